@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from pramana.risk.verbatim import Verbatim
     from pramana.spelling import tables_of
     from pramana.table.coarse_weights import coarse_weight_of
-    from pramana.table.describe import Description, complete, usual_k
+    from pramana.table.completing import complete
+    from pramana.table.describe import Description, usual_k
     from pramana.table.json_schema import json_schema
     from pramana.table.merging import merge_values
     from pramana.table.opened import OpenedTable
@@ -161,7 +162,8 @@ _ELSEWHERE = {
     "risk.standing": "Standing",
     "spelling": "tables_of",
     "table.coarse_weights": "coarse_weight_of",
-    "table.describe": "complete usual_k",
+    "table.completing": "complete",
+    "table.describe": "usual_k",
     "table.json_schema": "json_schema",
     "table.merging": "merge_values",
     "table.shapes": "shapes_of",

@@ -33,7 +33,7 @@ from pramana.parallel import CELL_BYTES, do_meanwhile, in_order
 
 __all__ = ["LEAST_CELLS", "Hands", "in_copies"]
 
-LEAST_CELLS: Final = 2**23
+LEAST_CELLS: Final = 2**22
 """Less work than that is done before copies have paid for themselves."""
 
 AHEAD: Final = 2

@@ -14,9 +14,6 @@ from pramana.engines.base import Table
 from pramana.engines.choose import empty_like, engine_for, open_source
 from pramana.errors import Copies, InputError
 from pramana.formats.base import FORMATS
-from pramana.ledger.book import Budget
-from pramana.ledger.booking import Booking, booked, require_apart
-from pramana.ledger.chain import require_file
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.people import refused_in_all, require_listed, require_numbers
 from pramana.methods.plan import Plan
@@ -35,7 +32,9 @@ from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
-if TYPE_CHECKING:  # what an analyst needs is loaded when there is a release
+if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledger where one is kept
+    from pramana.ledger.book import Budget
+    from pramana.ledger.booking import Booking
     from pramana.readings.release import Release
 
 __all__ = ["protect"]
@@ -230,6 +229,9 @@ def _require_ledger(
             "the seed or the ledger."
         )
     if ledger is not None:
+        from pramana.ledger.booking import require_apart
+        from pramana.ledger.chain import require_file
+
         require_file(Path(ledger))
         require_apart(Path(ledger), None if to is None else Path(to))
 
@@ -246,6 +248,8 @@ def _booking(
     if ledger is None:
         yield None
         return
+    from pramana.ledger.booking import booked
+
     folder = None if to is None else Path(to)
     kept = [column.name for column in plan.schema.released_as_is]
     with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 from pramana.errors import harmless
@@ -71,7 +70,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         head, lines = self._harmless()
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        return f"<p><strong>{html.escape(head)}</strong></p>" + (
-            f"<ul>{items}</ul>" if items else ""
-        )
+        from html import escape  # of notebooks alone
+
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return f"<p><strong>{escape(head)}</strong></p>" + (f"<ul>{items}</ul>" if items else "")

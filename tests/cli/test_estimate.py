@@ -212,9 +212,9 @@ def test_choices_on_the_command_line_are_those_of_the_library():
 
     from pramana.cli import asking
     from pramana.estimation.counts import METHODS
+    from pramana.estimation.question import Inference
     from pramana.estimation.rebuild import REBUILDS
     from pramana.estimation.regression import FAMILIES
-    from pramana.estimation.variance import Inference
     from pramana.readings.percentages import SHARES
 
     assert [choice.value for choice in asking.CountMethod] == list(METHODS)

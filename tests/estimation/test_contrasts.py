@@ -14,7 +14,7 @@ from pramana.estimation.contrasts import Influence, SharesWithin
 from pramana.estimation.counts import estimate_counts
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.matrices import Dense, Mechanism, Step
 
 SHAPE = (3, 2)

@@ -20,7 +20,7 @@ from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.channels import Channels
 from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 
 

@@ -12,7 +12,7 @@ from pramana.estimation.counts import estimate_counts
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
 from pramana.estimation.quantiles import OrderedRecords, estimate_quantiles
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.matrices import Dense, Mechanism, Step
 
 RELEASES = 400

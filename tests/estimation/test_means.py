@@ -9,7 +9,8 @@ from tests.estimation.worlds import layout_of, mixtures
 from pramana.errors import InvalidTable
 from pramana.estimation.means import estimate_means, estimate_totals
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import Question, Ratio, bounded_interval, quantile
+from pramana.estimation.question import Question, quantile
+from pramana.estimation.variance import Ratio, bounded_interval
 
 
 def released_rows(codes, layout, rng):

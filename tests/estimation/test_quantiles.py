@@ -10,7 +10,7 @@ from tests.estimation.worlds import kronecker, layout_of, mixtures
 
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.estimation.quantiles import OrderedRecords, estimate_quantiles, require_shares
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.matrices import Mechanism
 
 SHAPE = (3,)

@@ -15,8 +15,8 @@ import pytest
 from scipy.stats import binom
 
 from pramana.errors import NotCovered
+from pramana.estimation.question import Inference, quantile
 from pramana.estimation.regression import CorrectedScores, Family, Solution, solve_scores
-from pramana.estimation.variance import Inference, quantile
 
 Z = quantile(0.95)
 EVEN = np.array([[60, 40], [30, 70]])

@@ -7,8 +7,8 @@ import pytest
 from tests.estimation.worlds import layout_of, released
 
 from pramana.errors import InvalidTable, NotCovered
+from pramana.estimation.question import Question
 from pramana.estimation.unchanged import invariant_counts
-from pramana.estimation.variance import Question
 from pramana.matrices import Dense, Mechanism, Step
 
 

@@ -16,7 +16,7 @@ from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.codec import encode
-from pramana.table.describe import complete
+from pramana.table.completing import complete
 from pramana.table.domains import Bins, Categories
 from pramana.table.labels import Labels
 from pramana.table.schema import Column, Impossible, Role, Schema

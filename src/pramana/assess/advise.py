@@ -37,7 +37,7 @@ from pramana.readings.release import Release
 from pramana.risk.verbatim import measure_verbatim
 from pramana.shown import Shown
 from pramana.spelling import as_tables
-from pramana.table.describe import settle_missing
+from pramana.table.completing import settle_missing
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable

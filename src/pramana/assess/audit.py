@@ -11,7 +11,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.readings.release import Release
 from pramana.risk.asked import AskedRecords
 from pramana.risk.table_audit import TableAudit, audit_table
-from pramana.table.describe import settle_missing
+from pramana.table.completing import settle_missing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Role, Schema
 from pramana.types import Say

@@ -40,7 +40,7 @@ from pramana.reports.comparison import render_comparison
 from pramana.reports.plots import Point
 from pramana.risk.verbatim import Verbatim
 from pramana.shown import Shown
-from pramana.table.describe import settle_missing
+from pramana.table.completing import settle_missing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
 from pramana.types import Form

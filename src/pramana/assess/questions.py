@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import NotCovered, PramanaError, UnknownColumn
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.matrices.reporting import Reporting
 from pramana.readings.base import Asked
 from pramana.readings.records import codes_and_labels

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pramana.assess.asked import QuestionLoss
 from pramana.assess.ties import TieLoss, lost_ties
 from pramana.errors import MissingExtra, NotCovered, PramanaError
-from pramana.estimation.variance import USUAL, Question
+from pramana.estimation.question import USUAL, Question
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked
 from pramana.readings.release import Release

@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 from pramana.errors import InvalidTable
 from pramana.estimation.contrasts import Apart
 from pramana.estimation.layout import Layout
+from pramana.estimation.question import USUAL, Question
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Question, half_a_record
+from pramana.estimation.variance import half_a_record
 
 __all__ = ["bounded_counts"]
 

@@ -23,14 +23,8 @@ import numpy as np
 from pramana.errors import harmless
 from pramana.estimation.channels import Channels
 from pramana.estimation.moments import Moments
-from pramana.estimation.variance import (
-    Inference,
-    Ratio,
-    Unseen,
-    half_a_record,
-    quantile,
-    students,
-)
+from pramana.estimation.question import Inference, quantile, students
+from pramana.estimation.variance import Ratio, Unseen, half_a_record
 from pramana.types import FloatArray, Form
 
 __all__ = [

@@ -23,13 +23,11 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.contrasts import Influence, SharesWithin
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.estimation.question import USUAL, Inference, Question
 from pramana.estimation.regularised_em import fit
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
-    USUAL,
-    Inference,
     Interval,
-    Question,
     Ratio,
     Sums,
     Unseen,

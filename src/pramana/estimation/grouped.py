@@ -34,15 +34,9 @@ from pramana.estimation.contrasts import Apart
 from pramana.estimation.independence import IndependenceTest, chi_square_tail
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.estimation.question import USUAL, Question
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import (
-    USUAL,
-    Question,
-    Ratio,
-    half_a_record,
-    normal_interval,
-    not_refuted,
-)
+from pramana.estimation.variance import Ratio, half_a_record, normal_interval, not_refuted
 from pramana.types import FloatArray
 
 __all__ = [

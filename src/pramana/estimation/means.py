@@ -18,11 +18,9 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.contrasts import Influence
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
+from pramana.estimation.question import USUAL, Inference, Question
 from pramana.estimation.results import Estimate
 from pramana.estimation.variance import (
-    USUAL,
-    Inference,
-    Question,
     Ratio,
     Sums,
     count_covariance,

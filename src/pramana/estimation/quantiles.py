@@ -25,8 +25,9 @@ import numpy as np
 from pramana.errors import InvalidTable, TooLarge
 from pramana.estimation.channels import Channels
 from pramana.estimation.layout import Layout
+from pramana.estimation.question import Question
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import Question, half_a_record
+from pramana.estimation.variance import half_a_record
 from pramana.numeric import require_number
 from pramana.types import FloatArray, IntArray
 

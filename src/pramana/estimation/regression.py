@@ -26,8 +26,9 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from pramana.errors import NotCovered
+from pramana.estimation.question import Inference
 from pramana.estimation.regression_ends import Tests
-from pramana.estimation.variance import NOTHING, Inference, half_a_record
+from pramana.estimation.variance import NOTHING, half_a_record
 from pramana.numeric import require_choice
 from pramana.types import FloatArray, IntArray
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pramana.estimation.variance import Inference, half_a_record
+from pramana.estimation.question import Inference
+from pramana.estimation.variance import half_a_record
 from pramana.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:

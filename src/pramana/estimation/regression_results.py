@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.estimation.independence import chi_square_tail
+from pramana.estimation.question import Question, students
 from pramana.estimation.regression import Family
-from pramana.estimation.variance import Question, students
 from pramana.types import FloatArray, Form
 
 __all__ = ["JointTest", "Regression"]

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pramana.estimation.question import Question, students
 from pramana.estimation.regression_results import Regression
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import Question, students
 from pramana.table.replicates import Replicates
 from pramana.types import FloatArray
 

@@ -22,7 +22,7 @@ from pramana.estimation.contrasts import (
     ratio_of,
 )
 from pramana.estimation.layout import Layout
-from pramana.estimation.variance import Inference, Question
+from pramana.estimation.question import Inference, Question
 from pramana.matrices import Label
 from pramana.numeric import require_choice
 from pramana.table.domains import label_text

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable, NotCovered
 from pramana.estimation.layout import Layout
+from pramana.estimation.question import USUAL, Question
 from pramana.estimation.results import Estimate
-from pramana.estimation.variance import USUAL, Question, half_a_record, not_refuted
+from pramana.estimation.variance import half_a_record, not_refuted
 
 __all__ = ["invariant_counts"]
 

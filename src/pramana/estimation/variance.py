@@ -13,24 +13,19 @@ variance is ``spread(W) - estimate^2 / n``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from statistics import NormalDist
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
-from pramana.numeric import require_choice, require_number
+from pramana.estimation.question import Inference
 from pramana.types import BoolArray, FloatArray
 
 __all__ = [
     "NOTHING",
-    "USUAL",
-    "Inference",
     "Interval",
-    "Question",
     "Ratio",
     "Sums",
     "Unseen",
@@ -40,43 +35,10 @@ __all__ = [
     "half_a_record",
     "normal_interval",
     "not_refuted",
-    "quantile",
-    "students",
     "total_covariance",
 ]
 
-Inference = Literal["records", "population"]
-"""About these records (randomisation only), or about the population that they were drawn from."""
-
 Interval = tuple[FloatArray, FloatArray]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What the intervals shall mean.
-
-    Attributes:
-        level: The probability with which an interval holds.
-        infer: ``records`` or ``population``.
-        simultaneous: Whether all intervals of a table shall hold together.
-    """
-
-    level: float = 0.95
-    infer: Inference = "records"
-    simultaneous: bool = False
-
-    def __post_init__(self) -> None:
-        require_number("level", self.level, low=0, high=1, low_open=True, high_open=True)
-        require_choice("infer", self.infer, ("records", "population"))
-
-    def z(self, numbers: int, *, misses: float = 1.0) -> float:
-        """The Normal quantile, for a table of so many numbers; ``misses`` scales 1 - level."""
-        level = max(1 - misses * (1 - self.level), 1e-6)
-        return quantile(level, numbers=numbers if self.simultaneous else 1)
-
-
-USUAL = Question()
-"""Intervals at 95 % about these records, each for itself."""
 
 
 def count_covariance(
@@ -117,31 +79,6 @@ class Sums:
     records: float
 
 
-def quantile(level: float, *, numbers: int = 1) -> float:
-    """The Normal quantile of a two-sided interval, for one number or for many at once.
-
-    Many at once: all ``numbers`` intervals hold together with probability ``level`` or more,
-    whatever the correlation of the estimates [Sidak].
-
-    >>> round(quantile(0.95), 3), round(quantile(0.95, numbers=10), 3)
-    (1.96, 2.8)
-    """
-    require_number("level", level, low=0, high=1, low_open=True, high_open=True)
-    each = level ** (1 / max(numbers, 1))
-    return NormalDist().inv_cdf((1 + each) / 2)
-
-
-def students(z: float, degrees: float) -> float:
-    """Student's quantile at the same probability: few replicates know their own spread less well.
-
-    >>> round(students(quantile(0.95), 19), 3), round(students(quantile(0.95), math.inf), 3)
-    (2.093, 1.96)
-    """
-    from scipy.special import stdtrit
-
-    return z if math.isinf(degrees) else float(stdtrit(degrees, NormalDist().cdf(z)))
-
-
 def normal_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Interval:
     """Estimate plus or minus z standard errors."""
     return estimate - z * se, estimate + z * se
@@ -154,6 +91,7 @@ def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Inter
     wrong near 0. This one holds at its level for every true number, 0 included, is never empty, and
     is the usual one where the estimate is more than 2 z standard errors above 0.
 
+    >>> from pramana.estimation.question import quantile
     >>> low, high = bounded_interval(np.array([-2.0, 2.0, 5.0]), np.ones(3), z=quantile(0.95))
     >>> low.round(2), high.round(2)
     (array([0.  , 0.35, 3.04]), array([0.62, 3.96, 6.96]))
@@ -180,6 +118,7 @@ def not_refuted(
 
     A count is judged by the variance that it would have itself [Wilson27].
 
+    >>> from pramana.estimation.question import quantile
     >>> low, high = not_refuted(np.array([0.0, 50.0]), 100.0, z=quantile(0.95), times=1.0)
     >>> low.round(2), high.round(2)
     (array([ 0.  , 40.38]), array([ 3.7 , 59.62]))
@@ -233,6 +172,7 @@ class Unseen:
         step: What a single record counts.
         least: What the variance of no truth is below.
 
+    >>> from pramana.estimation.question import quantile
     >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
     >>> Unseen(nobody, more, nobody, 1.0).above(quantile(0.95)).round(2)
     array([-inf, 5.16])

@@ -22,14 +22,14 @@ from pramana.methods.steps import step_domains
 from pramana.numeric import counted, records_that, require_number
 from pramana.release.makers import MAKERS
 from pramana.table.alike import alike
-from pramana.table.coarse_weights import coarse_weight_of
+from pramana.table.coarse_weights import coarse_weight_of, require_finite
 from pramana.table.codec import Refused, count_refused, encode, refuse
+from pramana.table.completing import complete
 from pramana.table.counts import Counts
 from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Schema
-from pramana.table.weighing import require_finite
 
 __all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_listed",
            "require_numbers"]  # fmt: skip
@@ -70,8 +70,6 @@ class People:
 
         With ``numbers_stay`` a number without bins stays a number.
         """
-        from pramana.table.describe import complete
-
         completed = complete(schema, opened)
         if numbers_stay:
             completed = completed.replace_columns(

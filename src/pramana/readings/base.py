@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from pramana.engines.sums import Condition
 from pramana.errors import InputError, InvalidNumber
-from pramana.estimation.variance import USUAL, Question
+from pramana.estimation.question import USUAL, Question
 from pramana.registry import load
 
 if TYPE_CHECKING:

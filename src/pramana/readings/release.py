@@ -6,7 +6,6 @@ reading of the certificate's kind makes of the sums what can honestly be made of
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from pramana.engines.choose import as_kind, write_opened
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn, harmless
-from pramana.estimation.variance import Question
+from pramana.estimation.question import Question
 from pramana.files import require_free
 from pramana.formats.base import FORMATS, format_of
 from pramana.formats.door import write_table
@@ -40,11 +39,11 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.engines.sums import Condition
     from pramana.estimation.counts import CountMethod
     from pramana.estimation.independence import IndependenceTest
+    from pramana.estimation.question import Inference
     from pramana.estimation.rebuild import Rebuild
     from pramana.estimation.regression import Family
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
-    from pramana.estimation.variance import Inference
     from pramana.readings.filters import Where
     from pramana.readings.percentages import Share
     from pramana.readings.records import ReleasedRecords
@@ -90,7 +89,9 @@ class Release:
         return f"{self.records:,} released records of {columns}.\n{self.certificate}"
 
     def _repr_html_(self) -> str:
-        head, *lines = (html.escape(line) for line in str(self).splitlines())
+        from html import escape  # of notebooks alone
+
+        head, *lines = (escape(line) for line in str(self).splitlines())
         return f"<p><strong>{head}</strong></p>" + "".join(f"<p>{line}</p>" for line in lines)
 
     # -- the records -----------------------------------------------------------------------

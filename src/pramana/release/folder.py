@@ -17,7 +17,6 @@ from pramana.release.contents import (
     read_certificate,
 )
 from pramana.release.explained import explanations
-from pramana.release.signing import sign
 from pramana.shown import listed
 
 __all__ = [
@@ -95,6 +94,8 @@ def write_folder(
             made.append(fingerprint(place, file_format))
         done = certificate.with_data(fingerprint(data, data_format), tuple(made))
         if sign_with is not None:
+            from pramana.release.signing import sign  # most are not signed
+
             done = sign(done, sign_with)
         (work / CERTIFICATE).write_bytes(done.to_bytes())
         write_explanations(work, done)

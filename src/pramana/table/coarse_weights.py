@@ -13,18 +13,22 @@ of anyone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from pramana.errors import InvalidTable
+from pramana.numeric import records_that
 from pramana.table.groups import COUNT, group_sizes
 from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["MOST_SHIFT", "CoarseWeight", "best_steps", "coarse_weight", "coarse_weight_of",
-           "proposed_by"]  # fmt: skip
+           "proposed_by", "require_finite"]  # fmt: skip
 
 SHARED = 50
 """One in so many people is to share each value: the others then hide them well enough."""
@@ -194,3 +198,19 @@ def _best_cut(
 def _from_here(numbers: FloatArray) -> FloatArray:
     """Sums of each and all after it."""
     return np.cumsum(numbers[::-1])[::-1]
+
+
+def require_finite(table: OpenedTable, name: str) -> None:
+    """Refuse weights that are infinite: one of them would be all that an answer says."""
+    if not pa.types.is_floating(table.schema.field(name).type):
+        return
+    infinite = sum(table.summaries(_infinite, [name]))
+    if infinite:
+        raise InvalidTable(
+            f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
+            "in the table, or leave it empty there: a record without a weight counts nothing."
+        )
+
+
+def _infinite(batches: Iterable[pa.RecordBatch]) -> int:
+    return sum(pc.sum(pc.is_inf(batch.column(0))).as_py() or 0 for batch in batches)

@@ -13,13 +13,13 @@ from functools import partial
 import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
-from pramana.table.coarse_weights import MOST_SHIFT, proposed_by
+from pramana.table.coarse_weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.table.codec import encode
+from pramana.table.completing import labelled_values, read_off
 from pramana.table.counts import Counter, Counts
 from pramana.table.domains import Categories, Domain, Label, label_text
 from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable
-from pramana.table.proposals import propose_domain
 from pramana.table.recoded import recoded
 from pramana.table.recoding import Recoding
 from pramana.table.roles import propose_roles
@@ -35,10 +35,9 @@ from pramana.table.suspects import (
     top_of,
 )
 from pramana.table.tally import Tally, ValueKind, tally
-from pramana.table.weighing import require_finite
 from pramana.types import Form
 
-__all__ = ["Description", "Profile", "complete", "describe", "settle_missing", "usual_k"]
+__all__ = ["Description", "Profile", "describe", "usual_k"]
 
 USUAL_K, FEW_RECORDS = 20, 100
 
@@ -325,13 +324,17 @@ def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if role is not Role.KEY:
         return _kept(name, seen, role, table)
     missing: Missing | None = "category" if seen.missing else None
-    return Column(name, role, _read_off(name, seen, table), missing=missing, declared=False)
+    return Column(name, role, read_off(name, seen, table), missing=missing, declared=False)
 
 
 def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     """A column that stays as it is; values that say why there is none are listed where labelled."""
     told = table.labels.missing.get(name, ())
-    if role not in (Role.SENSITIVE, Role.PLAIN) or not told or not _known(name, seen, table):
+    if (
+        role not in (Role.SENSITIVE, Role.PLAIN)
+        or not told
+        or not labelled_values(name, seen, table)
+    ):
         return Column(name, role)
     codes = tuple(code for code in told if code in seen.labels())
     values = seen.without(codes).labels()
@@ -339,26 +342,6 @@ def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
         return Column(name, role)
     domain = Categories(values, missing_values=codes)
     return Column(name, role, domain, missing="keep" if seen.missing else None, declared=False)
-
-
-def _read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
-    """The values that occur; those that the file calls missing apart, each a value of its own."""
-    codes = tuple(table.labels.missing.get(name, ()))
-    there = seen.without(codes)
-    if not there.distinct:  # nothing but reasons for missing: they are all there is
-        codes, there = (), seen
-    labelled = [value for value in _known(name, seen, table) if value not in codes]
-    domain = propose_domain(name, there, known=tuple(labelled), categories=categories)
-    return replace(domain, missing_values=codes)
-
-
-def _known(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
-    """Values that the file gives labels to, if they are of the same kind and cover what is seen."""
-    labelled = table.labels.values.get(name, {})
-    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labelled]
-    of_kind = [v for v in values if isinstance(v, str) == (seen.kind == "text")]
-    covered = set(seen.labels()) <= set(of_kind) if seen.distinct <= len(of_kind) else False
-    return tuple(of_kind) if covered else ()
 
 
 def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:
@@ -397,67 +380,3 @@ def _counts(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts
         arrays = zip(keys, batch.columns, strict=True)
         counter.add([encode(key, array) for key, array in arrays])
     return counter.result()
-
-
-def complete(schema: Schema, table: OpenedTable) -> Schema:
-    """The schema with undeclared domains and unstated policies for missing values filled in.
-
-    Domains are read off the data for randomised columns and strata that have none; they count as
-    not declared. A policy that is not stated becomes ``category`` where the data have missing
-    values, or the schema speaks of them, and ``refuse`` elsewhere.
-    """
-    open_ended = [
-        column
-        for column in schema.columns
-        if (column.randomised or column.name in schema.strata)
-        and (column.domain is None or column.missing is None)
-    ]
-    return _with_completed(schema, table, open_ended)
-
-
-def settle_missing(schema: Schema, table: OpenedTable) -> Schema:
-    """The schema with unstated policies for missing values filled in; open domains stay open."""
-    open_ended = [
-        column for column in schema.randomised if column.domain is not None and not column.missing
-    ]
-    return _with_completed(schema, table, open_ended)
-
-
-def _with_completed(schema: Schema, table: OpenedTable, open_ended: Sequence[Column]) -> Schema:
-    if not open_ended:
-        return schema
-    seen = [column.name for column in open_ended if not _stated_whole(column, table)]
-    tallies = tally(table, seen)
-    spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
-    return schema.replace_columns(
-        _completed(
-            column,
-            tallies.get(column.name, Tally("none")),
-            table,
-            stratum=column.name in schema.strata,
-            spoken=column.name in spoken,
-        )
-        for column in open_ended
-    )
-
-
-def _stated_whole(column: Column, table: OpenedTable) -> bool:
-    """Whether a column with a domain is known to have no missing values without being read."""
-    if column.domain is None or table.never_missing is None or column.name in table.recoded:
-        return False
-    kind = table.schema.field(column.name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return not pa.types.is_floating(kind) and table.never_missing(column.name)
-
-
-def _completed(
-    column: Column, seen: Tally, table: OpenedTable, *, stratum: bool, spoken: bool
-) -> Column:
-    domain, declared = column.domain, column.declared
-    if domain is None:
-        domain, declared = _read_off(column.name, seen, table, categories=stratum), False
-    missing = column.missing
-    if missing is None:
-        some = seen.missing or spoken or None in column.exempt
-        missing = "category" if some else "refuse"
-    return replace(column, domain=domain, missing=missing, declared=declared)

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from pramana.errors import InvalidTable
-from pramana.numeric import records_that
-from pramana.table.opened import OpenedTable
 from pramana.table.proposals import (
     BODIES,
     FEW_CODES,
@@ -25,7 +19,7 @@ from pramana.table.proposals import (
 from pramana.table.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["behaves_as_weight", "require_finite"]
+__all__ = ["behaves_as_weight"]
 
 LEAST_SPREAD: Final = 0.2
 MOST_SPREAD: Final = 2.0
@@ -68,22 +62,6 @@ def behaves_as_weight(name: str, tally: Tally, records: int) -> str:
     return (
         f"above zero, unequal, seldom round, related to no other number, and {what}: as weights are"
     )
-
-
-def require_finite(table: OpenedTable, name: str) -> None:
-    """Refuse weights that are infinite: one of them would be all that an answer says."""
-    if not pa.types.is_floating(table.schema.field(name).type):
-        return
-    infinite = sum(table.summaries(_infinite, [name]))
-    if infinite:
-        raise InvalidTable(
-            f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
-            "in the table, or leave it empty there: a record without a weight counts nothing."
-        )
-
-
-def _infinite(batches: Iterable[pa.RecordBatch]) -> int:
-    return sum(pc.sum(pc.is_inf(batch.column(0))).as_py() or 0 for batch in batches)
 
 
 def _round_share(values: FloatArray, numbers: IntArray) -> float:
