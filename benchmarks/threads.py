@@ -4,6 +4,10 @@ Each run may use so many processors and no more. Amdahl's law says a + b / c sec
 a and b are fitted to the medians, and a / (a + b) is the part that one processor must do alone.
 Roads are ``release`` (the verb in Python) and ``command`` (as it is typed); of each, the seconds of
 a table of a thousand records are start-up, which grows with nothing.
+
+The law takes processors that share caches and memory, and so slow each other down, for work that
+one does alone. Counted is what processors wait: c times the seconds on the clock less the processor
+seconds, after start-up, for each of the c - 1 that have nothing to do while one works alone.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks import _roads
-from benchmarks._measure import Result, in_child
+from benchmarks._measure import Result, Run, in_child
 
 ROADS = ("release", "command")
 
@@ -36,26 +40,34 @@ def run(options: argparse.Namespace) -> Result:
     result = Result(
         f"{options.records:,} records x {len(_roads.SIZES)} keys by processors, "
         f"median of {options.rounds}",
-        ("road", *(f"on {number}" for number in numbers), "start-up", "alone", "without start-up"),
+        (
+            "road",
+            *(f"on {number}" for number in numbers),
+            "start-up",
+            "alone",
+            "without start-up",
+            "counted",
+        ),
     )
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         large, small = (_table(records, folder) for records in (options.records, 1000))
         for road in options.roads:
-            seconds: dict[int, list[float]] = {number: [] for number in numbers}
-            start: list[float] = []
+            runs: dict[int, list[Run]] = {number: [] for number in numbers}
+            starts: list[Run] = []
             for _ in range(options.rounds):
                 for number in numbers:
-                    seconds[number].append(_once(road, large, temporary, cores[:number]))
-                start.append(_once(road, small, temporary, cores))
-            typical = [median(seconds[number]) for number in numbers]
-            started = median(start)
+                    runs[number].append(_once(road, large, temporary, cores[:number]))
+                starts.append(_once(road, small, temporary, cores))
+            typical = [median(run.seconds for run in runs[number]) for number in numbers]
+            started = median(run.seconds for run in starts)
             result.rows.append(
                 (
                     road,
                     *(f"{own:.2f} s" for own in typical),
                     f"{started:.2f} s",
                     *(_alone(numbers, typical, less) for less in (0.0, started)),
+                    _counted(runs[numbers[-1]], starts, numbers[-1], typical[0] - started),
                 )
             )
     result.notes.append(f"Load of the machine after: {os.getloadavg()[0]:.1f} of {len(cores)}.")
@@ -71,6 +83,17 @@ def _alone(numbers: list[int], seconds: list[float], less: float) -> str:
     return f"{max(0.0, alone / (alone + shared)):.0%}"
 
 
+def _counted(wholes: list[Run], starts: list[Run], processors: int, alone: float) -> str:
+    """What one processor did alone after start-up, as a share of what one alone would take."""
+    if processors < 2:
+        return "-"
+    waited = [
+        sum(sign * (processors * run.seconds - run.processor) for sign, run in ((1, a), (-1, b)))
+        for a, b in zip(wholes, starts, strict=True)
+    ]
+    return f"{median(waited) / (processors - 1) / alone:.0%}"
+
+
 def _table(records: int, folder: Path) -> Path:
     path = folder / f"people-{records}.parquet"
     if not path.exists():
@@ -78,13 +101,13 @@ def _table(records: int, folder: Path) -> Path:
     return path
 
 
-def _once(road: str, source: Path, folder: str, cores: list[int]) -> float:
-    """Seconds of one run on these processors, which a child takes over from here."""
+def _once(road: str, source: Path, folder: str, cores: list[int]) -> Run:
+    """One run on these processors, which a child takes over from here."""
     target = Path(folder) / "out"
     shutil.rmtree(target, ignore_errors=True)
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
-        return in_child("benchmarks._roads", road, str(source), str(target)).seconds
+        return in_child("benchmarks._roads", road, str(source), str(target))
     finally:
         os.sched_setaffinity(0, before)

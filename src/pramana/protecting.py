@@ -122,7 +122,7 @@ def protect(
                         made, certificate, labels, opened, file_format=file_format,
                         keep=partial(write_release, folder=Path(to), force=force,
                                      sign_with=sign_with, copies=copies),
-                        progress=progress,
+                        progress=progress, passed=None if watch is None else watch.count,
                     )  # fmt: skip
     release = release if to is None else _as_read(Path(to))
     _tell(seen, watch, release, opened)
@@ -186,14 +186,20 @@ def _written(
     file_format: TableFormat | None,
     progress: Progress | None,
     keep: Callable[..., object],
+    passed: Callable[[], None] | None,
 ) -> None:
-    """The release as a folder; ``keep`` puts it into place once the data are written."""
+    """The release as a folder; ``keep`` puts it into place once the data are written.
+
+    ``passed`` is told when all records have.
+    """
     chosen = file_format or _writable(opened.format)
     labels = labels.beside_missing(certificate.schema)
 
     def write(path: Path) -> int:
         written = made.write(path, file_format=chosen, labels=labels, progress=progress)
         opened.require_unchanged()
+        if passed is not None:
+            passed()
         return written
 
     keep(certificate, write, file_format=chosen)

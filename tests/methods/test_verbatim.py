@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
+from pramana.crew import in_copies
 from pramana.engines.local.table import LocalTable
 from pramana.errors import Copies, InvalidSchema
 from pramana.formats.opening import open_table
@@ -230,6 +232,22 @@ def test_a_watch_that_has_not_seen_all_says_nothing():
 
     assert watch.result() == measure_verbatim(schema(), open_table(table), open_table(table))
     assert watch.result().share == 1
+
+
+@pytest.mark.parametrize("in_memory", [True, False], ids=["in memory", "on disk"])
+def test_notes_of_several_processes_stay_apart(monkeypatch, in_memory):
+    """None is lost, and none written over another, where copies look at many batches at once."""
+    if not in_memory:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    watch, batch = Watch(schema(), 600), people().to_batches()[0]
+
+    def look(place):
+        watch._look(batch, place, released=False)
+
+    assert len(list(in_copies(look, range(400), copies=4))) == 400
+    truth, _ = watch._seen()
+    assert {place: many for place, (many, _) in truth.items()} == dict.fromkeys(range(400), 600)
+    assert all((numbers == truth[0][1]).all() for _, numbers in truth.values())
 
 
 def test_a_number_of_a_record_is_the_same_however_its_columns_are_kept():

@@ -11,6 +11,8 @@ import os
 import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -40,7 +42,8 @@ class Watch:
     """One number a record, by its place: of the truth as it is read, of what leaves.
 
     A place that passes twice counts once. Threads may look at several batches at a time, and so may
-    copies of this process: what they see is noted in one nameless file.
+    copies of this process: what they see is noted in one nameless file, in memory where the system
+    has such files.
     """
 
     def __init__(self, schema: Schema, records: int, *, most: int = MOST_RECORDS) -> None:
@@ -48,8 +51,8 @@ class Watch:
         self._records = records
         self._limit = np.uint64(2**64 - 1 if records <= most else int(2**64 * (most / records)))
         self._known: tuple[Known, Known] = ({}, {})
-        with tempfile.TemporaryFile() as file:
-            self._notes = os.dup(file.fileno())
+        self._notes = _nameless_file()
+        self._counting: Future[Verbatim | None] | None = None
         weakref.finalize(self, os.close, self._notes)
 
     def truth(self, opened: OpenedTable) -> OpenedTable:
@@ -69,8 +72,17 @@ class Watch:
         """The same records, looked at as they leave."""
         return table.map_batches(partial(self._look, released=True), schema=table.schema())
 
+    def count(self) -> None:
+        """Begin to count, beside whatever else is done now that all records have passed."""
+        pool = ThreadPoolExecutor(1)
+        self._counting = pool.submit(self._counted)
+        pool.shutdown(wait=False)
+
     def result(self) -> Verbatim | None:
         """What was counted; ``None`` unless all records have passed on both sides."""
+        return self._counted() if self._counting is None else self._counting.result()
+
+    def _counted(self) -> Verbatim | None:
         seen = self._seen()
         if any(sum(many for many, _ in own.values()) != self._records for own in seen):
             return None
@@ -101,7 +113,21 @@ class Watch:
         return batch
 
     def _note(self, head: list[int], numbers: Words) -> None:
-        """In one call, so that no two notes are mixed; as all write through one opened file."""
+        """In one call, so that no two notes are mixed."""
         note = np.concatenate([np.array(head, np.uint64), numbers])
         if os.write(self._notes, note.data.cast("B")) != note.nbytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _nameless_file() -> int:
+    """Opened so that whatever is written comes behind what anybody has written before."""
+    if hasattr(os, "memfd_create"):
+        place = os.memfd_create("notes")
+    else:
+        with tempfile.TemporaryFile() as file:
+            place = os.dup(file.fileno())
+    with suppress(ImportError):  # other systems have no copies
+        import fcntl
+
+        fcntl.fcntl(place, fcntl.F_SETFL, os.O_APPEND)
+    return place
