@@ -1,17 +1,24 @@
-"""Small linear programs, of which a design solves hundreds."""
+"""Linear programs: small ones, of which a design solves hundreds, and none of them twice."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["least_cost"]
+__all__ = ["least_cost", "solved_once"]
 
 FEW: Final = 1_000
 """Up to so many variables the quicker of two doors to the same solver is ``milp``."""
+
+KEPT, MOST_VARIABLES = 200, 10_000
+"""So many answers, to no larger programs: a design, a release and its check ask for the same."""
+
+_ANSWERS: dict[bytes, Any] = {}
 
 
 def least_cost(
@@ -28,13 +35,49 @@ def least_cost(
     ``linprog``. Of few variables the second takes twice as long around it as the solver itself, of
     many the first asks each whether it must be whole.
     """
-    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+    door = _by_milp if len(cost) <= FEW else _by_linprog
+    answer = solved_once(door, cost, *upper, *(equal or ()), low=low, high=high)
+    return None if answer.x is None or answer.status != 0 else np.array(answer.x)
 
-    if len(cost) <= FEW:
-        rows = [LinearConstraint(upper[0], -np.inf, upper[1])]
-        rows += [LinearConstraint(equal[0], equal[1], equal[1])] if equal else []
-        answer = milp(cost, constraints=rows, bounds=Bounds(low, high))
-    else:
-        between = np.column_stack([low, high])
-        answer = linprog(cost, *upper, *(equal or ()), bounds=between, method="highs")
-    return None if answer.x is None or answer.status != 0 else np.asarray(answer.x)
+
+def _by_milp(cost: FloatArray, *rows: Any, low: FloatArray, high: FloatArray) -> Any:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    asked = [LinearConstraint(rows[0], -np.inf, rows[1])]
+    asked += [LinearConstraint(rows[2], rows[3], rows[3])] if rows[2:] else []
+    return milp(cost, constraints=asked, bounds=Bounds(low, high))
+
+
+def _by_linprog(cost: FloatArray, *rows: Any, low: FloatArray, high: FloatArray) -> Any:
+    from scipy.optimize import linprog
+
+    return linprog(cost, *rows, bounds=np.column_stack([low, high]), method="highs")
+
+
+def solved_once(solve: Callable[..., Any], cost: FloatArray, *rows: Any, **options: Any) -> Any:
+    """What a solver answers to a program; one that was solved lately is not solved again.
+
+    A program is known by all its numbers. Whoever is answered leaves the answer as it is.
+    """
+    if len(cost) > MOST_VARIABLES:
+        return solve(cost, *rows, **options)
+    known = hashlib.sha256(solve.__name__.encode())
+    for part in (cost, *rows, *(own for pair in sorted(options.items()) for own in pair)):
+        known.update(_bytes(part))
+    answer = _ANSWERS.pop(known.digest(), None)
+    if answer is None:
+        answer = solve(cost, *rows, **options)
+    _ANSWERS[known.digest()] = answer  # the last to be forgotten
+    while len(_ANSWERS) > KEPT:
+        _ANSWERS.pop(next(iter(_ANSWERS)), None)
+    return answer
+
+
+def _bytes(part: Any) -> bytes:
+    """All that a part of a program says: an array, a sparse one by its columns, or an option."""
+    if isinstance(part, np.ndarray):
+        return repr((part.shape, part.dtype)).encode() + part.tobytes()
+    if hasattr(part, "indptr"):
+        kind = repr((type(part), part.shape)).encode()
+        return kind + b"".join(map(_bytes, (part.indptr, part.indices, part.data)))
+    return repr(part).encode()

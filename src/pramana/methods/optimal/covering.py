@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana.methods.least_cost import solved_once
 from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.nearly import Saddle, State, curved
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -355,7 +356,8 @@ class _Program:
         ]
         slope = np.diff(curved(self.ends)) / np.diff(self.ends)
         curve = np.outer(self.weight, slope).ravel()
-        answer = linprog(
+        answer = solved_once(
+            linprog,
             np.concatenate([np.full(targets, 2.0), curve, [-2.0], np.zeros(count)]),
             A_ub=sparse.block_array(blocks).tocsc(),
             b_ub=np.concatenate([np.full(self.own.shape[0], -1 / self.alpha), [0.0, 0.0]]),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pramana.methods.least_cost import solved_once
 from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["GrowingPrograms"]
@@ -106,7 +107,8 @@ class GrowingPrograms:
         near = here[rows, columns]
         low = np.concatenate([np.maximum(near - box, 0), np.zeros(many)])
         high = np.concatenate([np.minimum(near + box, 1), np.full(many, np.inf)])
-        answer = linprog(
+        answer = solved_once(
+            linprog,
             np.concatenate([dear[rows, columns], np.zeros(many)]),
             A_ub=upper,
             b_ub=np.concatenate([-self.member[self.rare][needs], np.full(size, 1 - floor)]),
