@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations, product
-from math import factorial, prod
+from math import factorial, lcm, prod
 from typing import Any
 
 from tests.judge.law import Cell, Fault
@@ -88,15 +88,20 @@ def _judge_group(made: Grouped, group: Sequence[int], claim: Any) -> None:
 
 def _judge_release(made: Grouped, release: Release, claim: Any) -> None:
     """All orders of the records, each as likely as it makes what was released."""
-    weights: dict[tuple[int, int], Fraction] = {}
-    total = Fraction(0)
-    for order in permutations(range(len(made.truth))):
-        if any(made.known[person] != made.known[at] for person, at in enumerate(order)):
-            continue
-        weight = _chance(made, tuple(release[at] for at in order))
-        total += weight
-        for pair in enumerate(order) if weight else ():
-            weights[pair] = weights.get(pair, Fraction(0)) + weight
+    orders = [
+        (order, tuple(release[at] for at in order))
+        for order in permutations(range(len(made.truth)))
+        if all(made.known[person] == made.known[at] for person, at in enumerate(order))
+    ]
+    chances = {shown: _chance(made, shown) for shown in {shown for _, shown in orders}}
+    whole = lcm(*(chance.denominator for chance in chances.values()))
+    times = {shown: int(chance * whole) for shown, chance in chances.items() if chance}
+    total, weights = 0, Counter[tuple[int, int]]()
+    for order, shown in orders:
+        if weight := times.get(shown, 0):
+            total += weight
+            for pair in enumerate(order):
+                weights[pair] += weight
     if not total:
         raise Fault(f"method {made.method} cannot have made these records")
     if max(weights.values()) * claim.k > total:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 from math import comb, inf
 from random import Random
@@ -244,13 +245,19 @@ def _link(rows: Sequence[Mapping[Cell, int]], released: Sequence[Cell]) -> Fract
 
 def permanent(table: Sequence[Sequence[int]]) -> int:
     """The sum over all orders of the product of entries, one person a record."""
+    return _permanent(tuple(sorted(map(tuple, table))))  # the same in whatever order people stand
+
+
+@lru_cache(4096)
+def _permanent(table: tuple[tuple[int, ...], ...]) -> int:
     reached = {0: 1}
     for row in table:
+        entries = [(1 << place, entry) for place, entry in enumerate(row) if entry]
         after: dict[int, int] = {}
         for taken, weight in reached.items():
-            for place, entry in enumerate(row):
-                if entry and not taken >> place & 1:
-                    key = taken | 1 << place
+            for place, entry in entries:
+                if not taken & place:
+                    key = taken | place
                     after[key] = after.get(key, 0) + weight * entry
         reached = after
     return sum(reached.values())
@@ -378,13 +385,14 @@ def _central(case: Case, claim: Any, random: Random) -> None:
         tables = list(combinations_with_replacement(rows, len(group) - 1))
         for others in random.sample(tables, min(len(tables), 12)):
             laws = [shuffled([row, *others]) for row in rows]
-            for one, other in permutations(laws, 2):
-                lacks = sum(
-                    max(0, weight * factor.denominator - factor.numerator * other.get(seen, 0))
-                    for seen, weight in one.items()
-                )
-                whole = sum(one.values()) * factor.denominator
-                if Fraction(lacks, whole) > Fraction(claim.delta):
+            own, grown = (
+                [{seen: weight * by for seen, weight in law.items()} for law in laws]
+                for by in (factor.denominator, factor.numerator)
+            )
+            for one, other in permutations(range(len(laws)), 2):
+                much = grown[other].get
+                lacks = sum(max(0, weight - much(seen, 0)) for seen, weight in own[one].items())
+                if Fraction(lacks, sum(own[one].values())) > Fraction(claim.delta):
                     raise Fault(f"{claim} does not hold: a release is likelier by more")
 
 

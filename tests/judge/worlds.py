@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from random import Random
 from typing import Any
@@ -38,13 +39,13 @@ class World:
     method: Any
     asked: tuple[Any, ...]
 
-    @property
+    @cached_property
     def table(self) -> pa.Table:
         return table_of(self.schema, self.records)
 
     def plan(self, records: tuple[Record, ...] | None = None) -> pm.Plan | None:
         """The plan, for these or other people; nothing where it is refused."""
-        table = table_of(self.schema, self.records if records is None else records)
+        table = self.table if records is None else table_of(self.schema, records)
         try:
             return pm.design(self.schema, *self.asked, data=table, method=self.method)
         except PramanaError:
