@@ -285,7 +285,8 @@ def usual_method(asked: Sequence[str]) -> type[Method]:
 
 def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
     for one in asked:
-        if not isinstance(one, Guarantee):
+        # A protocol asks for its members one by one: who inherits from it need not be asked.
+        if Guarantee not in type(one).__mro__ and not isinstance(one, Guarantee):
             raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {one!r}.")
     if method is None:
         return usual_method([guarantee.name for guarantee in asked])()

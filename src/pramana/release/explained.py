@@ -17,10 +17,12 @@ from pramana.release.snippets import LOADERS, loader
 from pramana.table.domains import Bins, Label, label_key, label_text
 from pramana.table.schema import ASKED, Column
 
-__all__ = ["CODEBOOK", "README", "explanations"]
+__all__ = ["CODEBOOK", "EXPLAINING", "README", "explanations"]
 
 README: Final = "README.md"
 CODEBOOK: Final = "codebook.csv"
+EXPLAINING: Final = (README, CODEBOOK, *LOADERS)
+"""The names of all files beside data and certificate."""
 
 
 def explanations(certificate: Certificate) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ from pramana.release.contents import (
     holds,
     read_certificate,
 )
-from pramana.release.explained import explanations
+from pramana.release.explained import EXPLAINING, explanations
 from pramana.shown import listed
 
 __all__ = [
@@ -135,7 +135,7 @@ def require_own(folder: Path) -> None:
 def files_of(certificate: Certificate) -> set[str]:
     """The names of all that a release has."""
     files = {own.name for own in (certificate.data, *certificate.copies) if own is not None}
-    return {CERTIFICATE, *files, *explanations(certificate)}
+    return {CERTIFICATE, *files, *EXPLAINING}
 
 
 def _own(folder: Path) -> Certificate | None:
