@@ -160,18 +160,22 @@ def conditional_gradient(numbers, rounds, seed=0):
     from scipy.optimize import linprog, minimize_scalar
 
     inside = sparse.csr_array(members().T)
+    many = inside.shape[0]
     below = sparse.kron(sparse.csr_array(numbers[None, :].astype(float)), inside)
     rare = np.flatnonzero((numbers > 0) & (numbers < 10))
-    own = [sparse.kron(sparse.csr_array(np.eye(48)[[m]]), inside) for m in rare]
-    upper = sparse.vstack([row - 0.1 * below for row in own]).tocsc()
-    sums = sparse.kron(sparse.eye_array(48), np.ones((1, 48))).tocsc()
-    low = np.where(np.eye(48, dtype=bool), 0.05, 0).ravel()
-    bounds = np.column_stack([low, np.ones(48 * 48)])
+    own = sparse.kron(sparse.csr_array(np.eye(48)[rare]), inside)
+    # What is expected of each combination is a variable of its own, so that rows stay short.
+    upper = sparse.hstack([own, -0.1 * sparse.kron(np.ones((len(rare), 1)), np.eye(many))]).tocsc()
+    sums = sparse.kron(sparse.eye_array(48), np.ones((1, 48)))
+    equal = sparse.block_array([[sums, None], [below, -sparse.eye_array(many)]]).tocsc()
+    low = np.append(np.where(np.eye(48, dtype=bool), 0.05, 0), np.zeros(many))
+    bounds = np.column_stack([low, np.append(np.ones(48 * 48), np.full(many, np.inf))])
 
     def corner(cost):
-        zero, one = np.zeros(upper.shape[0]), np.ones(48)
-        answer = linprog(cost.ravel(), upper, zero, sums, one, bounds, method="highs")
-        return answer.x.reshape(48, 48)
+        zero, one = np.zeros(upper.shape[0]), np.append(np.ones(48), np.zeros(many))
+        dear = np.append(cost, np.zeros(many))
+        answer = linprog(dear, upper, zero, equal, one, bounds, method="highs")
+        return answer.x[: 48 * 48].reshape(48, 48)
 
     generator = np.random.default_rng(seed)
     costs = [-np.diag(generator.uniform(0.5, 1.5, 48) * (numbers + 1)) for _ in range(3)]

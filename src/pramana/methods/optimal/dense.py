@@ -22,7 +22,7 @@ import numpy as np
 
 from pramana.methods.least_cost import least_cost
 from pramana.methods.optimal.cells import KeyCells
-from pramana.methods.optimal.loss import dense_gradient, dense_loss
+from pramana.methods.optimal.loss import dense_gradient, dense_loss, loss_and_gradient
 from pramana.methods.optimal.programs import GrowingPrograms
 from pramana.types import FloatArray, Form, IntArray
 
@@ -263,10 +263,10 @@ def _mix(corners: FloatArray, start: FloatArray, numbers: FloatArray) -> FloatAr
     def value(weights: FloatArray) -> tuple[float, FloatArray]:
         total = max(float(weights.sum()), 1e-9)
         P = np.tensordot(weights / total, corners, 1)
-        loss = dense_loss(P, numbers)
+        loss, gradient = loss_and_gradient(P, numbers)
         if not np.isfinite(loss):  # no inverse: as far away as can be, and no way leads on
             return FAR, np.zeros(len(weights))
-        slope = np.tensordot(corners, dense_gradient(P, numbers), 2)
+        slope = np.tensordot(corners, gradient, 2)
         return loss, (slope - (slope @ weights) / total) / total
 
     bounds = [(0.0, None)] * len(start)

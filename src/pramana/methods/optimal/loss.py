@@ -16,7 +16,7 @@ import numpy as np
 from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.types import FloatArray
 
-__all__ = ["dense_gradient", "dense_loss", "squared_error"]
+__all__ = ["dense_gradient", "dense_loss", "loss_and_gradient", "squared_error"]
 
 BLOCK = 512
 
@@ -24,15 +24,30 @@ BLOCK = 512
 def dense_loss(P: FloatArray, numbers: FloatArray) -> float:
     """n^2 l2 of a matrix that is written out."""
     try:
-        Q = np.linalg.inv(P)
+        return _loss(P, np.linalg.inv(P), numbers)
     except np.linalg.LinAlgError:
         return np.inf
-    return float((numbers @ P) @ (Q * Q).sum(axis=1) - numbers.sum())
 
 
 def dense_gradient(P: FloatArray, numbers: FloatArray) -> FloatArray:
     """The derivative of n^2 l2 by each entry of P, exact."""
-    Q = np.linalg.inv(P)
+    return _gradient(P, np.linalg.inv(P), numbers)
+
+
+def loss_and_gradient(P: FloatArray, numbers: FloatArray) -> tuple[float, FloatArray]:
+    """Both by one inverse; no way leads on where there is none."""
+    try:
+        Q = np.linalg.inv(P)
+    except np.linalg.LinAlgError:
+        return np.inf, np.zeros_like(P)
+    return _loss(P, Q, numbers), _gradient(P, Q, numbers)
+
+
+def _loss(P: FloatArray, Q: FloatArray, numbers: FloatArray) -> float:
+    return float((numbers @ P) @ (Q * Q).sum(axis=1) - numbers.sum())
+
+
+def _gradient(P: FloatArray, Q: FloatArray, numbers: FloatArray) -> FloatArray:
     released = numbers @ P
     gradient: FloatArray = np.outer(numbers, (Q * Q).sum(axis=1)) - 2 * Q.T @ (
         released[:, None] * (Q @ Q.T)
