@@ -23,6 +23,13 @@ def program(seed, variables=12):
     )
 
 
+def rows(upper, equal=None):
+    """Rows with both their ends: equations below all others."""
+    (A, b), (C, d) = upper, equal or (sparse.csc_array((0, upper[0].shape[1])), np.zeros(0))
+    least = np.append(np.full(len(b), -np.inf), d)
+    return sparse.vstack([A, C]).tocsc(), least, np.append(b, d)
+
+
 @pytest.mark.parametrize("equations", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_both_doors_lead_to_the_same_answer(seed, equations, monkeypatch):
@@ -32,7 +39,8 @@ def test_both_doors_lead_to_the_same_answer(seed, equations, monkeypatch):
     found = []
     for few in (0, 100):
         monkeypatch.setattr(module, "FEW", few)
-        found.append(least_cost(cost + 2, upper, equal if equations else None, low=low, high=high))
+        found.append(least_cost(cost + 2, *rows(upper, equal if equations else None),
+                                low=low, high=high))  # fmt: skip
 
     assert np.array_equal(*found)
     x = found[0]
@@ -48,7 +56,7 @@ def test_what_cannot_be_met_has_no_answer(few, monkeypatch):
     """The sum of two shares is to be at most minus one."""
     monkeypatch.setattr(module, "FEW", few)
     asked = (sparse.csc_array(np.ones((1, 2))), np.array([-1.0]))
-    assert least_cost(np.ones(2), asked, None, low=np.zeros(2), high=np.ones(2)) is None
+    assert least_cost(np.ones(2), *rows(asked), low=np.zeros(2), high=np.ones(2)) is None
 
 
 def test_a_program_is_solved_once_and_one_that_differs_in_a_bit_anew():
@@ -69,10 +77,10 @@ def test_a_program_is_solved_once_and_one_that_differs_in_a_bit_anew():
     assert solved_once(linprog, *parts, bounds=bounds, method="highs-ipm") is not own
     assert solved_once(linprog, *parts, bounds=bounds + 1e-9, method="highs") is not own
     low, high = np.zeros(12), np.full(12, 2.0)
-    first = least_cost(cost, upper, equal, low=low, high=high)
+    first = least_cost(cost, *rows(upper, equal), low=low, high=high)
     kept = first.copy()
     first[:] = 5
-    assert np.array_equal(least_cost(cost, upper, equal, low=low, high=high), kept)
+    assert np.array_equal(least_cost(cost, *rows(upper, equal), low=low, high=high), kept)
 
 
 def test_programs_are_forgotten_the_oldest_first(monkeypatch):

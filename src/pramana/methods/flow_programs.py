@@ -157,8 +157,9 @@ def _program(
     at_most = np.concatenate([h - aim, np.maximum(1 - ROOM - problem.dominance @ flow, 0)])
     answer = least_cost(
         np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
-        (problem.bounds(slope), at_most),
-        None,
+        problem.bounds(slope),
+        -np.inf,
+        at_most,
         low=np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
         high=np.concatenate([reach, np.full(rare, np.inf)]),
     )

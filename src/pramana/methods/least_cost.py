@@ -23,35 +23,39 @@ _ANSWERS: dict[bytes, Any] = {}
 
 def least_cost(
     cost: FloatArray,
-    upper: tuple[Any, FloatArray],
-    equal: tuple[Any, FloatArray] | None,
+    rows: Any,
+    least: FloatArray | float,
+    most: FloatArray,
     *,
     low: FloatArray,
     high: FloatArray,
 ) -> FloatArray | None:
-    """The x of least cost with low <= x <= high, A x <= b and, of ``equal``, A x = b; or nothing.
+    """The x of least cost with low <= x <= high and, of sparse rows, least <= A x <= most.
 
-    The same program reaches the same solver by ``milp``, with nothing that must be whole, and by
-    ``linprog``. Of few variables the second takes twice as long around it as the solver itself, of
-    many the first asks each whether it must be whole.
+    Nothing if there is none. The same program reaches the same solver by ``milp``, with nothing
+    that must be whole, and by ``linprog``, which wants equations last. Of few variables the second
+    takes twice as long around it as the solver itself, of many the first asks each whether it must
+    be whole.
     """
     door = _by_milp if len(cost) <= FEW else _by_linprog
-    answer = solved_once(door, cost, *upper, *(equal or ()), low=low, high=high)
+    answer = solved_once(door, cost, rows, np.broadcast_to(least, most.shape), most, low, high)
     return None if answer.x is None or answer.status != 0 else np.array(answer.x)
 
 
-def _by_milp(cost: FloatArray, *rows: Any, low: FloatArray, high: FloatArray) -> Any:
+def _by_milp(cost: FloatArray, rows: Any, *ends: FloatArray) -> Any:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    asked = [LinearConstraint(rows[0], -np.inf, rows[1])]
-    asked += [LinearConstraint(rows[2], rows[3], rows[3])] if rows[2:] else []
-    return milp(cost, constraints=asked, bounds=Bounds(low, high))
+    least, most, low, high = ends
+    return milp(cost, constraints=LinearConstraint(rows, least, most), bounds=Bounds(low, high))
 
 
-def _by_linprog(cost: FloatArray, *rows: Any, low: FloatArray, high: FloatArray) -> Any:
+def _by_linprog(cost: FloatArray, rows: Any, *ends: FloatArray) -> Any:
     from scipy.optimize import linprog
 
-    return linprog(cost, *rows, bounds=np.column_stack([low, high]), method="highs")
+    least, most, low, high = ends
+    below, equal = (np.flatnonzero(own) for own in (least != most, least == most))
+    asked = [own for which in (below, equal) for own in (rows[which], most[which])]
+    return linprog(cost, *asked, bounds=np.column_stack([low, high]), method="highs")
 
 
 def solved_once(solve: Callable[..., Any], cost: FloatArray, *rows: Any, **options: Any) -> Any:
@@ -76,8 +80,8 @@ def solved_once(solve: Callable[..., Any], cost: FloatArray, *rows: Any, **optio
 def _bytes(part: Any) -> bytes:
     """All that a part of a program says: an array, a sparse one by its columns, or an option."""
     if isinstance(part, np.ndarray):
-        return repr((part.shape, part.dtype)).encode() + part.tobytes()
+        return f"{part.shape}{part.dtype.str}".encode() + part.tobytes()
     if hasattr(part, "indptr"):
-        kind = repr((type(part), part.shape)).encode()
+        kind = f"{part.shape}{part.format}".encode()
         return kind + b"".join(map(_bytes, (part.indptr, part.indices, part.data)))
     return repr(part).encode()

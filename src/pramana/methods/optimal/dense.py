@@ -77,7 +77,7 @@ class _Programs:
 
     @cached_property
     def parts(self) -> Form:
-        """Matrices of the program: denominators (equations), C1, sums of rows."""
+        """The rows of the program: C1, sums of rows, denominators (equations)."""
         from scipy import sparse
 
         rows, columns = self.pairs
@@ -98,13 +98,12 @@ class _Programs:
             (np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(self.numbers), len(rows))
         )
         nothing = sparse.csr_array((len(self.numbers), shape[0]))
+        equal = sparse.hstack([flow, -sparse.eye_array(shape[0])])
+        upper = [sparse.hstack([above, below]), sparse.hstack([ones, nothing])]
         return {
-            "equal": sparse.hstack([flow, -sparse.eye_array(shape[0])]).tocsc(),
-            "equal_to": -(self.numbers @ self.member),
-            "upper": sparse.vstack(
-                [sparse.hstack([above, below]), sparse.hstack([ones, nothing])]
-            ).tocsc(),
+            "rows": sparse.vstack([*upper, equal]).tocsc(),
             "upper_to": -self.member[rare].ravel(),
+            "equal_to": -(self.numbers @ self.member),
         }
 
     def solve(
@@ -117,10 +116,12 @@ class _Programs:
         low = np.concatenate([np.maximum(here - box, 0), np.zeros(slack)])
         high = np.concatenate([np.minimum(here + box, 1), np.full(slack, np.inf)])
         upper_to = np.concatenate([self.parts["upper_to"], np.full(len(self.numbers), 1 - floor)])
+        equal_to = self.parts["equal_to"]
         answer = least_cost(
             np.concatenate([cost[rows, columns] - cost[rows, rows], np.zeros(slack)]),
-            (self.parts["upper"], upper_to),
-            (self.parts["equal"], self.parts["equal_to"]),
+            self.parts["rows"],
+            np.concatenate([np.full(len(upper_to), -np.inf), equal_to]),
+            np.concatenate([upper_to, equal_to]),
             low=low,
             high=high,
         )

@@ -12,6 +12,7 @@ twice the expected number of changes (the paper's own figures differ by that fac
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pramana.matrices import SparseRows, TransitionMatrix
 from pramana.types import FloatArray
@@ -43,11 +44,11 @@ def loss_and_gradient(P: FloatArray, numbers: FloatArray) -> tuple[float, FloatA
     return _loss(P, Q, numbers), _gradient(P, Q, numbers)
 
 
-def _loss(P: FloatArray, Q: FloatArray, numbers: FloatArray) -> float:
+def _loss(P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray) -> float:
     return float((numbers @ P) @ (Q * Q).sum(axis=1) - numbers.sum())
 
 
-def _gradient(P: FloatArray, Q: FloatArray, numbers: FloatArray) -> FloatArray:
+def _gradient(P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray) -> FloatArray:
     released = numbers @ P
     gradient: FloatArray = np.outer(numbers, (Q * Q).sum(axis=1)) - 2 * Q.T @ (
         released[:, None] * (Q @ Q.T)
