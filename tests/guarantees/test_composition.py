@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -48,22 +49,27 @@ def product(first: Channel, second: Channel) -> Channel:
     return tuple(tuple(a * b for a in p for b in q) for p, q in zip(first, second, strict=True))
 
 
-def shuffled(channel: Channel, truths: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
-    """The exact law of the multiset that is released."""
-    law: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
+@cache
+def shuffled(channel: Channel, truths: tuple[int, ...]) -> dict[tuple[int, ...], int]:
+    """The exact law of the multiset that is released, as whole numbers over their sum."""
+    scale = math.lcm(*(p.denominator for row in channel for p in row))
+    rows = [[int(p * scale) for p in row] for row in channel]
+    law: dict[tuple[int, ...], int] = {(): 1}
     for truth in truths:
-        new: dict[tuple[int, ...], Fraction] = {}
+        new: dict[tuple[int, ...], int] = {}
         for seen, chance in law.items():
-            for value, p in enumerate(channel[truth]):
+            for value, p in enumerate(rows[truth]):
                 key = tuple(sorted((*seen, value)))
-                new[key] = new.get(key, Fraction(0)) + chance * p
+                new[key] = new.get(key, 0) + chance * p
         law = new
     return law
 
 
 def excess(one: dict, other: dict, factor: Fraction) -> Fraction:
     """The exact delta at exp(epsilon) = factor, of one law over another."""
-    return sum((max(one[y] - factor * other[y], Fraction(0)) for y in one), Fraction(0))
+    whole, up, down = sum(one.values()), factor.numerator, factor.denominator
+    assert whole == sum(other.values())
+    return Fraction(sum(max(down * one[y] - up * other[y], 0) for y in one), down * whole)
 
 
 def neighbours(values: int, people: int):
