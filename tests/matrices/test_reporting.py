@@ -41,23 +41,30 @@ def channel(reporting):
 
 def worst_link(rows, n):
     """The largest chance that a report is person 0's, over all true and all released tables."""
+    scale = math.lcm(*(Fraction(p).denominator for row in rows for p in row))
+    rows = [[int(p * scale) for p in row] for row in rows]
     truths, outputs = range(len(rows)), range(len(rows[0]))
-    worst = Fraction(0)
+    orders, worst = list(itertools.permutations(range(n))), (0, 1)
     for first, released in itertools.product(truths, outputs):
         for rest in itertools.combinations_with_replacement(truths, n - 1):
+            people = [rows[truth] for truth in (first, *rest)]
             for others in itertools.combinations_with_replacement(outputs, n - 1):
-                worst = max(worst, link(rows, (first, *rest), (released, *others)))
-    return worst
+                linked, total = link(people, (released, *others), orders)
+                if linked * worst[1] > worst[0] * total:
+                    worst = linked, total
+    return Fraction(*worst)
 
 
-def link(rows, truth, released):
-    """The posterior that person 0 made report 0, by all orders."""
+def link(people, released, orders):
+    """How much of the weight of all orders is of those in which person 0 made report 0."""
     linked = total = 0
-    for order in itertools.permutations(range(len(truth))):
-        chance = math.prod(rows[truth[r]][released[order[r]]] for r in range(len(truth)))
+    seen = [[row[report] for report in released] for row in people]
+    for order in orders:
+        chance = math.prod(map(list.__getitem__, seen, order))
         total += chance
         linked += chance if order[0] == 0 else 0
-    return Fraction(linked) / total
+    assert total > 0
+    return linked, total
 
 
 QUARTER = TOTAL // 4
