@@ -186,9 +186,8 @@ def _without(column: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray
 
 def _coded(values: list[Any]) -> list[Any]:
     """Stata's missing values .a to .z as the numbers by which Stata itself keeps them."""
-    if not any(isinstance(value, str) for value in values) or not any(
-        isinstance(value, int | float) for value in values
-    ):
+    kinds = set(map(type, values))
+    if not all(any(issubclass(own, kind) for own in kinds) for kind in (str, (int, float))):
         return values
     return [STATA_CODES.get(value, value) if isinstance(value, str) else value for value in values]
 
@@ -317,8 +316,10 @@ def _unkept(frame: Any, write: Callable[..., None], options: Form, broken: Any) 
 
 
 def _frame(table: pa.Table, file_format: TableFormat) -> Any:
+    texts = [own.name for own in table.schema if pa.types.is_string(own.type)]
     try:
-        return table.to_pandas(date_as_object=True)
+        # The library looks at every text several times: as objects they need not be made anew.
+        return table.to_pandas(date_as_object=True).astype(dict.fromkeys(texts, object))
     except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
         raise InvalidTable(
             f"{PACKAGES[file_format]} files keep dates and times up to the year 9999, and the "
