@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ KEPT, MOST_VARIABLES = 200, 10_000
 """So many answers, to no larger programs: a design, a release and its check ask for the same."""
 
 _ANSWERS: dict[bytes, Any] = {}
+_LOCK: Final = threading.Lock()
 
 
 def least_cost(
@@ -32,10 +34,10 @@ def least_cost(
 ) -> FloatArray | None:
     """The x of least cost with low <= x <= high and, of sparse rows, least <= A x <= most.
 
-    Nothing if there is none. The same program reaches the same solver by ``milp``, with nothing
-    that must be whole, and by ``linprog``, which wants equations last. Of few variables the second
-    takes twice as long around it as the solver itself, of many the first asks each whether it must
-    be whole.
+    A row has no least (minus infinity) or is an equation; nothing comes of a program that no x
+    meets. The same program reaches the same solver by ``milp``, with nothing that must be whole,
+    and by ``linprog``, which wants equations last. Of few variables the second takes twice as long
+    around it as the solver itself, of many the first asks each whether it must be whole.
     """
     door = _by_milp if len(cost) <= FEW else _by_linprog
     answer = solved_once(door, cost, rows, np.broadcast_to(least, most.shape), most, low, high)
@@ -68,12 +70,14 @@ def solved_once(solve: Callable[..., Any], cost: FloatArray, *rows: Any, **optio
     known = hashlib.sha256(solve.__name__.encode())
     for part in (cost, *rows, *(own for pair in sorted(options.items()) for own in pair)):
         known.update(_bytes(part))
-    answer = _ANSWERS.pop(known.digest(), None)
+    with _LOCK:
+        answer = _ANSWERS.pop(known.digest(), None)
     if answer is None:
         answer = solve(cost, *rows, **options)
-    _ANSWERS[known.digest()] = answer  # the last to be forgotten
-    while len(_ANSWERS) > KEPT:
-        _ANSWERS.pop(next(iter(_ANSWERS)), None)
+    with _LOCK:
+        _ANSWERS[known.digest()] = answer  # the last to be forgotten
+        while len(_ANSWERS) > KEPT:
+            del _ANSWERS[next(iter(_ANSWERS))]
     return answer
 
 
