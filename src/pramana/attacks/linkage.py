@@ -75,12 +75,11 @@ class Links:
         runs = max(1, -(-trials // len(truth)))
         targets = _targets(truth, sizes, keystream, most)
         nearest, likely = [], []
+        near, strongest = nearest_scores(mechanism, schema, truth), likelihood_scores(mechanism)
         for run in range(runs):
             released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
             offsets = -expected_released(mechanism, truth, released)  # refuses what is too large
-            near = nearest_scores(mechanism, schema, truth)
             nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
-            strongest = likelihood_scores(mechanism)
             likely.append(
                 link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)
             )

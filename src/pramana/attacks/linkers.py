@@ -212,7 +212,6 @@ def expected_released(mechanism: Mechanism, truth: Records, released: Records) -
     sizes = code_sizes(mechanism)
     cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
     logs = np.zeros(len(seen.numbers))
-    scores = likelihood_scores(mechanism)
     crowds = int(max(truth.crowd.max(initial=0), released.crowd.max(initial=0))) + 1
     simple = all(len(step.matrices) == 1 for step in mechanism)
     if simple and crowds * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
@@ -221,6 +220,7 @@ def expected_released(mechanism: Mechanism, truth: Records, released: Records) -
         logs = found
     else:
         _require_few(cells, seen)
+        scores = likelihood_scores(mechanism)
         for columns, rows in blocks(seen, cells):
             block = scores.block(cells.records.at(rows), seen.records.at(columns))
             logs[columns] = np.log(cells.numbers[rows] @ np.exp(np.maximum(block, -700)))

@@ -26,8 +26,8 @@ from pramana.types import BoolArray, Codes, FloatArray, IntArray
 __all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
 
 
-ARRAY_LIMIT = 2**22
-"""Up to so many possible combinations they are numbered in an array, beyond by sorting."""
+ARRAY_LIMIT = 2**12
+"""Up to so many possible combinations an array numbers them, however few records there are."""
 
 
 @dataclass(frozen=True, eq=False)
