@@ -76,6 +76,7 @@ def released_to(folder: Path, kind: str) -> Path:
     return folder / kind
 
 
+@cache
 def pdf_text(pdf: bytes) -> str:
     """All words of a PDF without any space: pages, titles, and what is said of its charts."""
     import pypdf

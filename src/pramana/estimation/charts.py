@@ -130,13 +130,15 @@ def _chart(
         for shape, open_ends in arrows.items()
     ]
     layers = [
-        bars.encode(x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2="high:Q", **shared),
+        bars.encode(
+            x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2=alt.X2("high:Q"), **shared
+        ),
         *tips,
         base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared, **shaped),
     ]
     if rule is not None:
         line = alt.Chart(rows_of([{"at": rule}]))
-        layers.insert(0, line.mark_rule(color="#999", strokeDash=[4, 3]).encode(x="at:Q"))
+        layers.insert(0, line.mark_rule(color="#999", strokeDash=[4, 3]).encode(x=alt.X("at:Q")))
     return styled(
         alt.layer(*layers).properties(
             width=WIDE,

@@ -135,7 +135,7 @@ def _lines(picture: Lines) -> Any:
     layers = [base.mark_line(point=alt.OverlayMarkDef(size=25))]
     if picture.level is not None:
         rule = alt.Chart(rows_of([{"level": picture.level}]))
-        layers.append(rule.mark_rule(color="#6b6b6b", strokeDash=[4, 3]).encode(y="level:Q"))
+        layers.append(rule.mark_rule(color="#6b6b6b", strokeDash=[4, 3]).encode(y=alt.Y("level:Q")))
     return alt.layer(*layers).properties(width=WIDE, height=TALL)
 
 
@@ -209,14 +209,16 @@ def _histograms(picture: Histograms) -> Any:
             .encode(
                 x=alt.X("from:Q", title=picture.x, axis=alt.Axis(format=NUMBERS, tickCount=6),
                         scale=alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)),
-                x2="to:Q",
+                x2=alt.X2("to:Q"),
                 y=alt.Y("count:Q", title=picture.y),
                 y2=alt.Y2Datum(0),
             )
         ]  # fmt: skip
         if picture.level is not None:
             rule = alt.Chart(rows_of([{"level": picture.level}]))
-            layers.append(rule.mark_rule(color=COLOURS[1], strokeDash=[4, 3]).encode(x="level:Q"))
+            layers.append(
+                rule.mark_rule(color=COLOURS[1], strokeDash=[4, 3]).encode(x=alt.X("level:Q"))
+            )
         parts.append(alt.layer(*layers).properties(width=WIDE - 90, height=TALL - 40, title=name))
     return _beside(parts)
 

@@ -90,9 +90,9 @@ def shares(identity: str, view: ColumnView, *, title: str, wide: int = WIDE) -> 
     words = [f"{label}: {_share_words(view, at)}" for at, label in enumerate(view.labels)]
     if view.curve:
         words = words[:: max(len(words) // CURVE_WORDS, 1)]
-    chart = altair().layer(*layers)
     height = TALL if view.curve else altair().Step(max(ROW * len(names), 20), **{"for": "position"})
-    return _drawing(chart.properties(width=wide, height=height), identity, title, "; ".join(words))
+    chart = altair().layer(*layers, width=wide, height=height)
+    return _drawing(chart, identity, title, "; ".join(words))
 
 
 def _series(view: ColumnView) -> list[Series]:
@@ -186,15 +186,15 @@ def _marks(
 ) -> list[Any]:
     """The interval of each estimate as a line, and every share as a point, along one axis."""
     alt = altair()
-    channel = {"x": alt.X, "y": alt.Y}[along["share"]]
+    channel, end = {"x": (alt.X, alt.X2), "y": (alt.Y, alt.Y2)}[along["share"]]
     ends = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
     own = _axis(view)
-    low = {along["share"]: channel("low:Q", **own), along["end"]: "high:Q"}
+    low = {along["share"]: channel("low:Q", **own), along["end"]: end("high:Q")}
     share = {along["share"]: channel("share:Q", **own)}
     return [
         ends.mark_rule(color=COLOURS["estimated"], strokeWidth=rule).encode(**low),
         base.mark_point(size=point, filled=True, opacity=1).encode(
-            description="told:N", **share, **_shades(view)
+            description=alt.Description("told:N"), **share, **_shades(view)
         ),
     ]
 
@@ -247,13 +247,13 @@ def ranges(identity: str, entries: Sequence[Range], *, title: str, wide: int = W
         base.transform_filter(known("baseline")).mark_point(
             size=110, color=COLOURS["truth"], strokeWidth=2, opacity=1
         ).encode(x=at("baseline")),
-        base.mark_rule(color=colour, strokeWidth=3).encode(x=at("low"), x2="high:Q"),
+        base.mark_rule(color=colour, strokeWidth=3).encode(x=at("low"), x2=alt.X2("high:Q")),
         base.mark_point(size=60, filled=True, opacity=1, color=colour).encode(x=at("value")),
         base.transform_filter(known("bound")).mark_tick(
             color=COLOURS["bound"], thickness=3, size=20, opacity=1
         ).encode(x=at("bound")),
     ]  # fmt: skip
-    chart = alt.layer(*layers).properties(width=wide, height=alt.Step(30))
+    chart = alt.layer(*layers, width=wide, height=alt.Step(30))
     return _drawing(chart, identity, title, "; ".join(_range_words(entry) for entry in entries))
 
 
@@ -295,13 +295,13 @@ def frontier(
         own = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
         mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
         dots = base.properties(data=rows_of(own)).mark_point(**mark)
-        layers.append(dots.encode(description="told:N"))
+        layers.append(dots.encode(description=alt.Description("told:N")))
     labels = _labelled(rows, frame, chances)
     for right in (True, False):
         own = [label for label in labels if label["right"] == right]
         layers.append(_names(base, own, align="right" if right else "left", dx=-9 if right else 9))
     text = "; ".join(str(row["told"]) for row in rows)
-    chart = alt.layer(*layers).properties(width=WIDER, height=TALL)
+    chart = alt.layer(*layers, width=WIDER, height=TALL)
     return _drawing(chart, identity, title, text)
 
 
@@ -310,13 +310,13 @@ def _bounds(base: Any, chances: Sequence[float], most: float) -> list[Any]:
     rows = [{"loss": most, "risk": own, "name": f"one in {1 / own:.12g}"} for own in chances]
     whole = [row | {"from": 0.0} for row in rows]
     line = {"color": COLOURS["bound"], "strokeDash": [5, 4], "strokeWidth": 1}
-    lines = base.properties(data=rows_of(whole)).mark_rule(**line).encode(x2="from:Q")
+    lines = base.properties(data=rows_of(whole)).mark_rule(**line).encode(x2=altair().X2("from:Q"))
     return [lines, _names(base, rows, align="right", dx=0, dy=-7)] if rows else []
 
 
 def _names(base: Any, rows: Sequence[Form], **mark: Any) -> Any:
     """Texts at places of a chart."""
-    named = base.properties(data=rows_of(rows)).encode(text="name:N")
+    named = base.properties(data=rows_of(rows)).encode(text=altair().Text("name:N"))
     return named.mark_text(fontSize=11, color="#474747", **mark)
 
 
@@ -376,12 +376,14 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
         x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),
         y=alt.Y("records:Q", title="records", axis=alt.Axis(tickCount=2, format=",d")),
     )
-    layers = [base.mark_bar(color=COLOURS["estimated"]).encode(description="told:N")]
+    layers = [
+        base.mark_bar(color=COLOURS["estimated"]).encode(description=alt.Description("told:N"))
+    ]
     if len(bars) <= FEW:
         layers.append(
             base.mark_text(dy=-6, fontSize=11, color="#474747").encode(
                 text=alt.Text("records:Q", format=",")
             )
         )
-    chart = alt.layer(*layers).properties(width=WIDE - 10, height=LOW)
+    chart = alt.layer(*layers, width=WIDE - 10, height=LOW)
     return _drawing(chart, identity, title, "; ".join(str(row["told"]) for row in rows))
