@@ -13,6 +13,7 @@ import pyarrow as pa
 from tests.readings.worlds import DESIGNS
 
 from pramana import api
+from pramana.readings.release import Release
 from pramana.table.domains import Categories
 from pramana.table.labels import Labels
 from pramana.table.recoding import Recoding
@@ -64,6 +65,13 @@ def truth(seed: int = 5, records: int = 600) -> pa.Table:
 
 
 def released_to(folder: Path, kind: str) -> Path:
+    """A folder of a release of that kind."""
+    released(kind).save(folder / kind)
+    return folder / kind
+
+
+@cache
+def released(kind: str) -> Release:
     """A release of that kind, with the labels of a statistical package."""
     method = METHODS[kind]
     asked, options = DESIGNS[method]
@@ -71,9 +79,7 @@ def released_to(folder: Path, kind: str) -> Path:
     made = api.protect(truth(), plan, seed=3)
     # As a file with labels would have it: certificates carry those of released values.
     labels = plan.method.published_labels(LABELS)
-    named = replace(made, certificate=replace(made.certificate, labels=labels))
-    named.save(folder / kind)
-    return folder / kind
+    return replace(made, certificate=replace(made.certificate, labels=labels))
 
 
 @cache

@@ -44,12 +44,21 @@ class Visitor:
 
     def part(self, path: str) -> str:
         """What a part of a page says once its work is done."""
-        for _ in range(2400):
+        begun = time.monotonic()
+        while time.monotonic() - begun < 120:
+            before = self._conditions()
             text = str(self.get(path, **{"hx-request": "true"}).text)
             if 'class="working' not in text:
                 return text
-            time.sleep(0.05)
+            asked = time.monotonic()
+            while self._conditions() == before and time.monotonic() - asked < 1:
+                time.sleep(0.01)
         raise AssertionError(f"{path} is never done.")
+
+    def _conditions(self) -> list[str]:
+        """How all work stands: the page has nothing new before that changes."""
+        jobs = self.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+        return [job.condition for job in [*jobs._jobs.values()]]
 
 
 @contextmanager
