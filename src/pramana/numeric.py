@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from pramana.errors import InvalidNumber
@@ -287,6 +288,7 @@ def floor_text(number: Number) -> str:
     return _plain(Decimal(math.floor(100 * exact)) / 100)
 
 
+@lru_cache(typed=True)
 def exp_text_up(exponent: float) -> str:
     """exp of a number as text that is not below it.
 
@@ -301,6 +303,7 @@ def exp_text_up(exponent: float) -> str:
     return _plain(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
 
 
+@lru_cache(typed=True)
 def _hundredfold(share: Number) -> Number:
     return share if share == math.inf else 100 * _decimal(share)
 
@@ -310,6 +313,7 @@ def _decimal(number: Number) -> Fraction:
     return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
 
 
+@lru_cache(typed=True)  # a float and the fraction that equals it are read differently
 def _text(number: Number, digits: int, rounding: str) -> str:
     if number == math.inf:
         return "inf"

@@ -45,7 +45,7 @@ FIXED = (errno.EXDEV, errno.EBUSY)
 MOST_NAMED = 3
 """So many leftovers are named."""
 
-AT_ONCE = 8
+AT_ONCE = 4
 """So many files wait for the disk together."""
 
 RELEASED: Final = "certificate.json"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.formats.base import FORMATS
@@ -216,7 +217,7 @@ class Certificate:
         if self.nature.shows_matrices != (self.mechanism is not None):
             raise NotARelease("A certificate must hold matrices exactly if they are published.")
 
-    @property
+    @cached_property
     def nature(self) -> Kind:
         """What follows from its kind."""
         return KINDS[self.kind]
@@ -231,7 +232,7 @@ class Certificate:
         """What records may say that they were asked for; none where all of them tell everything."""
         return () if self.mechanism is None else self.mechanism.marks
 
-    @property
+    @cached_property
     def evidence(self) -> Evidence:
         """What a stranger can compute guarantees from."""
         return Evidence(
@@ -252,7 +253,7 @@ class Certificate:
         bounds = (claim.attained.suggests for claim in self.claims)
         return min((bound for bound in bounds if bound is not None), default=None)
 
-    @property
+    @cached_property
     def true_schema(self) -> Schema:
         """The columns of the true table that are released: without the mark beside reports."""
         if self.nature.whole:
@@ -433,7 +434,7 @@ class Certificate:
         files = {own.format: own for own in (*self.copies, self.data) if own is not None}
         return next((files[own] for own in formats if own in files), self.data)
 
-    @property
+    @cached_property
     def made(self) -> Made:
         """How records were made, as far as the words of a promise hang on it."""
         sizes = ANY_SIZE if self.households else ()

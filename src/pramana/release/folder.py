@@ -150,7 +150,8 @@ def _own(folder: Path) -> Certificate | None:
             data_path(folder, certificate)
     except NotARelease as error:
         raise _not_ours(folder, str(error).rstrip(".")) from None
-    others = [name for name in found if name not in files_of(certificate)]
+    known = files_of(certificate)
+    others = [name for name in found if name not in known]
     if others:
         raise _not_ours(folder, f"it also holds {listed(others, MOST_NAMED)}")
     return certificate

@@ -15,7 +15,7 @@ from pramana.matrices.uniform_mixture import UniformMixture
 from pramana.release.strict import Field
 from pramana.table.domains import RELEASES, Bins, Categories, Domain
 from pramana.table.labels import Labels
-from pramana.table.recoding import DATES, DISTRIBUTIONS, Noise, Recoding
+from pramana.table.recoding import DATES, DISTRIBUTIONS, NOTHING, Noise, Recoding
 from pramana.table.replicates import Replicates, Replication
 from pramana.table.schema import MISSING, Column, Impossible, Role, Schema
 from pramana.types import Form
@@ -148,7 +148,7 @@ def _column_of(field: Field) -> Column:
         missing=form["missing"].text(*MISSING) if domain else None,  # type: ignore[arg-type]
         exempt=form["exempt"].labels() if "exempt" in form else (),
         randomise=randomised,
-        recoding=_recoding_of(form["recoding"]) if "recoding" in form else Recoding(),
+        recoding=_recoding_of(form["recoding"]) if "recoding" in form else NOTHING,
         declared=domain is None or form["domain"].text("declared", READ_OFF) == "declared",
     )
 

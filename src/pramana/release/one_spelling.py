@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 from json import JSONEncoder, dumps
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 from pramana.types import Entries
@@ -30,6 +31,8 @@ def canonical(form: Entries) -> bytes:
 
 def _spelled(value: Any, line: str) -> str:
     """A value that begins where ``line``, a line break and blanks, has led."""
+    if type(value) is str:
+        return encode_basestring(value)
     if not isinstance(value, HOLDERS) or not value:
         return _in_one_go(value)
     inner = line + " "
@@ -37,7 +40,7 @@ def _spelled(value: Any, line: str) -> str:
         return _indented(value).replace("\n", line)
     if isinstance(value, dict):
         pairs = sorted(value.items())
-        lines = (f"{_in_one_go(name)}: {_spelled(own, inner)}" for name, own in pairs)
+        lines = (f"{encode_basestring(name)}: {_spelled(own, inner)}" for name, own in pairs)
         return "{" + inner + f",{inner}".join(lines) + line + "}"
     return "[" + inner + _items(value, inner) + line + "]"
 

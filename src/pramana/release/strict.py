@@ -41,6 +41,7 @@ DEEPEST: Final = 6
 """How deep a value without a form of its own may be nested."""
 
 DIGITS: Final = re.compile(r"0|[1-9][0-9]{0,19}")
+PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w{0,60}")
 
 
 def parse(content: bytes, *, what: str) -> Field:
@@ -208,7 +209,7 @@ class Field:
         return self.value
 
     def _at(self, name: str) -> str:
-        shown = name if re.fullmatch(r"[A-Za-z_]\w{0,60}", name) else repr(name[:60])
+        shown = name if PLAIN_NAME.fullmatch(name) else repr(name[:60])
         return f"{self.path}.{shown}" if self.path else shown
 
 

@@ -11,14 +11,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
 from pramana.numeric import require_number
 from pramana.table.domains import Label, is_name, label_key, label_text
 from pramana.types import Form
 
-__all__ = ["DATES", "DISTRIBUTIONS", "DatePart", "Distribution", "Noise", "Recoding"]
+__all__ = ["DATES", "DISTRIBUTIONS", "NOTHING", "DatePart", "Distribution", "Noise", "Recoding"]
 
 DatePart: TypeAlias = Literal["year", "quarter", "month"]
 DATES: tuple[DatePart, ...] = ("year", "quarter", "month")
@@ -172,7 +172,7 @@ class Recoding:
         return replace(self, noise=None)
 
     def __bool__(self) -> bool:
-        return self != Recoding()
+        return self is not NOTHING and self != NOTHING
 
     def listed(self, values: Sequence[Label]) -> tuple[Label, ...]:
         """A list of values as it is afterwards, where it was made of the values before.
@@ -180,6 +180,8 @@ class Recoding:
         >>> Recoding(merge={"other": [5, 6]}, missing_codes=(9,)).listed((4, 5, 6, 9))
         ('4', 'other')
         """
+        if not (self.merged or self.missing_codes):
+            return tuple(values)
         new = {label_key(own): name for name, old in self.merged for own in old}
         for name, _ in self.merged:  # what is listed by its new name is so already
             new.pop(label_key(name), None)
@@ -232,6 +234,10 @@ class Recoding:
             noise = f"{self.noise.distribution} noise of scale {label_text(self.noise.scale)}"
             parts.append(f"{noise} (variance {self.noise.variance:.6g}) added to every value")
         return "; ".join(parts)
+
+
+NOTHING: Final = Recoding()
+"""Values stay as they are."""
 
 
 def _listed(values: Sequence[Label], most: int | None = None) -> str:

@@ -19,7 +19,7 @@ from pramana.numeric import counted
 from pramana.shown import Shown
 from pramana.spelling import as_table, tables_of
 from pramana.table.domains import Bins, Categories, Domain, Label, find_label
-from pramana.table.recoding import Recoding
+from pramana.table.recoding import NOTHING, Recoding
 from pramana.table.replicates import Replicates
 
 __all__ = [
@@ -46,9 +46,6 @@ CATEGORY_LIMIT = 100_000
 
 Missing: TypeAlias = Literal["category", "keep", "refuse"]
 MISSING: tuple[Missing, ...] = ("category", "keep", "refuse")
-
-
-NOTHING = Recoding()
 
 
 class Role(StrEnum):
@@ -173,7 +170,7 @@ class Column:
                 )
         return tuple(own)
 
-    @property
+    @cached_property
     def randomised(self) -> bool:
         """Whether the column goes through a matrix."""
         return self.role is Role.KEY if self.randomise is None else self.randomise
@@ -434,17 +431,17 @@ class Schema(Shown):
         """The names of all columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Column, ...]:
         """The columns of role key."""
         return tuple(column for column in self.columns if column.role is Role.KEY)
 
-    @property
+    @cached_property
     def randomised(self) -> tuple[Column, ...]:
         """The columns that go through a matrix."""
         return tuple(column for column in self.columns if column.randomised)
 
-    @property
+    @cached_property
     def released_as_is(self) -> tuple[Column, ...]:
         """The columns that are published unchanged, but for bins or noise: no matrix moves them."""
         return tuple(
@@ -453,7 +450,7 @@ class Schema(Shown):
             if not column.randomised and column.role is not Role.IDENTIFIER
         )
 
-    @property
+    @cached_property
     def binned(self) -> tuple[Column, ...]:
         """The columns that are cut into bins and otherwise left alone."""
         return tuple(column for column in self.columns if column.binned)
@@ -468,12 +465,12 @@ class Schema(Shown):
         """The columns in which each value that a file calls missing stays a value of its own."""
         return tuple(c.name for c in self.columns if c.randomised or c.names_missing)
 
-    @property
+    @cached_property
     def noisy(self) -> tuple[Column, ...]:
         """The columns that are released with noise and otherwise left alone."""
         return tuple(column for column in self.columns if column.noisy)
 
-    @property
+    @cached_property
     def known(self) -> tuple[str, ...]:
         """Columns that are published unchanged and that an adversary may know.
 
@@ -485,7 +482,7 @@ class Schema(Shown):
             if column.role is not Role.SENSITIVE or column.name in self.strata
         )
 
-    @property
+    @cached_property
     def attached(self) -> tuple[str, ...]:
         """Columns that are published unchanged, where some of them are taken to be unknown.
 
@@ -494,12 +491,12 @@ class Schema(Shown):
         names = tuple(column.name for column in self.released_as_is)
         return names if set(names) > set(self.known) else ()
 
-    @property
+    @cached_property
     def released(self) -> tuple[Column, ...]:
         """The columns of the release, in order: all but the identifiers."""
         return tuple(column for column in self.columns if column.role is not Role.IDENTIFIER)
 
-    @property
+    @cached_property
     def weight(self) -> Column | None:
         """The column of sampling weights, if there is one."""
         return next((column for column in self.columns if column.role is Role.WEIGHT), None)
