@@ -388,8 +388,14 @@ class Stake:
 
     def gain(self, share: float) -> float:
         """What was won."""
+        times, odds = self._seen
+        return float(times @ _log(share * odds)) - self.owed(share)
+
+    @cached_property
+    def _seen(self) -> tuple[FloatArray, FloatArray]:
+        """The cells that were released: how often, and the odds of each."""
         seen = np.flatnonzero(self.released)
-        return float(self.released[seen] @ _log(share * self.odds[seen])) - self.owed(share)
+        return self.released[seen], self.odds[seen]
 
     def hoped(self, share: float) -> tuple[float, float]:
         """Mean and variance, from above, of what is won if the doubt is right."""
