@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,6 +16,7 @@ from pramana.table.schema import Column, Impossible, Role, Schema
 RECORDS = 4_000
 
 
+@cache
 def people(records: int = RECORDS, *, seed: int = 7) -> pa.Table:
     """Names, keys with a dependence and missing values, a region and an income."""
     random = np.random.default_rng(seed)
@@ -46,6 +49,7 @@ SCHEMA = Schema(
 )
 
 
+@cache
 def plan(k: float = 20, *, records: int = RECORDS):
     """A plan for the people above."""
     return Retention().design(People(SCHEMA, records, records * 2 // 5), [PkAnonymity(k=k)])

@@ -22,12 +22,6 @@ from pramana.release.verify import verify_folder
 from tests.release.people import people, plan
 
 
-@pytest.fixture
-def release(tmp_path):
-    """A release folder made from seeded people."""
-    return api.protect(people(), plan(), to=tmp_path / "release", seed=1)
-
-
 def flipped(path, position):
     """The file with one bit of one byte changed; and as it was, if done again.
 

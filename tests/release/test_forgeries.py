@@ -33,12 +33,6 @@ from tests.release.people import people, plan
 CERTIFICATE = "certificate.json"
 
 
-@pytest.fixture
-def release(tmp_path):
-    """A sound release."""
-    return api.protect(people(), plan(), to=tmp_path / "release", seed=1)
-
-
 def failed(folder, **how):
     """The names of the checks that fail."""
     return {check.name for check in verify_folder(folder, **how).checks if not check.ok}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,7 @@ SCHEMA = Schema(
 )
 
 
+@cache
 def people() -> pa.Table:
     """A small table."""
     chance = np.random.default_rng(2)
@@ -43,10 +45,15 @@ def people() -> pa.Table:
     )
 
 
+@cache
+def plan():
+    """What is done to it."""
+    return api.design(SCHEMA, PkAnonymity(2), data=people(), method="retention")
+
+
 def released(folder, form: str):
     """A sound release in a format."""
-    plan = api.design(SCHEMA, PkAnonymity(2), data=people(), method="retention")
-    return api.protect(people(), plan, to=folder, file_format=form, seed=1)
+    return api.protect(people(), plan(), to=folder, file_format=form, seed=1)
 
 
 def with_data(release, name: str, content: bytes):

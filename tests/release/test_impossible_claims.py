@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,7 @@ HOW = {
 }
 
 
+@cache
 def people() -> pa.Table:
     """A small table."""
     chance = np.random.default_rng(2)

@@ -109,10 +109,13 @@ def _file_system(path: Path) -> str | None:
         lines = os.fsdecode(MOUNTS.read_bytes()).splitlines()
     except OSError:
         return None
-    place, kind, longest = path.resolve(), None, -1
+    place, kind, longest = f"{path.resolve()}/", None, -1
     for line in lines:
         before, _, after = line.partition(" - ")
-        at = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), before.split(" ")[4])
-        if len(at) >= longest and place.is_relative_to(at):  # of two at one place the last counts
+        at = before.split(" ")[4]
+        if "\\" in at:
+            at = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), at)
+        # Of two at one place the last counts.
+        if len(at) >= longest and place.startswith(f"{at.rstrip('/')}/"):
             kind, longest = after.split(" ")[0], len(at)
     return kind
