@@ -98,10 +98,14 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
 
 def _clear(folder: Path) -> None:
     """Remove what was made there, and nothing that was put aside and not put back."""
+    with suppress(OSError):
+        folder.rmdir()  # mostly: what it held has its name by now
     try:
         kept = _leftover(folder).former
+    except FileNotFoundError:
+        return
     except OSError:
-        kept = False  # it was never made
+        kept = False
     if kept:
         return
     shutil.rmtree(folder, ignore_errors=True)
