@@ -20,6 +20,8 @@ from pramana.numeric import (
     float_up,
     log_up,
     require_number,
+    text_down,
+    text_up,
 )
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=10**12)
@@ -81,3 +83,9 @@ def test_what_is_not_a_number_in_range_is_refused(value):
     """A nan, a text, a truth value: all refused by the same line."""
     with pytest.raises(InvalidNumber, match=r"^k must be a number in \[1, inf\), got "):
         require_number("k", value, low=1)
+
+
+def test_a_float_and_the_fraction_that_equals_it_are_told_apart():
+    """0.7 is the shortest name of a float a little below it; neither text is taken for both."""
+    assert (text_down(0.7), text_down(Fraction(0.7))) == ("0.7", "0.6999")
+    assert (text_up(Fraction(0.1)), text_up(0.1)) == ("0.1001", "0.1")

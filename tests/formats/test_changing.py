@@ -165,8 +165,9 @@ def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount(tmp_path, monkey
     )
     (tmp_path / "mounts").write_text(told)
     monkeypatch.setattr(stamps, "MOUNTS", tmp_path / "mounts")
-    found = [stamps._file_system(one / "x.csv") for one in (tmp_path, inner, blank)]
-    assert found == ["ext4", "vfat", "fuse.sshfs"]
+    beside = tmp_path / "ab"
+    found = [stamps._file_system(one / "x.csv") for one in (tmp_path, inner, blank, beside)]
+    assert found == ["ext4", "vfat", "fuse.sshfs", "ext4"]
     monkeypatch.setattr(stamps, "MOUNTS", tmp_path / "nobody")
     assert stamps._file_system(tmp_path) is None
 
