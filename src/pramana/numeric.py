@@ -288,7 +288,6 @@ def floor_text(number: Number) -> str:
     return _plain(Decimal(math.floor(100 * exact)) / 100)
 
 
-@lru_cache(typed=True)
 def exp_text_up(exponent: float) -> str:
     """exp of a number as text that is not below it.
 
