@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pramana.cli.estimates import show_regression
 from pramana.errors import NotCovered
 from pramana.estimation.regression import Family
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.methods.plan import Plan
 from pramana.readings.release import Release
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
@@ -51,9 +53,15 @@ def groups(rng: np.random.Generator, family: Family, truth: tuple[float, ...], s
     return pa.table({"g": g, "x": x, "y": y})
 
 
-def released(table: pa.Table, schema: Schema, epsilon: float, seed: int) -> Release:
+@cache
+def plan_of(schema: Schema, epsilon: float) -> Plan:
+    """The matrices hang on epsilon alone: one plan does for all people of a schema."""
     asked = DifferentialPrivacy(epsilon=epsilon)
-    return api.protect(table, api.design(schema, asked, data=table, method="retention"), seed=seed)
+    return api.design(schema, asked, records=1_000, smallest_group=1, method="retention")
+
+
+def released(table: pa.Table, schema: Schema, epsilon: float, seed: int) -> Release:
+    return api.protect(table, plan_of(schema, epsilon), seed=seed)
 
 
 def missed(made, formula: str, family: Family, truth: tuple[float, ...]) -> np.ndarray:

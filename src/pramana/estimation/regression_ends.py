@@ -20,7 +20,7 @@ import numpy as np
 
 from pramana.estimation.question import Inference
 from pramana.estimation.variance import half_a_record
-from pramana.types import BoolArray, FloatArray
+from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.estimation.regression import CorrectedScores
@@ -91,11 +91,13 @@ class _Path:
     tests: Tests
     place: int
     sign: float
-    others: BoolArray = field(init=False)
+    others: IntArray = field(init=False)
+    aside: tuple[IntArray, ...] = field(init=False)
     here: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.others = np.arange(len(self.tests.root)) != self.place
+        self.others = np.flatnonzero(np.arange(len(self.tests.root)) != self.place)
+        self.aside = np.ix_(self.others, self.others)
         self.here = self.tests.root
 
     def end(self, begin: float, z: float) -> float:
@@ -127,9 +129,8 @@ class _Path:
         """
         tests, beta = self.tests, self._along(distance)
         score, slope = tests.scores.at(beta)
-        aside = slope[np.ix_(self.others, self.others)]
         combined = np.ones(len(beta))
-        combined[self.others] = -_solved(aside, slope[self.others, self.place])
+        combined[self.others] = -_solved(slope[self.aside], slope[self.others, self.place])
         spread = tests.spread
         if spread is None:
             fitted = tests.scores.fitted(tests.infer)
@@ -149,7 +150,7 @@ class _Path:
         unsure = se > 0  # of a coefficient that is sure, any step will do
         for _ in range(MOST_STEPS):
             score, slope = self.tests.scores.at(beta)
-            step = _solved(slope[np.ix_(self.others, self.others)], score[self.others])
+            step = _solved(slope[self.aside], score[self.others])
             sizes = np.abs(step[unsure]) / se[unsure]
             most = float(np.max(sizes, initial=0.0))
             beta[self.others] += step / max(1.0, most)

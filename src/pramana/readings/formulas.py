@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,7 @@ class Model:
     sides: Formula
 
     @classmethod
+    @lru_cache(64)
     def of(cls, text: str) -> Model:
         """Read a formula with a response on its left."""
         from formulaic import Formula
@@ -93,12 +95,12 @@ class Model:
             )
         return cls(text, sides)
 
-    @property
+    @cached_property
     def response(self) -> tuple[str, ...]:
         """The columns on the left."""
         return tuple(sorted(_named(self.sides.lhs)))
 
-    @property
+    @cached_property
     def covariates(self) -> tuple[str, ...]:
         """The columns on the right."""
         return tuple(sorted(_named(self.sides.rhs)))
@@ -346,7 +348,8 @@ def _grid(
         labels = [truth[place] for truth in cells.truths]
         present &= np.array([label not in gone[place] for label in labels], dtype=np.bool_)
         values = _values(records, model, name, labels)
-        frame[name] = pd.concat([values] * len(kinds), ignore_index=True)
+        again = np.tile(np.arange(len(values)), len(kinds))
+        frame[name] = values.iloc[again].reset_index(drop=True)
     return frame, which.astype(np.int64), present
 
 
