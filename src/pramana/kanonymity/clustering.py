@@ -241,8 +241,11 @@ def _epoch_words(
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
     epochs = min(24, max(4, 80_000 // (groups * k)))
-    for number in range(epochs):
-        yield keystream.words(stream, number * count, count).view(np.int64)
+    at_once = max(1, CHUNK // count)  # every call begins a cipher
+    for begin in range(0, epochs, at_once):
+        some = min(at_once, epochs - begin)
+        words = keystream.words(stream, begin * count, some * count).view(np.int64)
+        yield from words.reshape(some, count)
 
 
 def _strata(k: int, strata: Values | None) -> Sequence[IntArray | slice]:

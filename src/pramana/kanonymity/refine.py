@@ -139,8 +139,10 @@ def epoch(
     """
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
-    resting = (whole & (sizes >= 3 * k))[labels] & (rank_within(labels) >= 2 * k)
-    who = np.flatnonzero(~resting)
+    large = whole & (sizes >= 3 * k)
+    who = np.arange(labels.size)
+    if large.any():
+        who = np.flatnonzero(~(large[labels] & (rank_within(labels) >= 2 * k)))
     near = neighbours_in_a_pool(who.size, k)
     place, around = neighbours_of(centres(points[who], labels[who]), near)
     order = np.argsort(place[labels[who]], kind="stable")  # members side by side in memory
