@@ -78,6 +78,7 @@ class ClassClimb:
         self.margins = margins
         self.starts = np.concatenate(([0], np.cumsum(observed.sizes)[:-1])).astype(np.int64)
         self.repeats = np.asarray(observed.sizes)
+        self.axis_of = np.repeat(np.arange(len(self.repeats)), self.repeats)
         self.shape = (fits, *[classes] * traits)
         self.weights: FloatArray = np.full((fits, classes**traits), 1 / classes**traits)
         self.parts = [self._start(Stream("starts", trait), keystream) for trait in range(traits)]
@@ -117,7 +118,7 @@ class ClassClimb:
 
     def _normalised(self, profiles: FloatArray) -> FloatArray:
         sums = np.add.reduceat(profiles, self.starts, axis=0)
-        scaled: FloatArray = profiles / np.repeat(np.maximum(sums, TINY), self.repeats, axis=0)
+        scaled: FloatArray = profiles / np.maximum(sums, TINY).take(self.axis_of, axis=0)
         return scaled
 
     def _seen(self) -> list[FloatArray]:
@@ -156,15 +157,13 @@ class ClassClimb:
 
         The mass of a value goes to the traits in proportion to what each brought.
         """
-        ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
         if len(self.parts) == 1:  # which brings everything
-            mass = self.profiles * ratio
-            mass += self.pull * self.margins[:, None]
-            self.profiles = self._normalised(mass)
+            self.profiles = self._normalised(moved + self.pull * self.margins[:, None])
             self.parts = [self.profiles.reshape(-1, *self.shape)]
             own = classes + CLASS_PRIOR
             self.weights = own / own.sum(axis=1, keepdims=True)
             return
+        ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
         ratio = ratio.reshape(-1, *self.shape)
         weights, totals = np.ones(self.shape), []
         for trait in range(len(self.parts)):
