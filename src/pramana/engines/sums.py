@@ -88,10 +88,10 @@ def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
     """
     there = set(answer.column_names)
     named = {name: sum_name(name) for name in SUMS}
+    columns = {name: answer.column(own) for name, own in named.items() if own in there}
     return {
-        name: answer.column(own).fill_null(0).to_numpy().astype(np.float64)
-        for name, own in named.items()
-        if own in there
+        name: (own.fill_null(0) if own.null_count else own).to_numpy().astype(np.float64)
+        for name, own in columns.items()
     }
 
 

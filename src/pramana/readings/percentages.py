@@ -48,7 +48,7 @@ def shares_within(reading: Reading, asked: Asked, share: Share, *, method: Count
         for label in labels
     ]
     found = _of_table(_stacked(rows, asked, place, whole, table.records), table, place)
-    together = _together(reading, asked, place)
+    together = _together(reading, asked, place, table if method == reading.unbiased else None)
     known = together is not None and together.unbiased.shape == found.estimate.shape
     return replace(found, together=together if known else None)
 
@@ -87,9 +87,13 @@ MODELLED = "model"
 """The method of tables that no report holds."""
 
 
-def _together(reading: Reading, asked: Asked, place: int) -> VaryTogether | None:
-    """How the shares vary together: by the counts that they are made of."""
-    counts = reading.counts(asked, method=reading.unbiased, share=False).together
+def _together(
+    reading: Reading, asked: Asked, place: int, table: Estimate | None
+) -> VaryTogether | None:
+    """How the shares vary together: by the counts that they are made of, where they are there."""
+    if table is None:
+        table = reading.counts(asked, method=reading.unbiased, share=False)
+    counts = table.together
     return None if counts is None or isinstance(counts, Apart) else SharesWithin(counts, place)
 
 
