@@ -393,7 +393,7 @@ def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible(grouped
     second[0], second[1] = -1e30, -900 * random.random(30)
     first[2], first[2, 0] = 0.0, -5_000.0
     told = np.stack([random.integers(0, 20, 400), random.integers(0, 30, 400)])
-    told = told[:, np.lexsort(told[::-1])] if grouped else told
+    told = np.ascontiguousarray(told[:, np.lexsort(told[::-1])]) if grouped else told
     bonus, numbers = -random.random(400), random.integers(1, 4, 400).astype(float)
     own = np.stack([np.arange(37)] * 2)
     found = [np.empty(37) for _ in range(3)]
