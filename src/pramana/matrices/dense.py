@@ -71,7 +71,7 @@ class Dense(TransitionMatrix):
     @classmethod
     def from_weights(cls, labels: Sequence[Label], weights: NDArray[np.object_]) -> Dense:
         """From integers over 2**64."""
-        return cls(tuple(labels), tuple(tuple(int(weight) for weight in row) for row in weights))
+        return cls(tuple(labels), tuple(tuple(map(int, row)) for row in weights.tolist()))
 
     @cached_property
     def weights(self) -> NDArray[np.object_]:
