@@ -308,6 +308,19 @@ def test_rows_count_each_record_once(method):
     assert table.records <= RECORDS
 
 
+@pytest.mark.parametrize("method", ["retention", "optimal", "reports"])
+def test_differences_of_percentages_have_one_error_however_the_table_is_made(method):
+    """Shares vary together by the unbiased counts, asked for by name or behind a default."""
+    named, usual = (
+        released(method)
+        .crosstab("a", "b", share="row", **how)
+        .difference(("a0", "b1"), ("a1", "b1"))
+        for how in ({"method": "inverse"}, {})
+    )
+    assert 0 < named.se < math.inf
+    assert usual.se == pytest.approx(named.se)
+
+
 @pytest.mark.parametrize("method", ["resample", "gaussian"])
 def test_without_an_interval_neither_differences_nor_ratios_have_one(method):
     """An interval without ends would say that an error was computed."""
