@@ -320,7 +320,8 @@ def _processors():
 def test_told_to_end_it_leaves_no_copy_and_no_file(tmp_path, number):
     """Whoever is killed cannot end its copies: they end by themselves, as nobody hears them."""
     script = (
-        "import sys, time; from pramana import crew; import pramana.__main__ as program\n"
+        "import signal, sys, time; from pramana import crew; import pramana.__main__ as program\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # unheard in the background
         "crew.LEAST_CELLS = 0\n"
         "from pramana.engines.local.shuffle import Shuffler\n"
         "usual = Shuffler.scatter\n"

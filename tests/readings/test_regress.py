@@ -324,6 +324,7 @@ def test_what_is_nearly_impossible_is_not_told_as_impossible():
         ("region ~ sex", {"family": "logistic"}, InvalidNumber, "two values"),
         ("I(0 - years) ~ sex", {"family": "poisson"}, InvalidNumber, "not be negative"),
         ("income ~ sex + (", {}, InvalidNumber, "must read like"),
+        (["income", "sex"], {}, InvalidNumber, "is a text"),
         ("income ~ sex | region", {}, InvalidNumber, r"and no \|"),
         ("income ~ poly(years, 2)", {}, NotCovered, r"poly\(\) looks at a whole column"),
         ("income ~ sex + scale(years)", {}, NotCovered, r"scale\(\) looks at a whole column"),

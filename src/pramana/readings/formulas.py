@@ -70,9 +70,15 @@ class Model:
     sides: Formula
 
     @classmethod
-    @lru_cache(64)
     def of(cls, text: str) -> Model:
         """Read a formula with a response on its left."""
+        if not isinstance(text, str):
+            raise InvalidNumber(f"A formula is a text, such as income ~ age + sex, got {text!r}.")
+        return cls._read(text)
+
+    @classmethod
+    @lru_cache(64)
+    def _read(cls, text: str) -> Model:
         from formulaic import Formula
         from formulaic.errors import FormulaicError
 
