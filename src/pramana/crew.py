@@ -28,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
+from pramana.files.moves import ENDING, undisturbed
 from pramana.memory import keep_memory, memory_bound
 from pramana.parallel import CELL_BYTES, do_meanwhile, in_order
 
@@ -42,11 +43,6 @@ AHEAD: Final = 2
 NUMBER, MESSAGE = struct.Struct("<q"), struct.Struct("<qq")
 TAKEN, FAILED = -1, -2
 """In place of the size of a result."""
-
-SIGNALS: Final = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
-"""Which end a copy at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -75,7 +71,11 @@ class Hands(Generic[Item]):
         All together take an eighth of the memory allowed, as threads do.
         """
         sizes = [cells(item) for item in items]
-        safe = sys.platform == "linux" and threading.active_count() == 1
+        safe = (
+            sys.platform == "linux"
+            and threading.active_count() == 1
+            and signal.getsignal(signal.SIGCHLD) is signal.SIG_DFL  # else others wait for copies
+        )
         if not safe or threads == 1 or len(items) < 2 or sum(sizes) < LEAST_CELLS:
             return cls(items, threads, cells)
         most = memory_bound() // (8 * CELL_BYTES) // max(sizes)
@@ -97,68 +97,77 @@ def in_copies(
     Results are pickled, items are not. What ``function`` leaves behind elsewhere is seen here only
     where the memory or the file is shared.
     """
-    crew = _Crew(function, items, copies)
+    crew = _Crew(function, items)
     try:
+        with undisturbed():
+            crew.hire(copies)
         do_meanwhile()
         for number, item in enumerate(items):
             found = crew.result(number)
             yield function(item) if found is None else found[0]
     finally:
-        crew.dismiss()
+        with undisturbed():
+            crew.dismiss()
 
 
 class _Crew:
     """The copies, each with a pipe back; the numbers of what is to be done come by one pipe."""
 
-    def __init__(
-        self, function: Callable[[Item], Result], items: Sequence[Item], copies: int
-    ) -> None:
+    def __init__(self, function: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        self._function, self._items = function, items
         self._many, self._told = len(items), 0
         self._results: dict[int, tuple[Any] | None] = {}  # none: to be done here
         self._doing: dict[int, int] = {}  # which number, by the pipe of who does it
         self._lost = False  # whether somebody has ended before the work did
         self._members: dict[int, int] = {}  # process, by pipe
-        numbers, self._numbers = os.pipe()
+        self._numbers: int | None = None
         self._poll = select.poll()
+
+    def hire(self, copies: int) -> None:
+        """Make so many copies, or as many as the system has processes for, and tell them to work.
+
+        A signal that anybody hears in between would be answered by a copy as well, or lost.
+        """
+        numbers, self._numbers = os.pipe()
         try:
             for _ in range(copies):
-                self._hire(function, items, numbers)
+                self._hire(numbers)
             self._tell(AHEAD * copies + 1)
-        except BaseException:
-            self.dismiss()
-            raise
         finally:
             os.close(numbers)
 
-    def _hire(
-        self, function: Callable[[Item], Result], items: Sequence[Item], numbers: int
-    ) -> None:
+    def _hire(self, numbers: int) -> None:
         heard, says = os.pipe()
-        # A signal that a copy hears before it is on its own would be answered as here.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             process = _fork()
             if not process:
-                os.close(self._numbers)
-                _work(function, items, numbers, says)
+                # Whoever holds one of these does not see that nobody else does.
+                self._tell_the_end()
+                for end in (heard, *self._members):
+                    os.close(end)
+                _work(self._function, self._items, numbers, says)
             self._members[heard] = process
             self._poll.register(heard, select.POLLIN)
         except OSError:  # no more processes: who is there does it
             os.close(heard)
         finally:
             os.close(says)
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _tell(self, many: int) -> None:
         """Hand out the next numbers; after the last one, that there are no more."""
         end = min(self._told + many, self._many)
-        if self._told < end and self._members:
+        if self._numbers is not None and self._told < end and self._members:
             said = b"".join(map(NUMBER.pack, range(self._told, end)))
             with suppress(BrokenPipeError):  # all have ended, and will be missed soon
                 os.write(self._numbers, said)  # a few numbers fit into any pipe
-        if self._told < self._many == end:
-            os.close(self._numbers)
+        if end == self._many:
+            self._tell_the_end()
         self._told = end
+
+    def _tell_the_end(self) -> None:
+        if self._numbers is not None:
+            os.close(self._numbers)
+        self._numbers = None
 
     def result(self, number: int) -> tuple[Any] | None:
         """The result of a number, in brackets; none where it is to be found here."""
@@ -184,19 +193,26 @@ class _Crew:
             self._doing.pop(pipe, None)
             self._poll.unregister(pipe)
             os.close(pipe)
-            self._lost |= bool(os.waitpid(self._members.pop(pipe), 0)[1])
+            self._lost |= not _ended_well(self._members.pop(pipe))
 
     def dismiss(self) -> None:
         """End whoever is still there, and wait for it."""
-        if self._told < self._many:
-            os.close(self._numbers)
-            self._told = self._many
+        self._tell_the_end()
         for process in self._members.values():
-            os.kill(process, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         for pipe, process in self._members.items():
             os.close(pipe)
-            os.waitpid(process, 0)
+            _ended_well(process)
         self._members.clear()
+
+
+def _ended_well(process: int) -> bool:
+    """Wait for a process; whether it did all its work, as far as anybody can tell."""
+    try:
+        return os.waitpid(process, 0)[1] == 0
+    except ChildProcessError:  # somebody else here waits for all processes
+        return False
 
 
 def _fork() -> int:
@@ -229,9 +245,9 @@ def _work(
     """What a copy does, and nothing after it: no handler and no cleaning up of the original."""
     ended = 1
     try:
-        for one in SIGNALS:
-            signal.signal(one, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        for one in signal.valid_signals():
+            if one in ENDING or callable(signal.getsignal(one)):
+                signal.signal(one, signal.SIG_DFL)
         gc.disable()  # it would walk through, and so copy, all that is shared
         keep_memory()
         warnings.simplefilter("error")

@@ -250,6 +250,21 @@ def test_notes_of_several_processes_stay_apart(monkeypatch, in_memory):
     assert all((numbers == truth[0][1]).all() for _, numbers in truth.values())
 
 
+@pytest.mark.parametrize("left", [8, 31, 32, 40, 100, 4096])
+def test_half_a_note_of_who_was_killed_is_not_read(left):
+    """Nor what comes behind it: all is looked at once more then."""
+    table = people()
+    watch = Watch(schema(), 600)
+    list(watch.truth(open_table(table)).batches())
+    whole = os.pread(watch._notes, 10**6, 0)
+    os.ftruncate(watch._notes, 0)
+    os.write(watch._notes, whole[:left])
+    list(watch.truth(open_table(table)).batches())
+    watch.released(LocalTable.of(table)).to_arrow()
+
+    assert watch.result() is None
+
+
 def test_a_number_of_a_record_is_the_same_however_its_columns_are_kept():
     """Dictionaries in any order, plain values, slices; and another record has another one."""
     table = people()

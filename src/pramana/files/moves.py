@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["FORMER", "exchange", "former_name", "move_new", "undisturbed"]
+__all__ = ["ENDING", "FORMER", "exchange", "former_name", "move_new", "undisturbed"]
 
 AT_FDCWD: Final = -100
 NO_REPLACE: Final = 1
@@ -112,13 +112,20 @@ def former_name(name: str) -> str:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Steps that belong together: a signal that asks to end is heard when they are done."""
+    """Steps that belong together: a signal is heard when they are done.
+
+    That is one that asks to end, or that this process answers; of several one that asks to end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are heard by the main thread
         return
     heard: list[int] = []
-    before = {one: signal.getsignal(one) for one in ENDING}
-    usual = {one: how for one, how in before.items() if how not in (signal.SIG_IGN, None)}
+    before = {one: signal.getsignal(one) for one in {*ENDING, *signal.valid_signals()}}
+    usual = {
+        one: how
+        for one, how in before.items()
+        if callable(how) or (one in ENDING and how is signal.SIG_DFL)
+    }
     for one in usual:
         signal.signal(one, lambda number, _: heard.append(number))
     try:
@@ -126,8 +133,8 @@ def undisturbed() -> Iterator[None]:
     finally:
         for one, how in usual.items():
             signal.signal(one, how)
-        if heard:
-            signal.raise_signal(heard[0])
+        for number in sorted(set(heard), key=lambda one: one not in ENDING):
+            signal.raise_signal(number)
 
 
 def _renamed(place: Path, path: Path, flag: int) -> bool:

@@ -90,12 +90,17 @@ class Watch:
         return replace(found, sampled=bool(self._limit < np.uint64(2**64 - 1)))
 
     def _seen(self) -> list[dict[int, tuple[int, Words]]]:
-        """Of both sides how many records passed at each place, and their numbers."""
-        size = os.fstat(self._notes).st_size
+        """Of both sides how many records passed at each place, and their numbers.
+
+        Whoever is killed leaves half a note, behind which nothing can be read.
+        """
+        size = os.fstat(self._notes).st_size // 8 * 8
         notes = np.frombuffer(os.pread(self._notes, size, 0), np.uint64)
         seen: list[dict[int, tuple[int, Words]]] = [{} for _ in range(SIDES)]
-        while len(notes):
+        while len(notes) >= HEAD:
             side, position, many, numbers = map(int, notes[:HEAD])
+            if side >= SIDES or HEAD + numbers > len(notes):
+                break
             seen[side][position] = many, notes[HEAD : HEAD + numbers]
             notes = notes[HEAD + numbers :]
         return seen

@@ -124,7 +124,8 @@ class LocalTable:
         step = group_size(len(source.schema))
 
         def parts(progress: Progress | None) -> Iterator[Part]:
-            hands = self._hands(source.parts(progress), len(source.schema))
+            apart = all(map(_is_narrow, source.schema))
+            hands = self._hands(source.parts(progress), len(source.schema), apart=apart)
             held = Shuffler.holds(source.schema, source.records, self.memory)
             shuffler = Shuffler(
                 source.schema,
@@ -142,7 +143,7 @@ class LocalTable:
             span = step * max(1, min(SPAN_RECORDS, total // (SPANS * self.threads)) // step)
             for begin in range(0, total, span):
                 end = min(begin + span, total)
-                yield Part(begin, end - begin, partial(shuffler.ordered, begin, end), apart=True)
+                yield Part(begin, end - begin, partial(shuffler.ordered, begin, end), apart)
 
         made = Source(source.schema, parts, source.records, step=step)
         return replace(self, source=made, passes=self.passes + 1)
@@ -181,11 +182,14 @@ class LocalTable:
         cells = _cells(len(self.source.schema))
         return in_order(_loaded, self.source.parts(progress), threads=self.threads, cells=cells)
 
-    def _hands(self, parts: Iterable[Part], columns: int) -> Hands[Part]:
-        """Who works on parts: copies of this process on those that they can load, or threads."""
+    def _hands(self, parts: Iterable[Part], columns: int, *, apart: bool = True) -> Hands[Part]:
+        """Who works on parts: copies of this process on those that they can load, or threads.
+
+        Not ``apart`` is what would be held by several at once, and takes any amount of memory.
+        """
         cells, waiting = _cells(columns), iter(parts)
         first = next(waiting, None)
-        if first is None or not first.apart:
+        if first is None or not first.apart or not apart:
             left = waiting if first is None else chain([first], waiting)
             return Hands(left, self.threads, cells)
         return Hands.of([first, *waiting], self.threads, cells)
@@ -224,6 +228,11 @@ def _mapped(function: BatchFunction, part: Part, schema: pa.Schema) -> pa.Record
             f"that were announced, got {len(batch)} records."
         )
     return batch
+
+
+def _is_narrow(field: pa.Field) -> bool:
+    """Whether each value of a column takes the same few bytes: not texts, nor lists of them."""
+    return bool(pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type))
 
 
 def _scattered(shuffler: Shuffler, part: Part) -> Piece:
