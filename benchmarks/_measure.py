@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,12 @@ class Run:
     seconds: float
     processor: float
     peak: int
+    at_work: dict[int, float] = field(default_factory=dict)
+    """Seconds by how many threads of all its processes ran or could have; where that was asked."""
+
+    def shared_out(self) -> tuple[float, float]:
+        """Seconds in which one worked alone, and those of all that worked, added up."""
+        return self.at_work.get(1, 0.0), sum(many * own for many, own in self.at_work.items())
 
 
 @dataclass
@@ -51,15 +56,6 @@ class Result:
         return "\n".join([self.title, "", lines[0], rule, *lines[1:], *self.notes, ""])
 
 
-def peak_memory() -> int:
-    """The most memory that this process has held, in bytes."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
-    except OSError:  # not Linux
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 def held_by(process: int) -> int:
     """Bytes that a process and those it has started hold now; what they share counts once."""
     held = 0
@@ -72,28 +68,56 @@ def held_by(process: int) -> int:
     return held
 
 
-class _Watched:
-    """The most that a process and those it has started were seen to hold, ten times a second."""
+def working(process: int | str) -> int:
+    """How many threads of a process, and of those it has started, run or wait for a processor."""
+    many = 0
+    with suppress(OSError):  # not Linux, or ended by now
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            many += (thread / "stat").read_text().rpartition(")")[2].split()[0] == "R"
+            many += sum(map(working, (thread / "children").read_text().split()))
+    return many
 
-    def __init__(self, process: int) -> None:
+
+class _Memory:
+    """The most that a process and those it has started were seen to hold."""
+
+    every = 0.1
+
+    def __init__(self) -> None:
         self.peak = 0
-        self._process = process
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
+        self.at_work: dict[int, float] = {}
 
-    def _watch(self) -> None:
-        while not self._ended.wait(0.1):
-            self.peak = max(self.peak, held_by(self._process))
-
-    def end(self) -> int:
-        self._ended.set()
-        self._thread.join()
-        return self.peak
+    def look(self, process: int, passed: float) -> None:
+        del passed
+        self.peak = max(self.peak, held_by(process))
 
 
-def in_child(module: str, *arguments: str) -> Run:
+class _AtWork:
+    """How long how many threads were at work; memory is not looked at, which takes a while."""
+
+    every = 0.005
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self.at_work: dict[int, float] = {}
+
+    def look(self, process: int, passed: float) -> None:
+        many = working(process)
+        self.at_work[many] = self.at_work.get(many, 0.0) + passed
+
+
+def _watch(watched: _Memory | _AtWork, process: int, ended: threading.Event) -> None:
+    last = time.perf_counter()
+    while not ended.wait(watched.every):
+        now = time.perf_counter()
+        watched.look(process, now - last)
+        last = now
+
+
+def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
     """Run ``python -m module arguments``, start-up included, in a process of its own.
+
+    Its memory is looked at meanwhile, or how many threads are at work.
 
     Modules are compiled once, as those of an installed package are, whatever the caller says.
     """
@@ -103,12 +127,15 @@ def in_child(module: str, *arguments: str) -> Run:
         command = [sys.executable, "-m", "benchmarks._child", told.name, module, *arguments]
         begin = time.perf_counter()
         child = subprocess.Popen(command, cwd=root, env=own)
-        watched = _Watched(child.pid)
+        watched, ended = _AtWork() if count_workers else _Memory(), threading.Event()
+        watching = threading.Thread(target=_watch, args=(watched, child.pid, ended))
+        watching.start()
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
-        peak = watched.end()
+        ended.set()
+        watching.join()
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise SystemExit(f"{module} {' '.join(arguments)} failed with {child.returncode}.")
-        peak = max(peak, int(Path(told.name).read_text()))
-        return Run(seconds, usage.ru_utime + usage.ru_stime, peak)
+        peak = max(watched.peak, int(Path(told.name).read_text()))
+        return Run(seconds, usage.ru_utime + usage.ru_stime, peak, watched.at_work)

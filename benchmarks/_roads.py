@@ -1,11 +1,15 @@
-"""What the child processes of ``protect`` do: python -m benchmarks._roads ROAD IN OUT."""
+"""What measured processes do to a table: python -m benchmarks._roads ROAD IN OUT.
+
+A road loads what it needs itself: what stands up here would be part of every road's start-up.
+"""
 
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
-from io import StringIO
-from pathlib import Path
+
+TYPE_CHECKING = False  # the module of that name takes a while to load
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIZES = (2, 5, 10, 18, 12, 3, 50, 7)
 """Values of each key column."""
@@ -14,32 +18,44 @@ CODEC = "snappy"
 
 
 def generate(records: int, path: Path) -> None:
-    """Key columns of text with uniformly scattered values, as DuckDB writes them."""
+    """Key columns of text with uniformly scattered values, as DuckDB writes them; and a schema."""
     import duckdb
 
     columns = ", ".join(
         f"'value {at} ' || (hash(i * {len(SIZES)} + {at}) % {size})::VARCHAR AS key{at}"
         for at, size in enumerate(SIZES)
     )
-    _copy(duckdb, f"SELECT {columns} FROM range({records}) t(i)", path)
+    copy(duckdb, f"SELECT {columns} FROM range({records}) t(i)", str(path))
+    path.with_suffix(".toml").write_text(plan()[0].to_toml())
 
 
-def duckdb_shuffled(source: Path, target: Path) -> None:
+def duckdb_shuffled(source: str, target: str) -> None:
     import duckdb
 
-    _copy(duckdb, f"SELECT * FROM '{source}' ORDER BY random()", target)
+    form = source.rpartition(".")[2]
+    copy(duckdb, f"SELECT * FROM '{source}' ORDER BY random()", target, form)
 
 
-def duckdb_copy(source: Path, target: Path) -> None:
+def duckdb_copy(source: str, target: str) -> None:
     import duckdb
 
-    _copy(duckdb, f"SELECT * FROM '{source}'", target)
+    copy(duckdb, f"SELECT * FROM '{source}'", target)
 
 
-def polars_copy(source: Path, target: Path) -> None:
+def polars_copy(source: str, target: str) -> None:
     import polars
 
     polars.read_parquet(source).write_parquet(target, compression=CODEC)
+
+
+def arrow_shuffled(source: str, target: str) -> None:
+    """As little as a program in Python can do: no promise, no certificate, no secure order."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(source)
+    order = np.random.default_rng().permutation(len(table))
+    pq.write_table(table.take(order), target, compression=CODEC, write_statistics=False)
 
 
 def plan():
@@ -57,7 +73,7 @@ def plan():
     return Schema(tuple(columns)), Mechanism(tuple(steps))
 
 
-def pramana(source: Path, target: Path) -> None:
+def pramana(source: str, target: str) -> None:
     from pramana.engines.local.table import LocalTable
     from pramana.randomise.protect import Randomiser
     from pramana.randomness import Keystream
@@ -74,7 +90,7 @@ def pramana(source: Path, target: Path) -> None:
     )
 
 
-def release(source: Path, target: Path) -> None:
+def release(source: str, target: str) -> None:
     """The whole verb: a release folder with its certificate and fingerprint."""
     import pyarrow.parquet as pq
 
@@ -83,16 +99,16 @@ def release(source: Path, target: Path) -> None:
     pm.protect(source, whole_plan(pq.read_metadata(source).num_rows), to=target)
 
 
-def command(source: Path, target: Path) -> None:
+def command(source: str, target: str) -> None:
     """The same as it is typed: ``pramana protect``, from its start to its last line."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
     from pramana.__main__ import main
 
-    described = source.with_suffix(".toml")
-    if not described.exists():
-        described.write_text(plan()[0].to_toml())
-    options = ["--schema", str(described), "--k", "100", "--method", "retention"]
-    options += ["-o", str(target)]
-    sys.argv = ["pramana", "protect", str(source), *options]
+    described = source.rpartition(".")[0] + ".toml"
+    options = ["--schema", described, "--k", "100", "--method", "retention"]
+    sys.argv = ["pramana", "protect", source, *options, "-o", target]
     try:
         with redirect_stdout(StringIO()):
             main()
@@ -108,10 +124,10 @@ def whole_plan(records: int):
     return pm.design(plan()[0], pm.PkAnonymity(k=100), records=records, method="retention")
 
 
-def _copy(duckdb, query: str, path: Path) -> None:
-    connection = duckdb.connect()
-    connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION {CODEC})")
+def copy(duckdb, query: str, path: str, form: str = "parquet") -> None:
+    how = "FORMAT csv, HEADER" if form == "csv" else f"FORMAT parquet, COMPRESSION {CODEC}"
+    duckdb.connect().execute(f"COPY ({query}) TO '{path}' ({how})")
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
+    globals()[sys.argv[1]](sys.argv[2], sys.argv[3])

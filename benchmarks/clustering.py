@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._measure import Result, peak_memory
+from benchmarks._child import peak_memory
+from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
 from pramana.kanonymity.clustering import form_groups
 from pramana.kanonymity.distance import Key

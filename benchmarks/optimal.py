@@ -19,7 +19,8 @@ import pyarrow.parquet
 from tests.methods.test_optimal import CELLS, conditional_gradient, like_the_paper
 
 from benchmarks import _worlds as worlds
-from benchmarks._measure import Result, peak_memory
+from benchmarks._child import peak_memory
+from benchmarks._measure import Result
 from benchmarks.kl_loss import kl_loss
 from pramana.guarantees.match_risk import match_risks
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition

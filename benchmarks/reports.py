@@ -23,7 +23,8 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
 from benchmarks import _worlds as worlds
-from benchmarks._measure import Result, peak_memory
+from benchmarks._child import peak_memory
+from benchmarks._measure import Result
 from benchmarks.chosen import Truth, coded
 
 SIZES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12) * 2

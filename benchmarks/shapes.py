@@ -10,14 +10,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 import tempfile
-from contextlib import redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from statistics import median
 
+from benchmarks import _roads
 from benchmarks._measure import Result, Run, in_child
 
 SIZES = (2, 5, 10, 18, 12, 3, 50, 7)
@@ -33,6 +31,12 @@ class Shape:
     keys: int
     texts: int = 0
     form: str = "parquet"
+
+    @property
+    def roads(self) -> list[str]:
+        """By which of them it is copied."""
+        bare = self.form == "parquet" and self.records <= BARE_MOST
+        return [road for road in ROADS if bare or road != "arrow_shuffled"]
 
     @property
     def columns(self) -> dict[str, str]:
@@ -51,7 +55,13 @@ SHAPES = {
     "csv": Shape("20 million x 12 keys as CSV", 20 * 10**6, 12, form="csv"),
     "long": Shape("50 million x 8 keys", 50 * 10**6, 8),
 }
-ROADS = {"duckdb_shuffled": "DuckDB, ORDER BY random()", "command": "pramana protect"}
+ROADS = {
+    "duckdb_shuffled": "DuckDB, ORDER BY random()",
+    "arrow_shuffled": "Arrow alone: read, take, write",
+    "command": "pramana protect",
+}
+BARE_MOST = 10**6
+"""Arrow alone holds the table in memory, twice."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,11 +88,11 @@ def run(options: argparse.Namespace) -> Result:
         with tempfile.TemporaryDirectory() as temporary:
             source = Path(temporary) / f"in.{SHAPES[name].form}"
             _generate(SHAPES[name], options.share, source)
-            runs: dict[str, list[Run]] = {road: [] for road in ROADS}
+            runs: dict[str, list[Run]] = {road: [] for road in SHAPES[name].roads}
             for _ in range(options.rounds):
-                for road in ROADS:
+                for road, own in runs.items():
                     target = Path(temporary) / "out"
-                    runs[road].append(in_child("benchmarks.shapes", road, str(source), str(target)))
+                    own.append(in_child("benchmarks._roads", road, str(source), str(target)))
                     shutil.rmtree(target, ignore_errors=True)
                     target.unlink(missing_ok=True)
             _tell(result, name, source.stat().st_size, runs)
@@ -118,37 +128,8 @@ def _generate(shape: Shape, share: float, path: Path) -> None:
 
     made = ", ".join(f"{what} AS {name}" for name, what in shape.columns.items())
     records = max(1000, round(share * shape.records))
-    form = "FORMAT csv, HEADER" if shape.form == "csv" else "FORMAT parquet, COMPRESSION snappy"
-    duckdb.connect().execute(
-        f"COPY (SELECT {made} FROM range({records}) t(i)) TO '{path}' ({form})"
-    )
+    _roads.copy(duckdb, f"SELECT {made} FROM range({records}) t(i)", str(path), shape.form)
     labels = [tuple(f"value {at} {v}" for v in range(_size(at))) for at in range(shape.keys)]
     keys = [Column(f"key{at}", Role.KEY, Categories(own)) for at, own in enumerate(labels)]
     texts = [Column(f"text{at}", Role.SENSITIVE) for at in range(shape.texts)]
     path.with_suffix(".toml").write_text(Schema((*keys, *texts)).to_toml())
-
-
-def duckdb_shuffled(source: Path, target: Path) -> None:
-    import duckdb
-
-    form = "FORMAT csv, HEADER" if source.suffix == ".csv" else "FORMAT parquet, COMPRESSION snappy"
-    query = f"SELECT * FROM '{source}' ORDER BY random()"
-    duckdb.connect().execute(f"COPY ({query}) TO '{target}' ({form})")
-
-
-def command(source: Path, target: Path) -> None:
-    """As it is typed, from its start to its last line."""
-    from pramana.__main__ import main
-
-    options = ["--schema", str(source.with_suffix(".toml")), "--k", "100", "--method", "retention"]
-    sys.argv = ["pramana", "protect", str(source), *options, "-o", str(target)]
-    try:
-        with redirect_stdout(StringIO()):
-            main()
-    except SystemExit as left:
-        if left.code:
-            raise
-
-
-if __name__ == "__main__":
-    globals()[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))

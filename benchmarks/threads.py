@@ -6,8 +6,10 @@ Roads are ``release`` (the verb in Python) and ``command`` (as it is typed); of 
 a table of a thousand records are start-up, which grows with nothing.
 
 The law takes processors that share caches and memory, and so slow each other down, for work that
-one does alone. Counted is what processors wait: c times the seconds on the clock less the processor
-seconds, after start-up, for each of the c - 1 that have nothing to do while one works alone.
+one does alone, and neighbours on the machine for either. Counted is what does not hang on them: two
+hundred times a second it is looked which threads run or could run, on all processors. The seconds
+in which there was one, over those of all that ran or could, are the part that one does alone; both
+after start-up.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> Result:
                     *(f"{own:.2f} s" for own in typical),
                     f"{started:.2f} s",
                     *(_alone(numbers, typical, less) for less in (0.0, started)),
-                    _counted(runs[numbers[-1]], starts, numbers[-1], typical[0] - started),
+                    _counted(runs[numbers[-1]], starts) if len(numbers) > 1 else "-",
                 )
             )
     result.notes.append(f"Load of the machine after: {os.getloadavg()[0]:.1f} of {len(cores)}.")
@@ -83,15 +85,14 @@ def _alone(numbers: list[int], seconds: list[float], less: float) -> str:
     return f"{max(0.0, alone / (alone + shared)):.0%}"
 
 
-def _counted(wholes: list[Run], starts: list[Run], processors: int, alone: float) -> str:
-    """What one processor did alone after start-up, as a share of what one alone would take."""
-    if processors < 2:
-        return "-"
-    waited = [
-        sum(sign * (processors * run.seconds - run.processor) for sign, run in ((1, a), (-1, b)))
-        for a, b in zip(wholes, starts, strict=True)
-    ]
-    return f"{median(waited) / (processors - 1) / alone:.0%}"
+def _counted(wholes: list[Run], starts: list[Run]) -> str:
+    """What one did alone after start-up, as a share of what all did."""
+    shares = []
+    for whole, start in zip(wholes, starts, strict=True):
+        pairs = zip(whole.shared_out(), start.shared_out(), strict=True)
+        alone, all_of_them = (own - less for own, less in pairs)
+        shares.append(alone / all_of_them)
+    return f"{median(shares):.0%}"
 
 
 def _table(records: int, folder: Path) -> Path:
@@ -108,6 +109,6 @@ def _once(road: str, source: Path, folder: str, cores: list[int]) -> Run:
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
-        return in_child("benchmarks._roads", road, str(source), str(target))
+        return in_child("benchmarks._roads", road, str(source), str(target), count_workers=True)
     finally:
         os.sched_setaffinity(0, before)

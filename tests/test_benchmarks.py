@@ -6,10 +6,12 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from benchmarks import (
     __main__,
+    _child,
     _measure,
     _report,
     clustering,
@@ -19,6 +21,7 @@ from benchmarks import (
     protect,
     sampler,
     shapes,
+    threads,
 )
 
 
@@ -172,7 +175,7 @@ def test_memory_is_that_of_the_process_alone():
     run = _measure.in_child("benchmarks._measure")
 
     assert 2**20 < run.peak < 200 * 2**20
-    assert _measure.peak_memory() > 300 * 2**20
+    assert _child.peak_memory() > 300 * 2**20
     assert ballast[0]
 
 
@@ -190,6 +193,41 @@ def test_memory_is_that_of_copies_too_and_what_they_share_counts_once():
         process.stdin.close()
 
     assert 140 < held < 175
+
+
+def test_who_is_at_work_is_counted_and_who_waits_is_not():
+    """Of three processes one waits for a word: two are at work until it comes, none before."""
+    code = (
+        "import os, sys; sys.stdin.buffer.read(1)\n"
+        "if not (os.fork() and os.fork()):\n    while True: pass\n"
+        "os.write(1, b'.'); sys.stdin.buffer.read(1); os.killpg(0, 9)"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "process_group": 0}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        _until(lambda: _measure.working(process.pid) == 0)
+        os.write(process.stdin.fileno(), b".")
+        assert os.read(process.stdout.fileno(), 1) == b"."
+        _until(lambda: _measure.working(process.pid) == 2)
+        seen = [_measure.working(process.pid) for _ in range(50)]
+        os.write(process.stdin.fileno(), b".")
+
+    assert sorted(seen)[5:-5] == [2] * 40  # the one that waits may just have begun to
+    assert _measure.working(process.pid) == 0
+
+
+def _until(holds):
+    begin = time.monotonic()
+    while not holds():
+        assert time.monotonic() - begin < 30
+
+
+def test_what_one_does_alone_is_a_share_of_what_all_do():
+    """After start-up one works alone for .1 s and two together for .5: .1 of 1.1 s."""
+    whole = _measure.Run(1.1, 1.4, 0, {0: 0.1, 1: 0.5, 2: 0.5})
+    start = _measure.Run(0.4, 0.4, 0, {1: 0.4})
+
+    assert whole.shared_out() == (0.5, 1.5)
+    assert threads._counted([whole], [start]) == "9%"
 
 
 def test_verbs_that_judge_a_release_are_measured():
