@@ -49,13 +49,23 @@ def polars_copy(source: str, target: str) -> None:
 
 
 def arrow_shuffled(source: str, target: str) -> None:
-    """As little as a program in Python can do: no promise, no certificate, no secure order."""
+    """As little as a program in Python can do: no promise, no certificate, no secure order.
+
+    Nor is pandas loaded, which Arrow would look for when it makes its first array.
+    """
+    sys.meta_path.insert(0, _WithoutPandas())
     import numpy as np
     import pyarrow.parquet as pq
 
     table = pq.read_table(source)
     order = np.random.default_rng().permutation(len(table))
     pq.write_table(table.take(order), target, compression=CODEC, write_statistics=False)
+
+
+class _WithoutPandas:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
 
 
 def plan():
