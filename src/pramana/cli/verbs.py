@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from functools import cache
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from inspect import cleandoc
 from types import ModuleType
 from typing import Any, Final
@@ -169,7 +168,7 @@ def _load_functions_without_help() -> None:
         del sys.modules[place]
 
 
-class _NotFound(MetaPathFinder):
+class _NotFound:
     """Says of pandas that it is not there."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> None:
