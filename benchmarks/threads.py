@@ -9,7 +9,7 @@ The law takes processors that share caches and memory, and so slow each other do
 one does alone, and neighbours on the machine for either. Counted is what does not hang on them: two
 hundred times a second it is looked which threads run or could run, on all processors. The seconds
 in which there was one, over those of all that ran or could, are the part that one does alone; both
-after start-up.
+less those of half the records, which has the same start-up, done alone or meanwhile.
 """
 
 from __future__ import annotations
@@ -53,13 +53,16 @@ def run(options: argparse.Namespace) -> Result:
     )
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
-        large, small = (_table(records, folder) for records in (options.records, 1000))
+        sizes = (options.records, options.records // 2, 1000)
+        large, half, small = (_table(records, folder) for records in sizes)
         for road in options.roads:
             runs: dict[int, list[Run]] = {number: [] for number in numbers}
+            halves: list[Run] = []
             starts: list[Run] = []
             for _ in range(options.rounds):
                 for number in numbers:
                     runs[number].append(_once(road, large, temporary, cores[:number]))
+                halves.append(_once(road, half, temporary, cores))
                 starts.append(_once(road, small, temporary, cores))
             typical = [median(run.seconds for run in runs[number]) for number in numbers]
             started = median(run.seconds for run in starts)
@@ -69,7 +72,7 @@ def run(options: argparse.Namespace) -> Result:
                     *(f"{own:.2f} s" for own in typical),
                     f"{started:.2f} s",
                     *(_alone(numbers, typical, less) for less in (0.0, started)),
-                    _counted(runs[numbers[-1]], starts) if len(numbers) > 1 else "-",
+                    _counted(runs[numbers[-1]], halves) if len(numbers) > 1 else "-",
                 )
             )
     result.notes.append(f"Load of the machine after: {os.getloadavg()[0]:.1f} of {len(cores)}.")
@@ -85,11 +88,11 @@ def _alone(numbers: list[int], seconds: list[float], less: float) -> str:
     return f"{max(0.0, alone / (alone + shared)):.0%}"
 
 
-def _counted(wholes: list[Run], starts: list[Run]) -> str:
-    """What one did alone after start-up, as a share of what all did."""
+def _counted(wholes: list[Run], halves: list[Run]) -> str:
+    """What one did alone for the other half of the records, as a share of what all did."""
     shares = []
-    for whole, start in zip(wholes, starts, strict=True):
-        pairs = zip(whole.shared_out(), start.shared_out(), strict=True)
+    for whole, half in zip(wholes, halves, strict=True):
+        pairs = zip(whole.shared_out(), half.shared_out(), strict=True)
         alone, all_of_them = (own - less for own, less in pairs)
         shares.append(alone / all_of_them)
     return f"{median(shares):.0%}"

@@ -222,12 +222,12 @@ def _until(holds):
 
 
 def test_what_one_does_alone_is_a_share_of_what_all_do():
-    """After start-up one works alone for .1 s and two together for .5: .1 of 1.1 s."""
-    whole = _measure.Run(1.1, 1.4, 0, {0: 0.1, 1: 0.5, 2: 0.5})
-    start = _measure.Run(0.4, 0.4, 0, {1: 0.4})
+    """Of half the records one does .1 s alone, and two together .5 s: .1 of 1.1 s."""
+    whole = _measure.Run(1.5, 2.3, 0, {0: 0.1, 1: 0.5, 2: 0.9})
+    half = _measure.Run(0.8, 1.2, 0, {1: 0.4, 2: 0.4})
 
-    assert whole.shared_out() == (0.5, 1.5)
-    assert threads._counted([whole], [start]) == "9%"
+    assert whole.shared_out() == (0.5, 2.3)
+    assert threads._counted([whole], [half]) == "9%"
 
 
 def test_verbs_that_judge_a_release_are_measured():
