@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,23 @@ def test_a_command_that_can_tell_nobody_does_what_it_was_told(
         assert (done.returncode, done.stderr.count(b"pramana: ")) == (0, 0)
     assert b"PRIVATE" in Path("office").read_bytes()
     assert b"PUBLIC" in Path("office.pub").read_bytes()
+
+
+def test_a_signal_while_something_is_loaded_is_heard_when_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error in the middle of loading may leave its lock held: threads would wait for ever."""
+    body = "import os, time; os.kill(os.getpid(), 15); time.sleep(0.001); whole = True"
+    (tmp_path / "loaded_while_told.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    told: list[int] = []
+
+    def load() -> None:
+        assert import_module("loaded_while_told").whole
+        assert not told
+        time.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt), _signals_heard(told, to_the_end=False):
+        load()
+    assert told == [signal.SIGTERM]
+    assert sys.modules.pop("loaded_while_told").whole

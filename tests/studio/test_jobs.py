@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
+from pramana.studio import worker
 from pramana.studio.jobs import Job, Jobs
 from tests.studio.conftest import no_room
 from tests.studio.tasks import (
@@ -254,3 +258,31 @@ def worker_of(jobs: Jobs) -> int:
     while jobs._process is None or jobs._process.pid is None:
         time.sleep(0.001)
     return int(jobs._process.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGTERM])
+def test_a_worker_that_is_loading_something_gives_way_when_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """Else what it is loading may never be loaded by any thread of it again."""
+    body = f"import os, time; os.kill(os.getpid(), {number:d}); time.sleep(0.001); whole = True"
+    (tmp_path / "loaded_while_asked.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {one: signal.getsignal(one) for one in (signal.SIGUSR1, signal.SIGTERM)}
+    raised = worker.Superseded if number == signal.SIGUSR1 else KeyboardInterrupt
+    ours, theirs = Pipe()
+
+    def load() -> None:
+        with worker.Workbench(theirs, worker.Shelf()).giving_way():
+            assert import_module("loaded_while_asked").whole
+            time.sleep(10)
+
+    signal.signal(signal.SIGTERM, worker._ended)
+    try:
+        with pytest.raises(raised):
+            load()
+        assert ours.recv() == ("yields",)
+        assert sys.modules.pop("loaded_while_asked").whole
+    finally:
+        for one, how in before.items():
+            signal.signal(one, how)

@@ -23,7 +23,7 @@ import typer
 from pramana.cli.options import option
 from pramana.cli.verbs import PROGRAM, Verbs
 from pramana.errors import InputError, Notice, PramanaError
-from pramana.files import forget_placed, placed
+from pramana.files import forget_placed, heard_later, placed, send_again
 from pramana.memory import memory_bound, require_some
 
 __all__ = ["app", "main"]
@@ -35,8 +35,6 @@ FEW_COLLECTIONS = 100_000
 COMPLAINING = frozenset({"_duckdb"})
 """Libraries that print a list of what is left of theirs when the process ends."""
 LAST_STREAM = 2
-AGAIN = 0.01
-"""Seconds after which a signal that came at a bad moment comes again."""
 SILENT = logging.NullHandler()
 """What libraries log may show data: whoever wants it sets up logging of their own."""
 TOLD_TO_END = tuple(
@@ -167,22 +165,20 @@ def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
 
     Those that follow it are not heard: what is being cleared away is cleared away. Nor is one that
     comes when all is done; ``to_the_end`` of the process it ends that at once, without a word.
-    One that comes where Python can only ignore it, while a library calls back, comes again.
+    One that comes where Python can only ignore it, while a library calls back, comes again, and so
+    does one that comes while something is being loaded.
     """
     over: list[bool] = []
     usual = sys.unraisablehook
 
     def end(number: int, frame: FrameType | None) -> None:
-        del frame
-        if not told and not over:
+        if not told and not over and not heard_later(number, frame):
             told.append(number)
             raise Interruption
 
     def ignored(unheard: Any) -> None:
         if told and isinstance(unheard.exc_value, KeyboardInterrupt):
-            again = threading.Timer(AGAIN, os.kill, (os.getpid(), told.pop()))
-            again.daemon = True
-            again.start()
+            send_again(told.pop())
         else:
             usual(unheard)
 

@@ -8,7 +8,7 @@ from pramana.files.leftovers import (
     leftovers,
     remove_leftovers,
 )
-from pramana.files.moves import undisturbed
+from pramana.files.moves import heard_later, send_again, undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
     forget_placed,
@@ -29,6 +29,7 @@ __all__ = [
     "Leftover",
     "forget_placed",
     "free_name",
+    "heard_later",
     "hidden_folder",
     "leftovers",
     "placed",
@@ -37,6 +38,7 @@ __all__ = [
     "require_free",
     "require_name",
     "require_not_here",
+    "send_again",
     "stands",
     "undisturbed",
     "whole_file",

@@ -23,9 +23,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
-__all__ = ["ENDING", "FORMER", "exchange", "former_name", "move_new", "undisturbed"]
+__all__ = [
+    "ENDING",
+    "FORMER",
+    "exchange",
+    "former_name",
+    "heard_later",
+    "move_new",
+    "send_again",
+    "undisturbed",
+]
 
 AT_FDCWD: Final = -100
 NO_REPLACE: Final = 1
@@ -45,6 +55,10 @@ FORMER: Final = "former"
 ENDING: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+
+LOADING: Final = "<frozen importlib._bootstrap>"
+AGAIN: Final = 0.01
+"""Seconds after which a signal that came at a bad moment comes again."""
 
 
 def move_new(place: Path, path: Path) -> None:
@@ -135,6 +149,26 @@ def undisturbed() -> Iterator[None]:
             signal.signal(one, how)
         for number in sorted(set(heard), key=lambda one: one not in ENDING):
             signal.raise_signal(number)
+
+
+def heard_later(number: int, frame: FrameType | None) -> bool:
+    """Whether a signal came while something is being loaded: it comes again then.
+
+    Who raises an error in the middle of that may leave the lock of all loading held, and every
+    other thread that loads anything waits for it from then on.
+    """
+    while frame is not None and frame.f_code.co_filename != LOADING:
+        frame = frame.f_back
+    if frame is not None:
+        send_again(number)
+    return frame is not None
+
+
+def send_again(number: int) -> None:
+    """Send this process a signal once more, a moment later."""
+    again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def _renamed(place: Path, path: Path, flag: int) -> bool:

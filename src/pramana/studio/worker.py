@@ -22,9 +22,10 @@ from functools import partial
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from types import FrameType
-from typing import Any, Final, NoReturn, TypedDict
+from typing import Any, Final, TypedDict
 
 from pramana.errors import Notice, PramanaError, is_heard
+from pramana.files import heard_later
 from pramana.memory import give_back
 from pramana.parallel import load_for_threads
 
@@ -230,15 +231,17 @@ def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
         return "refused", f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
 
 
-def _ended(number: int, frame: FrameType | None) -> NoReturn:
+def _ended(number: int, frame: FrameType | None) -> None:
     """What is being written is cleared away on the way out, and nothing interrupts that."""
-    del number, frame
+    if heard_later(number, frame):
+        return
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
-def _superseded(told: list[int], number: int, frame: FrameType | None) -> NoReturn:
-    del frame
+def _superseded(told: list[int], number: int, frame: FrameType | None) -> None:
+    if heard_later(number, frame):
+        return
     told.append(number)
     signal.signal(number, signal.SIG_IGN)
     raise Superseded
