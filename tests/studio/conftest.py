@@ -18,6 +18,7 @@ from pramana.studio.app import studio_application
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
 from tests.brief import work_briefly
+from tests.nursery import nursery
 
 TOKEN = "a" * 64
 HOST = "127.0.0.1:8123"
@@ -85,9 +86,11 @@ def same(html: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def brief_workers() -> Iterator[None]:
-    """Workers have processes of their own, and are told there."""
+    """Workers have processes of their own, and are told there; these have loaded everything."""
+    born = nursery()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("pramana.studio.jobs.work", work_briefly)
+        patched.setattr("pramana.studio.jobs.get_context", lambda _: born)
         yield
 
 
