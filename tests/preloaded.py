@@ -18,7 +18,7 @@ OTHERS = ("altair", "charset_normalizer", "duckdb", "llvmlite.binding", "pandas"
 for _name in OURS:
     _package = import_module(f"pramana.{_name}")
     for _module in walk_packages(_package.__path__, f"{_package.__name__}."):
-        if not _module.name.endswith(".kernels"):
+        if ".kernels" not in _module.name:
             import_module(_module.name)
 for _name in OTHERS:
     with suppress(ImportError):  # an extra that is not installed

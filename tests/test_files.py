@@ -337,19 +337,22 @@ def told_to_end_at(number, path):
     """Replace a folder, and be told to end at such a line of the package; whether it was."""
     left = number
 
-    def line(frame, event, _):
+    def line(_frame, event, _):
         nonlocal left
-        if event == "line" and FILES in frame.f_code.co_filename:
+        if event == "line":
             left -= 1
             if left == 0:
                 signal.raise_signal(signal.SIGTERM)
         return line
 
+    def call(frame, *_):
+        return line if FILES in frame.f_code.co_filename else None
+
     def end(*_):
         raise KeyboardInterrupt
 
     usual, watching = signal.signal(signal.SIGTERM, end), sys.gettrace()
-    sys.settrace(line)
+    sys.settrace(call)
     try:
         with whole_folder(path, may_go=anything) as work:
             (work / "x").write_text("new")

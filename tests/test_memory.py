@@ -26,7 +26,6 @@ from pramana.table.opened import BATCH_CELLS
 def test_wide_tables_are_read_in_short_batches(tmp_path):
     """From a row group of any size, and from memory."""
     table = pa.table({f"c{at}": np.arange(6000) for at in range(800)})
-    pq.write_table(table, tmp_path / "wide.parquet")
     large = pa.concat_tables([table] * 2)
     pq.write_table(large, tmp_path / "large.parquet", row_group_size=12_000)
     for source in (table, large, tmp_path / "large.parquet"):
