@@ -1,4 +1,4 @@
-; made of 61dd5a2dd8054fa6df3e70902c513374aff02fa1c3c17abadba7f6a534fee840
+; made of ad9fe91ffc9da27a9c7336e133810726a8680435b61a2960f3406acbfe5d3d68
 ; by LLVM 22
 ; takes <f8:2 <i8:1 <i8:1 <i8:2 <i8:1 <i8:1 (<f8:2 <i8:1 <f8:1 <i8:2 <i8:1) (i i f f) (f f)
 ; gives f f f

@@ -1,65 +1,65 @@
-; made of 61dd5a2dd8054fa6df3e70902c513374aff02fa1c3c17abadba7f6a534fee840
+; made of ad9fe91ffc9da27a9c7336e133810726a8680435b61a2960f3406acbfe5d3d68
 ; by LLVM 22
 ; takes <f8:2 <i8:1 (<i8:1 <i8:1 <i8:1 <i8:1) i <i8:2 <i8:1 (i i f) (<i8:1 <i8:1 <i8:1 <i8:1 <f8:1 <f8:2 <f8:2 <f8:1 <i8:1 <i8:2 <f8:2)
 ; gives i
 define range(i32 -1, -2) i32 @pramana.rework(ptr noalias writeonly captures(none) %retptr, ptr noalias writeonly captures(none) %excinfo, ptr readnone captures(none) %arg.points.0, ptr readnone captures(none) %arg.points.1, i64 %arg.points.2, i64 %arg.points.3, ptr readonly captures(none) %arg.points.4, i64 %arg.points.5.0, i64 %arg.points.5.1, i64 %arg.points.6.0, i64 %arg.points.6.1, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr readnone captures(none) %arg.lists.0.0, ptr readnone captures(none) %arg.lists.0.1, i64 %arg.lists.0.2, i64 %arg.lists.0.3, ptr captures(none) %arg.lists.0.4, i64 %arg.lists.0.5.0, i64 %arg.lists.0.6.0, ptr readnone captures(none) %arg.lists.1.0, ptr readnone captures(none) %arg.lists.1.1, i64 %arg.lists.1.2, i64 %arg.lists.1.3, ptr captures(none) %arg.lists.1.4, i64 %arg.lists.1.5.0, i64 %arg.lists.1.6.0, ptr readnone captures(none) %arg.lists.2.0, ptr readnone captures(none) %arg.lists.2.1, i64 %arg.lists.2.2, i64 %arg.lists.2.3, ptr captures(none) %arg.lists.2.4, i64 %arg.lists.2.5.0, i64 %arg.lists.2.6.0, ptr readnone captures(none) %arg.lists.3.0, ptr readnone captures(none) %arg.lists.3.1, i64 %arg.lists.3.2, i64 %arg.lists.3.3, ptr captures(none) %arg.lists.3.4, i64 %arg.lists.3.5.0, i64 %arg.lists.3.6.0, i64 %arg.free, ptr readnone captures(none) %arg.neighbours.0, ptr readnone captures(none) %arg.neighbours.1, i64 %arg.neighbours.2, i64 %arg.neighbours.3, ptr readonly captures(none) %arg.neighbours.4, i64 %arg.neighbours.5.0, i64 %arg.neighbours.5.1, i64 %arg.neighbours.6.0, i64 %arg.neighbours.6.1, ptr readnone captures(none) %arg.words.0, ptr readnone captures(none) %arg.words.1, i64 %arg.words.2, i64 %arg.words.3, ptr readonly captures(none) %arg.words.4, i64 %arg.words.5.0, i64 %arg.words.6.0, i64 %arg.rules.0, i64 %arg.rules.1, double %arg.rules.2, ptr readnone captures(none) %arg.pool.0.0, ptr readnone captures(none) %arg.pool.0.1, i64 %arg.pool.0.2, i64 %arg.pool.0.3, ptr captures(none) %arg.pool.0.4, i64 %arg.pool.0.5.0, i64 %arg.pool.0.6.0, ptr readnone captures(none) %arg.pool.1.0, ptr readnone captures(none) %arg.pool.1.1, i64 %arg.pool.1.2, i64 %arg.pool.1.3, ptr captures(none) %arg.pool.1.4, i64 %arg.pool.1.5.0, i64 %arg.pool.1.6.0, ptr readnone captures(none) %arg.pool.2.0, ptr readnone captures(none) %arg.pool.2.1, i64 %arg.pool.2.2, i64 %arg.pool.2.3, ptr captures(none) %arg.pool.2.4, i64 %arg.pool.2.5.0, i64 %arg.pool.2.6.0, ptr readnone captures(none) %arg.pool.3.0, ptr readnone captures(none) %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr captures(none) %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, ptr readnone captures(none) %arg.pool.4.0, ptr readnone captures(none) %arg.pool.4.1, i64 %arg.pool.4.2, i64 %arg.pool.4.3, ptr captures(none) %arg.pool.4.4, i64 %arg.pool.4.5.0, i64 %arg.pool.4.6.0, ptr readnone captures(none) %arg.pool.5.0, ptr readnone captures(none) %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr captures(address) %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr readnone captures(none) %arg.pool.6.0, ptr readnone captures(none) %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr captures(address) %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr readnone captures(none) %arg.pool.7.0, ptr readnone captures(none) %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr captures(none) %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr readnone captures(none) %arg.pool.8.0, ptr readnone captures(none) %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr captures(none) %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0, ptr readnone captures(none) %arg.pool.9.0, ptr readnone captures(none) %arg.pool.9.1, i64 %arg.pool.9.2, i64 %arg.pool.9.3, ptr captures(none) %arg.pool.9.4, i64 %arg.pool.9.5.0, i64 %arg.pool.9.5.1, i64 %arg.pool.9.6.0, i64 %arg.pool.9.6.1, ptr readnone captures(none) %arg.pool.10.0, ptr readnone captures(none) %arg.pool.10.1, i64 %arg.pool.10.2, i64 %arg.pool.10.3, ptr captures(none) %arg.pool.10.4, i64 %arg.pool.10.5.0, i64 %arg.pool.10.5.1, i64 %arg.pool.10.6.0, i64 %arg.pool.10.6.1) local_unnamed_addr #0 {
 B0.endif:
-  %.625 = alloca ptr, align 8
+  %.628 = alloca ptr, align 8
   %excinfo.3 = alloca ptr, align 8
-  %.667 = alloca double, align 8
-  store double 0.000000e+00, ptr %.667, align 8
+  %.670 = alloca double, align 8
+  store double 0.000000e+00, ptr %.670, align 8
   %excinfo.4 = alloca ptr, align 8
-  %.872 = alloca i64, align 8
-  store i64 0, ptr %.872, align 8
+  %.875 = alloca i64, align 8
+  store i64 0, ptr %.875, align 8
   %excinfo.5 = alloca ptr, align 8
-  %.915 = alloca double, align 8
+  %.918 = alloca double, align 8
   %excinfo.6 = alloca ptr, align 8
-  %.1028 = alloca double, align 8
-  store double 0.000000e+00, ptr %.1028, align 8
+  %.975 = alloca double, align 8
+  store double 0.000000e+00, ptr %.975, align 8
   %excinfo.7 = alloca ptr, align 8
   store ptr null, ptr %excinfo.7, align 8
-  %.3821011.not = icmp slt i64 %arg.words.2, 1
-  br i1 %.3821011.not, label %B934, label %B106.lr.ph
+  %.3851022.not = icmp slt i64 %arg.words.2, 1
+  br i1 %.3851022.not, label %B928, label %B106.lr.ph
 B106.lr.ph:
   %const = bitcast i64 9223372036854775804 to i64
-  %.597 = shl nsw i64 %arg.rules.0, 1
+  %.600 = shl nsw i64 %arg.rules.0, 1
   %.11.i = tail call i64 @llvm.smax.i64(i64 %arg.neighbours.5.1, i64 1)
   %0 = shl i64 %arg.pool.0.5.0, 3
   %1 = shl i64 %arg.pool.2.5.0, 3
   br label %B106.endif.endif
 B284:
-  %.639 = call i32 @pramana.rework.0(ptr nonnull %.625, ptr nonnull %excinfo.3, ptr %arg.points.0, ptr %arg.points.1, i64 %arg.points.2, i64 %arg.points.3, ptr %arg.points.4, i64 %arg.points.5.0, i64 %arg.points.5.1, i64 %arg.points.6.0, i64 %arg.points.6.1, ptr %arg.pool.0.0, ptr %arg.pool.0.1, i64 %arg.pool.0.2, i64 %arg.pool.0.3, ptr %arg.pool.0.4, i64 %arg.pool.0.5.0, i64 %arg.pool.0.6.0, i64 %count.3.1.i, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1)
-  %cond = icmp eq i32 %.639, 0
+  %.642 = call i32 @pramana.rework.0(ptr nonnull %.628, ptr nonnull %excinfo.3, ptr %arg.points.0, ptr %arg.points.1, i64 %arg.points.2, i64 %arg.points.3, ptr %arg.points.4, i64 %arg.points.5.0, i64 %arg.points.5.1, i64 %arg.points.6.0, i64 %arg.points.6.1, ptr %arg.pool.0.0, ptr %arg.pool.0.1, i64 %arg.pool.0.2, i64 %arg.pool.0.3, ptr %arg.pool.0.4, i64 %arg.pool.0.5.0, i64 %arg.pool.0.6.0, i64 %count.3.1.i, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1)
+  %cond = icmp eq i32 %.642, 0
   br i1 %cond, label %B284.endif, label %B284.if.if, !prof !0
-B622.backedge:
-  %largest.2.2910 = phi i64 [ %.11.i41, %B622.backedge ], [ %largest.2.2910.ph, %B622.backedge.preheader93 ]
-  %.1185906908 = phi i64 [ %.1192, %B622.backedge ], [ %.1185906908.ph, %B622.backedge.preheader93 ]
-  %2 = shl i64 %.1185906908, 3
+B616.backedge:
+  %largest.2.2921 = phi i64 [ %.11.i41, %B616.backedge ], [ %largest.2.2921.ph, %B616.backedge.preheader93 ]
+  %.1134917919 = phi i64 [ %.1141, %B616.backedge ], [ %.1134917919.ph, %B616.backedge.preheader93 ]
+  %2 = shl i64 %.1134917919, 3
   %scevgep117 = getelementptr i8, ptr %arg.pool.8.4, i64 %2
-  %.1246 = load i64, ptr %scevgep117, align 8
-  %.11.i41 = tail call i64 @llvm.smax.i64(i64 %.1246, i64 %largest.2.2910)
-  %.1192 = add nuw nsw i64 %.1185906908, 1
-  %exitcond.not = icmp eq i64 %.89453, %.1192
-  br i1 %exitcond.not, label %B672, label %B622.backedge, !llvm.loop !1
-B672:
-  %largest.2.2.lcssa = phi i64 [ 0, %B588.endif ], [ %98, %middle.block ], [ %.11.i41, %B622.backedge ]
-  %.1285 = icmp sgt i64 %largest.2.2.lcssa, %arg.rules.1
-  br i1 %.1285, label %B935, label %B688.endif
-B732:
-  %lsr.iv120 = phi i64 [ 0, %B732.preheader113 ], [ %lsr.iv.next121, %B732 ]
-  %3 = add i64 %free.2.2918.unr, %lsr.iv120
-  %4 = add i64 %.1410914916.unr, %lsr.iv120
-  %.1456 = icmp slt i64 %4, 0
-  %.1457 = select i1 %.1456, i64 %arg.pool.1.5.0, i64 0
-  %5 = shl i64 %.1457, 3
+  %.1195 = load i64, ptr %scevgep117, align 8
+  %.11.i41 = tail call i64 @llvm.smax.i64(i64 %.1195, i64 %largest.2.2921)
+  %.1141 = add nuw nsw i64 %.1134917919, 1
+  %exitcond.not = icmp eq i64 %.89753, %.1141
+  br i1 %exitcond.not, label %B666, label %B616.backedge, !llvm.loop !1
+B666:
+  %largest.2.2.lcssa = phi i64 [ 0, %B582.endif ], [ %98, %middle.block ], [ %.11.i41, %B616.backedge ]
+  %.1234 = icmp sgt i64 %largest.2.2.lcssa, %arg.rules.1
+  br i1 %.1234, label %B929, label %B682.endif
+B726:
+  %lsr.iv120 = phi i64 [ 0, %B726.preheader113 ], [ %lsr.iv.next121, %B726 ]
+  %3 = add i64 %free.2.2929.unr, %lsr.iv120
+  %4 = add i64 %.1359925927.unr, %lsr.iv120
+  %.1405 = icmp slt i64 %4, 0
+  %.1406 = select i1 %.1405, i64 %arg.pool.1.5.0, i64 0
+  %5 = shl i64 %.1406, 3
   %scevgep129 = getelementptr i8, ptr %scevgep122, i64 %5
   %6 = shl i64 %lsr.iv120, 3
   %scevgep130 = getelementptr i8, ptr %scevgep129, i64 %6
   store i64 %3, ptr %scevgep130, align 8
   %7 = add i64 %4, 1
-  %.1456.1 = icmp slt i64 %7, 0
-  %.1457.1 = select i1 %.1456.1, i64 %arg.pool.1.5.0, i64 0
-  %8 = shl i64 %.1457.1, 3
+  %.1405.1 = icmp slt i64 %7, 0
+  %.1406.1 = select i1 %.1405.1, i64 %arg.pool.1.5.0, i64 0
+  %8 = shl i64 %.1406.1, 3
   %scevgep131 = getelementptr i8, ptr %scevgep122, i64 %8
   %9 = shl i64 %lsr.iv120, 3
   %scevgep132 = getelementptr i8, ptr %scevgep131, i64 %9
@@ -67,9 +67,9 @@ B732:
   %10 = add i64 %3, 1
   store i64 %10, ptr %scevgep133, align 8
   %11 = add i64 %7, 1
-  %.1456.2 = icmp slt i64 %11, 0
-  %.1457.2 = select i1 %.1456.2, i64 %arg.pool.1.5.0, i64 0
-  %12 = shl i64 %.1457.2, 3
+  %.1405.2 = icmp slt i64 %11, 0
+  %.1406.2 = select i1 %.1405.2, i64 %arg.pool.1.5.0, i64 0
+  %12 = shl i64 %.1406.2, 3
   %scevgep126 = getelementptr i8, ptr %scevgep122, i64 %12
   %13 = shl i64 %lsr.iv120, 3
   %scevgep127 = getelementptr i8, ptr %scevgep126, i64 %13
@@ -77,9 +77,9 @@ B732:
   %14 = add i64 %10, 1
   store i64 %14, ptr %scevgep128, align 8
   %15 = add i64 %11, 1
-  %.1456.3 = icmp slt i64 %15, 0
-  %.1457.3 = select i1 %.1456.3, i64 %arg.pool.1.5.0, i64 0
-  %16 = shl i64 %.1457.3, 3
+  %.1405.3 = icmp slt i64 %15, 0
+  %.1406.3 = select i1 %.1405.3, i64 %arg.pool.1.5.0, i64 0
+  %16 = shl i64 %.1406.3, 3
   %scevgep123 = getelementptr i8, ptr %scevgep122, i64 %16
   %17 = shl i64 %lsr.iv120, 3
   %scevgep124 = getelementptr i8, ptr %scevgep123, i64 %17
@@ -88,38 +88,38 @@ B732:
   store i64 %18, ptr %scevgep125, align 8
   %lsr.iv.next121 = add i64 %lsr.iv120, 4
   %19 = add i64 %15, 1
-  %exitcond.not74.3 = icmp eq i64 %19, %.89453
-  br i1 %exitcond.not74.3, label %B756.endif.loopexit, label %B732
-B788:
-  %.1570923925 = phi i64 [ %.1577, %B928 ], [ 0, %B788.preheader ]
-  %.1577 = add nuw nsw i64 %.1570923925, 1
-  %20 = shl i64 %.1570923925, 3
+  %exitcond.not74.3 = icmp eq i64 %19, %.89753
+  br i1 %exitcond.not74.3, label %B750.endif.loopexit, label %B726
+B782:
+  %.1519934936 = phi i64 [ %.1526, %B922 ], [ 0, %B782.preheader ]
+  %.1526 = add nuw nsw i64 %.1519934936, 1
+  %20 = shl i64 %.1519934936, 3
   %scevgep135 = getelementptr i8, ptr %arg.pool.0.4, i64 %20
-  %.1635 = load i64, ptr %scevgep135, align 8
-  %.1649 = icmp slt i64 %.1635, 0
-  %.1650 = select i1 %.1649, i64 %arg.labels.5.0, i64 0
-  %21 = getelementptr i64, ptr %arg.labels.4, i64 %.1635
-  %.1664 = getelementptr i64, ptr %21, i64 %.1650
-  %.1665 = load i64, ptr %.1664, align 8
-  %22 = shl i64 %.1570923925, 3
+  %.1584 = load i64, ptr %scevgep135, align 8
+  %.1598 = icmp slt i64 %.1584, 0
+  %.1599 = select i1 %.1598, i64 %arg.labels.5.0, i64 0
+  %21 = getelementptr i64, ptr %arg.labels.4, i64 %.1584
+  %.1613 = getelementptr i64, ptr %21, i64 %.1599
+  %.1614 = load i64, ptr %.1613, align 8
+  %22 = shl i64 %.1519934936, 3
   %scevgep134 = getelementptr i8, ptr %arg.pool.3.4, i64 %22
-  %.1696 = load i64, ptr %scevgep134, align 8
-  %.1710 = icmp slt i64 %.1696, 0
-  %.1711 = select i1 %.1710, i64 %arg.pool.1.5.0, i64 0
-  %23 = getelementptr i64, ptr %arg.pool.1.4, i64 %.1696
-  %.1725 = getelementptr i64, ptr %23, i64 %.1711
-  %.1726 = load i64, ptr %.1725, align 8
-  %.1727.not = icmp eq i64 %.1665, %.1726
-  br i1 %.1727.not, label %B928, label %B850
-B850:
-  %24 = icmp slt i64 %.1635, 0
+  %.1645 = load i64, ptr %scevgep134, align 8
+  %.1659 = icmp slt i64 %.1645, 0
+  %.1660 = select i1 %.1659, i64 %arg.pool.1.5.0, i64 0
+  %23 = getelementptr i64, ptr %arg.pool.1.4, i64 %.1645
+  %.1674 = getelementptr i64, ptr %23, i64 %.1660
+  %.1675 = load i64, ptr %.1674, align 8
+  %.1676.not = icmp eq i64 %.1614, %.1675
+  br i1 %.1676.not, label %B922, label %B844
+B844:
+  %24 = icmp slt i64 %.1584, 0
   %.114.i = select i1 %24, i64 %arg.lists.2.5.0, i64 0
-  %25 = getelementptr i64, ptr %arg.lists.2.4, i64 %.1635
+  %25 = getelementptr i64, ptr %arg.lists.2.4, i64 %.1584
   %.128.i = getelementptr i64, ptr %25, i64 %.114.i
   %.129.i = load i64, ptr %.128.i, align 8, !noalias !4
   %.130.i = icmp sgt i64 %.129.i, -1
   %.147.i = select i1 %24, i64 %arg.lists.1.5.0, i64 0
-  %26 = getelementptr i64, ptr %arg.lists.1.4, i64 %.1635
+  %26 = getelementptr i64, ptr %arg.lists.1.4, i64 %.1584
   %.161.i = getelementptr i64, ptr %26, i64 %.147.i
   %.162.i = load i64, ptr %.161.i, align 8, !noalias !4
   br i1 %.130.i, label %B44.i, label %B80.i
@@ -128,9 +128,9 @@ B44.i:
   store i64 %.162.i, ptr %.222.i, align 8, !noalias !4
   br label %B102.i
 B80.i:
-  %.270.i = icmp slt i64 %.1665, 0
+  %.270.i = icmp slt i64 %.1614, 0
   %.271.i = select i1 %.270.i, i64 %arg.lists.0.5.0, i64 0
-  %27 = getelementptr i64, ptr %arg.lists.0.4, i64 %.1665
+  %27 = getelementptr i64, ptr %arg.lists.0.4, i64 %.1614
   %.285.i = getelementptr i64, ptr %27, i64 %.271.i
   store i64 %.162.i, ptr %.285.i, align 8, !noalias !4
   br label %B102.i
@@ -148,9 +148,9 @@ B126.i:
   store i64 %.351.i, ptr %.411.i, align 8, !noalias !4
   br label %B160.i
 B160.i:
-  %.428.i = icmp slt i64 %.1726, 0
+  %.428.i = icmp slt i64 %.1675, 0
   %.429.i = select i1 %.428.i, i64 %arg.lists.0.5.0, i64 0
-  %28 = getelementptr i64, ptr %arg.lists.0.4, i64 %.1726
+  %28 = getelementptr i64, ptr %arg.lists.0.4, i64 %.1675
   %.443.i = getelementptr i64, ptr %28, i64 %.429.i
   %.444.i = load i64, ptr %.443.i, align 8, !noalias !4
   %sunkaddr140 = mul i64 %.114.i, 8
@@ -164,66 +164,66 @@ B160.i:
   br i1 %.540.i, label %B218.i, label %pramana.rework.1
 B218.i:
   %.602.i = getelementptr i64, ptr %arg.lists.2.4, i64 %.539.i
-  store i64 %.1635, ptr %.602.i, align 8, !noalias !4
+  store i64 %.1584, ptr %.602.i, align 8, !noalias !4
   br label %pramana.rework.1
 pramana.rework.1:
-  %29 = icmp slt i64 %.1726, 0
+  %29 = icmp slt i64 %.1675, 0
   %sunkaddr8.i = shl i64 %.429.i, 3
   %sunkaddr9.i = getelementptr inbounds i8, ptr %28, i64 %sunkaddr8.i
-  store i64 %.1635, ptr %sunkaddr9.i, align 8, !noalias !4
-  %sunkaddr10.i = shl i64 %.1650, 3
+  store i64 %.1584, ptr %sunkaddr9.i, align 8, !noalias !4
+  %sunkaddr10.i = shl i64 %.1599, 3
   %sunkaddr11.i = getelementptr inbounds i8, ptr %21, i64 %sunkaddr10.i
-  store i64 %.1726, ptr %sunkaddr11.i, align 8, !noalias !4
-  %.693.i = icmp slt i64 %.1665, 0
+  store i64 %.1675, ptr %sunkaddr11.i, align 8, !noalias !4
+  %.693.i = icmp slt i64 %.1614, 0
   %.694.i = select i1 %.693.i, i64 %arg.lists.3.5.0, i64 0
-  %30 = getelementptr i64, ptr %arg.lists.3.4, i64 %.1665
+  %30 = getelementptr i64, ptr %arg.lists.3.4, i64 %.1614
   %.708.i = getelementptr i64, ptr %30, i64 %.694.i
   %.709.i = load i64, ptr %.708.i, align 8, !noalias !4
   %.710.i = add nsw i64 %.709.i, -1
   store i64 %.710.i, ptr %.708.i, align 8, !noalias !4
   %.759.i = select i1 %29, i64 %arg.lists.3.5.0, i64 0
-  %31 = getelementptr i64, ptr %arg.lists.3.4, i64 %.1726
+  %31 = getelementptr i64, ptr %arg.lists.3.4, i64 %.1675
   %.773.i = getelementptr i64, ptr %31, i64 %.759.i
   %.774.i = load i64, ptr %.773.i, align 8, !noalias !4
   %.775.i = add nsw i64 %.774.i, 1
   store i64 %.775.i, ptr %.773.i, align 8, !noalias !4
-  br label %B928
-B928:
-  %exitcond1128.not = icmp eq i64 %count.3.1.i, %.1577
-  br i1 %exitcond1128.not, label %B935, label %B788
+  br label %B922
+B922:
+  %exitcond1139.not = icmp eq i64 %count.3.1.i, %.1526
+  br i1 %exitcond1139.not, label %B929, label %B782
 common.ret:
-  %common.ret.op = phi i32 [ 0, %B934 ], [ %.933, %B382.endif.endif.endif.endif.if.if ], [ %.1054, %B382.endif.endif.endif.endif.endif.if.if ], [ %.639, %B284.if.if ], [ %.685, %B284.endif.if.if ], [ %.88440, %B382.endif.endif.endif.if.if ]
+  %common.ret.op = phi i32 [ 0, %B928 ], [ %.936, %B382.endif.endif.endif.endif.if.if ], [ %.1003, %B382.endif.endif.endif.endif.endif.if.if ], [ %.642, %B284.if.if ], [ %.688, %B284.endif.if.if ], [ %.88740, %B382.endif.endif.endif.if.if ]
   ret i32 %common.ret.op
-B934:
-  %better.2.0.lcssa = phi i64 [ 0, %B0.endif ], [ %better.3.1, %B935 ]
+B928:
+  %better.2.0.lcssa = phi i64 [ 0, %B0.endif ], [ %better.3.1, %B929 ]
   store i64 %better.2.0.lcssa, ptr %retptr, align 8
   br label %common.ret
-B935:
-  %free.4.1 = phi i64 [ %free.3.01020, %B672 ], [ %free.3.01020, %B106.endif.endif.endif ], [ %free.3.01020, %B284.endif.endif ], [ %free.3.01020, %B382.endif.endif.endif.endif.endif.endif ], [ %free.2.2.lcssa, %B756.endif ], [ %free.3.01020, %43 ], [ %free.2.2.lcssa, %B928 ]
-  %better.3.1 = phi i64 [ %better.2.01021, %B672 ], [ %better.2.01021, %B106.endif.endif.endif ], [ %better.2.01021, %B284.endif.endif ], [ %better.2.01021, %B382.endif.endif.endif.endif.endif.endif ], [ %.1313, %B756.endif ], [ %better.2.01021, %43 ], [ %.1313, %B928 ]
-  %exitcond1129.not = icmp eq i64 %.395, %arg.words.2
-  br i1 %exitcond1129.not, label %B934, label %B106.endif.endif
+B929:
+  %free.4.1 = phi i64 [ %free.3.01031, %B666 ], [ %free.3.01031, %B106.endif.endif.endif ], [ %free.3.01031, %B284.endif.endif ], [ %free.3.01031, %B382.endif.endif.endif.endif.endif.endif ], [ %free.2.2.lcssa, %B750.endif ], [ %free.3.01031, %43 ], [ %free.2.2.lcssa, %B922 ]
+  %better.3.1 = phi i64 [ %better.2.01032, %B666 ], [ %better.2.01032, %B106.endif.endif.endif ], [ %better.2.01032, %B284.endif.endif ], [ %better.2.01032, %B382.endif.endif.endif.endif.endif.endif ], [ %.1262, %B750.endif ], [ %better.2.01032, %43 ], [ %.1262, %B922 ]
+  %exitcond1140.not = icmp eq i64 %.398, %arg.words.2
+  br i1 %exitcond1140.not, label %B928, label %B106.endif.endif
 B106.endif.endif:
-  %better.2.01021 = phi i64 [ 0, %B106.lr.ph ], [ %better.3.1, %B935 ]
-  %free.3.01020 = phi i64 [ %arg.free, %B106.lr.ph ], [ %free.4.1, %B935 ]
-  %.3889381018 = phi i64 [ 0, %B106.lr.ph ], [ %.395, %B935 ]
-  %.395 = add nuw nsw i64 %.3889381018, 1
-  %32 = getelementptr i64, ptr %arg.words.4, i64 %.3889381018
-  %.449 = load i64, ptr %32, align 8
+  %better.2.01032 = phi i64 [ 0, %B106.lr.ph ], [ %better.3.1, %B929 ]
+  %free.3.01031 = phi i64 [ %arg.free, %B106.lr.ph ], [ %free.4.1, %B929 ]
+  %.3919491029 = phi i64 [ 0, %B106.lr.ph ], [ %.398, %B929 ]
+  %.398 = add nuw nsw i64 %.3919491029, 1
+  %32 = getelementptr i64, ptr %arg.words.4, i64 %.3919491029
+  %.452 = load i64, ptr %32, align 8
   %const_mat136 = add i64 %const, 3
-  %.450 = and i64 %.449, %const_mat136
-  %33 = or i64 %.450, %.11.i
+  %.453 = and i64 %.452, %const_mat136
+  %33 = or i64 %.453, %.11.i
   %34 = and i64 %33, -4294967296
   %35 = icmp eq i64 %34, 0
   br i1 %35, label %36, label %41
 36:
   %37 = trunc i64 %.11.i to i32
-  %38 = trunc i64 %.450 to i32
+  %38 = trunc i64 %.453 to i32
   %39 = urem i32 %38, %37
   %40 = zext i32 %39 to i64
   br label %43
 41:
-  %42 = urem i64 %.450, %.11.i
+  %42 = urem i64 %.453, %.11.i
   br label %43
 43:
   %44 = phi i64 [ %40, %36 ], [ %42, %41 ]
@@ -234,7 +234,7 @@ B106.endif.endif:
   %.178.i = add nuw i64 %.11.i.i, 1
   %storemerge.i = select i1 %.179.i, i64 0, i64 %.178.i
   %.221284.i = icmp sgt i64 %storemerge.i, 0
-  br i1 %.221284.i, label %B98.lr.ph.i, label %B935
+  br i1 %.221284.i, label %B98.lr.ph.i, label %B929
 B98.i:
   %held.2.0288.i = phi i64 [ 0, %B98.lr.ph.i ], [ %held.3.1.i, %B313.i ]
   %count.2.0287.i = phi i64 [ 0, %B98.lr.ph.i ], [ %count.3.1.i, %B313.i ]
@@ -247,7 +247,7 @@ B116.i:
   %.325.i = load i64, ptr %.324.i, align 8, !noalias !7
   br label %B134.i
 B134.i:
-  %"$phi134.1.2.1.i" = phi i64 [ %.325.i, %B116.i ], [ %.3889381018, %B98.i ]
+  %"$phi134.1.2.1.i" = phi i64 [ %.325.i, %B116.i ], [ %.3919491029, %B98.i ]
   %.349.i = icmp slt i64 %"$phi134.1.2.1.i", 0
   %.350.i = select i1 %.349.i, i64 %arg.lists.3.5.0, i64 0
   %45 = getelementptr i64, ptr %arg.lists.3.4, i64 %"$phi134.1.2.1.i"
@@ -301,42 +301,42 @@ B313.i:
   %exitcond.not.i = icmp eq i64 %.227283285.i, %53
   br i1 %exitcond.not.i, label %B106.endif.endif.endif, label %B98.i
 B98.lr.ph.i:
-  %.320.i = mul i64 %.3889381018, %arg.neighbours.5.1
+  %.320.i = mul i64 %.3919491029, %arg.neighbours.5.1
   %52 = getelementptr i64, ptr %arg.neighbours.4, i64 %.320.i
   %53 = add nsw i64 %storemerge.i, -2
   br label %B98.i
 B106.endif.endif.endif:
-  %.594 = icmp eq i64 %held.3.1.i, 0
-  %.599 = icmp slt i64 %count.3.1.i, %.597
-  %or.cond = select i1 %.594, i1 true, i1 %.599
-  br i1 %or.cond, label %B935, label %B284
+  %.597 = icmp eq i64 %held.3.1.i, 0
+  %.602 = icmp slt i64 %count.3.1.i, %.600
+  %or.cond = select i1 %.597, i1 true, i1 %.602
+  br i1 %or.cond, label %B929, label %B284
 B284.endif:
-  store double 0.000000e+00, ptr %.667, align 8
-  %.685 = call i32 @pramana.rework.2(ptr nonnull %.667, ptr nonnull %excinfo.4, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.2.0, ptr %arg.pool.2.1, i64 %arg.pool.2.2, i64 %arg.pool.2.3, ptr %arg.pool.2.4, i64 %arg.pool.2.5.0, i64 %arg.pool.2.6.0, i64 %count.3.1.i, i64 %held.3.1.i, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0)
-  %cond55 = icmp eq i32 %.685, 0
+  store double 0.000000e+00, ptr %.670, align 8
+  %.688 = call i32 @pramana.rework.2(ptr nonnull %.670, ptr nonnull %excinfo.4, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.2.0, ptr %arg.pool.2.1, i64 %arg.pool.2.2, i64 %arg.pool.2.3, ptr %arg.pool.2.4, i64 %arg.pool.2.5.0, i64 %arg.pool.2.6.0, i64 %count.3.1.i, i64 %held.3.1.i, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0)
+  %cond55 = icmp eq i32 %.688, 0
   br i1 %cond55, label %B284.endif.endif, label %B284.endif.if.if, !prof !0
 B284.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
 B284.endif.endif:
-  %.695 = load double, ptr %.667, align 8
-  %.706 = fsub double %.695, %arg.rules.2
-  %.712 = fcmp ugt double %.706, 0.000000e+00
-  br i1 %.712, label %B382.else, label %B935
+  %.698 = load double, ptr %.670, align 8
+  %.709 = fsub double %.698, %arg.rules.2
+  %.715 = fcmp ugt double %.709, 0.000000e+00
+  br i1 %.715, label %B382.else, label %B929
 B284.endif.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
 B382.else:
-  %.734 = lshr i64 %.450, 40
+  %.737 = lshr i64 %.453, 40
   %const_mat137 = add i64 %const, 4
-  %.750 = icmp ne i64 %count.3.1.i, %const_mat137
-  %.751 = icmp ne i64 %held.3.1.i, -1
-  %.752.not = or i1 %.750, %.751
-  br i1 %.752.not, label %B382.else.if, label %B382.endif, !prof !10
+  %.753 = icmp ne i64 %count.3.1.i, %const_mat137
+  %.754 = icmp ne i64 %held.3.1.i, -1
+  %.755.not = or i1 %.753, %.754
+  br i1 %.755.not, label %B382.else.if, label %B382.endif, !prof !10
 B382.endif:
-  %.744.0 = phi i64 [ 0, %B382.else ], [ %spec.select854, %68 ]
-  %.778 = sub nsw i64 %.744.0, %arg.rules.0
-  %54 = call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %.778, i64 1)
+  %.747.0 = phi i64 [ 0, %B382.else ], [ %spec.select865, %68 ]
+  %.781 = sub nsw i64 %.747.0, %arg.rules.0
+  %54 = call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %.781, i64 1)
   %math = extractvalue { i64, i1 } %54, 0
   %ov = extractvalue { i64, i1 } %54, 1
   br i1 %ov, label %B382.endif.endif, label %B382.endif.else.if, !prof !11
@@ -360,19 +360,19 @@ B382.else.if:
 68:
   %69 = phi i64 [ %63, %58 ], [ %66, %65 ]
   %70 = phi i64 [ %64, %58 ], [ %67, %65 ]
-  %.757 = xor i64 %70, %held.3.1.i
-  %.758 = icmp slt i64 %.757, 0
-  %.759 = icmp ne i64 %70, 0
-  %.760 = and i1 %.759, %.758
-  %.765 = sext i1 %.760 to i64
-  %spec.select854 = add i64 %69, %.765
+  %.760 = xor i64 %70, %held.3.1.i
+  %.761 = icmp slt i64 %.760, 0
+  %.762 = icmp ne i64 %70, 0
+  %.763 = and i1 %.762, %.761
+  %.768 = sext i1 %.763 to i64
+  %spec.select865 = add i64 %69, %.768
   br label %B382.endif
 B382.endif.endif:
-  %rem.2.0 = phi i64 [ 0, %B382.endif ], [ %spec.select855, %80 ]
-  %.830 = icmp eq i64 %count.3.1.i, 0
-  br i1 %.830, label %B382.endif.endif.split, label %B382.endif.endif.endif, !prof !11
+  %rem.2.0 = phi i64 [ 0, %B382.endif ], [ %spec.select866, %80 ]
+  %.833 = icmp eq i64 %count.3.1.i, 0
+  br i1 %.833, label %B382.endif.endif.split, label %B382.endif.endif.endif, !prof !11
 B382.endif.endif.split:
-  store i64 0, ptr %.872, align 8, !alias.scope !12
+  store i64 0, ptr %.875, align 8, !alias.scope !12
   br label %B382.endif.endif.endif.endif
 B382.endif.else.if:
   %71 = and i64 %math, -4294967296
@@ -380,84 +380,84 @@ B382.endif.else.if:
   br i1 %72, label %73, label %78
 73:
   %74 = trunc i64 %math to i32
-  %75 = trunc i64 %.734 to i32
+  %75 = trunc i64 %.737 to i32
   %76 = urem i32 %75, %74
   %77 = zext i32 %76 to i64
   br label %80
 78:
-  %79 = srem i64 %.734, %math
+  %79 = srem i64 %.737, %math
   br label %80
 80:
   %81 = phi i64 [ %77, %73 ], [ %79, %78 ]
-  %.801 = icmp slt i64 %.778, -1
-  %.802 = icmp ne i64 %81, 0
-  %.803 = and i1 %.801, %.802
-  %.810 = select i1 %.803, i64 %math, i64 0
-  %spec.select855 = add i64 %.810, %81
+  %.804 = icmp slt i64 %.781, -1
+  %.805 = icmp ne i64 %81, 0
+  %.806 = and i1 %.804, %.805
+  %.813 = select i1 %.806, i64 %math, i64 0
+  %spec.select866 = add i64 %.813, %81
   br label %B382.endif.endif
 B382.endif.endif.endif:
-  %.821 = add nsw i64 %rem.2.0, %arg.rules.0
-  %.824 = lshr i64 %.450, 16
-  %82 = or i64 %.824, %count.3.1.i
+  %.824 = add nsw i64 %rem.2.0, %arg.rules.0
+  %.827 = lshr i64 %.453, 16
+  %82 = or i64 %.827, %count.3.1.i
   %83 = and i64 %82, -4294967296
   %84 = icmp eq i64 %83, 0
   br i1 %84, label %85, label %90
 85:
   %86 = trunc i64 %count.3.1.i to i32
-  %87 = trunc i64 %.824 to i32
+  %87 = trunc i64 %.827 to i32
   %88 = urem i32 %87, %86
   %89 = zext i32 %88 to i64
   br label %92
 90:
-  %91 = srem i64 %.824, %count.3.1.i
+  %91 = srem i64 %.827, %count.3.1.i
   br label %92
 92:
   %93 = phi i64 [ %89, %85 ], [ %91, %90 ]
-  %.850.not = icmp eq i64 %93, 0
+  %.853.not = icmp eq i64 %93, 0
   %94 = tail call i64 @llvm.smin.i64(i64 %count.3.1.i, i64 0)
-  %.858 = select i1 %.850.not, i64 0, i64 %94
-  %spec.select856 = add nsw i64 %.858, %93
-  store i64 0, ptr %.872, align 8
-  %.88440 = call i32 @pramana.rework.3(ptr nonnull %.872, ptr nonnull %excinfo.5, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, i64 %count.3.1.i, i64 %.821, i64 %spec.select856, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, ptr %arg.pool.4.0, ptr %arg.pool.4.1, i64 %arg.pool.4.2, i64 %arg.pool.4.3, ptr %arg.pool.4.4, i64 %arg.pool.4.5.0, i64 %arg.pool.4.6.0)
-  %.894 = load i64, ptr %.872, align 8
-  switch i32 %.88440, label %B382.endif.endif.endif.if.if [
+  %.861 = select i1 %.853.not, i64 0, i64 %94
+  %spec.select867 = add nsw i64 %.861, %93
+  store i64 0, ptr %.875, align 8
+  %.88740 = call i32 @pramana.rework.3(ptr nonnull %.875, ptr nonnull %excinfo.5, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, i64 %count.3.1.i, i64 %.824, i64 %spec.select867, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, ptr %arg.pool.4.0, ptr %arg.pool.4.1, i64 %arg.pool.4.2, i64 %arg.pool.4.3, ptr %arg.pool.4.4, i64 %arg.pool.4.5.0, i64 %arg.pool.4.6.0)
+  %.897 = load i64, ptr %.875, align 8
+  switch i32 %.88740, label %B382.endif.endif.endif.if.if [
     i32 -2, label %B382.endif.endif.endif.endif
     i32 0, label %B382.endif.endif.endif.endif
   ], !prof !15
 B382.endif.endif.endif.endif:
-  %.89453 = phi i64 [ 0, %B382.endif.endif.split ], [ %.894, %92 ], [ %.894, %92 ]
-  %.933 = call i32 @pramana.rework.2(ptr nonnull %.915, ptr nonnull %excinfo.6, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, i64 %count.3.1.i, i64 %.89453, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0)
-  %cond56 = icmp eq i32 %.933, 0
+  %.89753 = phi i64 [ 0, %B382.endif.endif.split ], [ %.897, %92 ], [ %.897, %92 ]
+  %.936 = call i32 @pramana.rework.2(ptr nonnull %.918, ptr nonnull %excinfo.6, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, i64 %count.3.1.i, i64 %.89753, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0)
+  %cond56 = icmp eq i32 %.936, 0
   br i1 %cond56, label %B382.endif.endif.endif.endif.endif, label %B382.endif.endif.endif.endif.if.if, !prof !0
 B382.endif.endif.endif.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
 B382.endif.endif.endif.endif.endif:
-  store double 0.000000e+00, ptr %.1028, align 8
-  %.1054 = call i32 @pramana.rework.4(ptr nonnull %.1028, ptr nonnull %excinfo.7, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, i64 %count.3.1.i, i64 %.89453, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0, i64 %arg.rules.0, i64 %arg.rules.1, double %arg.rules.2, ptr %arg.pool.9.0, ptr %arg.pool.9.1, i64 %arg.pool.9.2, i64 %arg.pool.9.3, ptr %arg.pool.9.4, i64 %arg.pool.9.5.0, i64 %arg.pool.9.5.1, i64 %arg.pool.9.6.0, i64 %arg.pool.9.6.1, ptr %arg.pool.10.0, ptr %arg.pool.10.1, i64 %arg.pool.10.2, i64 %arg.pool.10.3, ptr %arg.pool.10.4, i64 %arg.pool.10.5.0, i64 %arg.pool.10.5.1, i64 %arg.pool.10.6.0, i64 %arg.pool.10.6.1)
-  %cond57 = icmp eq i32 %.1054, 0
+  store double 0.000000e+00, ptr %.975, align 8
+  %.1003 = call i32 @pramana.rework.4(ptr nonnull %.975, ptr nonnull %excinfo.7, ptr %arg.pool.5.0, ptr %arg.pool.5.1, i64 %arg.pool.5.2, i64 %arg.pool.5.3, ptr %arg.pool.5.4, i64 %arg.pool.5.5.0, i64 %arg.pool.5.5.1, i64 %arg.pool.5.6.0, i64 %arg.pool.5.6.1, ptr %arg.pool.3.0, ptr %arg.pool.3.1, i64 %arg.pool.3.2, i64 %arg.pool.3.3, ptr %arg.pool.3.4, i64 %arg.pool.3.5.0, i64 %arg.pool.3.6.0, i64 %count.3.1.i, i64 %.89753, ptr %arg.pool.6.0, ptr %arg.pool.6.1, i64 %arg.pool.6.2, i64 %arg.pool.6.3, ptr %arg.pool.6.4, i64 %arg.pool.6.5.0, i64 %arg.pool.6.5.1, i64 %arg.pool.6.6.0, i64 %arg.pool.6.6.1, ptr %arg.pool.7.0, ptr %arg.pool.7.1, i64 %arg.pool.7.2, i64 %arg.pool.7.3, ptr %arg.pool.7.4, i64 %arg.pool.7.5.0, i64 %arg.pool.7.6.0, ptr %arg.pool.8.0, ptr %arg.pool.8.1, i64 %arg.pool.8.2, i64 %arg.pool.8.3, ptr %arg.pool.8.4, i64 %arg.pool.8.5.0, i64 %arg.pool.8.6.0, i64 %arg.rules.0, i64 %arg.rules.1, double %arg.rules.2, ptr %arg.pool.9.0, ptr %arg.pool.9.1, i64 %arg.pool.9.2, i64 %arg.pool.9.3, ptr %arg.pool.9.4, i64 %arg.pool.9.5.0, i64 %arg.pool.9.5.1, i64 %arg.pool.9.6.0, i64 %arg.pool.9.6.1, ptr %arg.pool.10.0, ptr %arg.pool.10.1, i64 %arg.pool.10.2, i64 %arg.pool.10.3, ptr %arg.pool.10.4, i64 %arg.pool.10.5.0, i64 %arg.pool.10.5.1, i64 %arg.pool.10.6.0, i64 %arg.pool.10.6.1, ptr %arg.pool.2.0, ptr %arg.pool.2.1, i64 %arg.pool.2.2, i64 %arg.pool.2.3, ptr %arg.pool.2.4, i64 %arg.pool.2.5.0, i64 %arg.pool.2.6.0)
+  %cond57 = icmp eq i32 %.1003, 0
   br i1 %cond57, label %B382.endif.endif.endif.endif.endif.endif, label %B382.endif.endif.endif.endif.endif.if.if, !prof !0
 B382.endif.endif.endif.endif.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
 B382.endif.endif.endif.endif.endif.endif:
-  %.1064 = load double, ptr %.1028, align 8
-  %.1075 = fcmp ult double %.1064, %.706
-  br i1 %.1075, label %B588.endif, label %B935
+  %.1013 = load double, ptr %.975, align 8
+  %.1024 = fcmp ult double %.1013, %.709
+  br i1 %.1024, label %B582.endif, label %B929
 B382.endif.endif.endif.endif.endif.if.if:
-  %.1062 = icmp sgt i32 %.1054, 0
-  %.1055 = load ptr, ptr %excinfo.7, align 8
-  %.1063 = select i1 %.1062, ptr %.1055, ptr undef
-  store ptr %.1063, ptr %excinfo, align 8
+  %.1011 = icmp sgt i32 %.1003, 0
+  %.1004 = load ptr, ptr %excinfo.7, align 8
+  %.1012 = select i1 %.1011, ptr %.1004, ptr undef
+  store ptr %.1012, ptr %excinfo, align 8
   br label %common.ret
-B588.endif:
-  %.1179907.not = icmp slt i64 %.89453, 1
-  br i1 %.1179907.not, label %B672, label %B622.backedge.preheader
-B622.backedge.preheader:
-  %min.iters.check = icmp ult i64 %.89453, 4
-  br i1 %min.iters.check, label %B622.backedge.preheader93, label %vector.ph
+B582.endif:
+  %.1128918.not = icmp slt i64 %.89753, 1
+  br i1 %.1128918.not, label %B666, label %B616.backedge.preheader
+B616.backedge.preheader:
+  %min.iters.check = icmp ult i64 %.89753, 4
+  br i1 %min.iters.check, label %B616.backedge.preheader93, label %vector.ph
 vector.ph:
-  %n.vec = and i64 %.89453, %const
+  %n.vec = and i64 %.89753, %const
   br label %vector.body
 vector.body:
   %index = phi i64 [ 0, %vector.ph ], [ %index.next, %vector.body ]
@@ -480,59 +480,59 @@ middle.block:
   %rdx.shuf = shufflevector <2 x i64> %rdx.minmax, <2 x i64> poison, <2 x i32> <i32 1, i32 poison>
   %rdx.minmax138 = call <2 x i64> @llvm.smax.v2i64(<2 x i64> %rdx.minmax, <2 x i64> %rdx.shuf)
   %98 = extractelement <2 x i64> %rdx.minmax138, i32 0
-  %cmp.n = icmp eq i64 %.89453, %n.vec
-  br i1 %cmp.n, label %B672, label %B622.backedge.preheader93
-B622.backedge.preheader93:
-  %largest.2.2910.ph = phi i64 [ 0, %B622.backedge.preheader ], [ %98, %middle.block ]
-  %.1185906908.ph = phi i64 [ 0, %B622.backedge.preheader ], [ %n.vec, %middle.block ]
-  br label %B622.backedge
-B688.endif:
-  %.1313 = add nsw i64 %better.2.01021, 1
-  %.1361 = sub i64 %.89453, %held.3.1.i
-  %.1404915.not = icmp slt i64 %.1361, 1
-  br i1 %.1404915.not, label %B756.endif, label %B732.preheader
-B732.preheader:
-  %xtraiter = and i64 %.1361, 3
+  %cmp.n = icmp eq i64 %.89753, %n.vec
+  br i1 %cmp.n, label %B666, label %B616.backedge.preheader93
+B616.backedge.preheader93:
+  %largest.2.2921.ph = phi i64 [ 0, %B616.backedge.preheader ], [ %98, %middle.block ]
+  %.1134917919.ph = phi i64 [ 0, %B616.backedge.preheader ], [ %n.vec, %middle.block ]
+  br label %B616.backedge
+B682.endif:
+  %.1262 = add nsw i64 %better.2.01032, 1
+  %.1310 = sub i64 %.89753, %held.3.1.i
+  %.1353926.not = icmp slt i64 %.1310, 1
+  br i1 %.1353926.not, label %B750.endif, label %B726.preheader
+B726.preheader:
+  %xtraiter = and i64 %.1310, 3
   %lcmp.mod.not = icmp eq i64 %xtraiter, 0
-  br i1 %lcmp.mod.not, label %B732.prol.loopexit, label %B732.prol.preheader
-B732.prol.preheader:
-  br label %B732.prol
-B732.prol:
-  %lsr.iv = phi i64 [ %xtraiter, %B732.prol.preheader ], [ %lsr.iv.next, %B732.prol ]
-  %free.2.2918.prol = phi i64 [ %.1474.prol, %B732.prol ], [ %free.3.01020, %B732.prol.preheader ]
-  %.1410914916.prol = phi i64 [ %.1417.prol, %B732.prol ], [ %held.3.1.i, %B732.prol.preheader ]
-  %.1417.prol = add i64 %.1410914916.prol, 1
-  %.1456.prol = icmp slt i64 %.1410914916.prol, 0
-  %.1457.prol = select i1 %.1456.prol, i64 %arg.pool.1.5.0, i64 0
-  %99 = shl i64 %.1457.prol, 3
+  br i1 %lcmp.mod.not, label %B726.prol.loopexit, label %B726.prol.preheader
+B726.prol.preheader:
+  br label %B726.prol
+B726.prol:
+  %lsr.iv = phi i64 [ %xtraiter, %B726.prol.preheader ], [ %lsr.iv.next, %B726.prol ]
+  %free.2.2929.prol = phi i64 [ %.1423.prol, %B726.prol ], [ %free.3.01031, %B726.prol.preheader ]
+  %.1359925927.prol = phi i64 [ %.1366.prol, %B726.prol ], [ %held.3.1.i, %B726.prol.preheader ]
+  %.1366.prol = add i64 %.1359925927.prol, 1
+  %.1405.prol = icmp slt i64 %.1359925927.prol, 0
+  %.1406.prol = select i1 %.1405.prol, i64 %arg.pool.1.5.0, i64 0
+  %99 = shl i64 %.1406.prol, 3
   %scevgep118 = getelementptr i8, ptr %arg.pool.1.4, i64 %99
-  %100 = shl i64 %.1410914916.prol, 3
+  %100 = shl i64 %.1359925927.prol, 3
   %scevgep119 = getelementptr i8, ptr %scevgep118, i64 %100
-  store i64 %free.2.2918.prol, ptr %scevgep119, align 8
-  %.1474.prol = add i64 %free.2.2918.prol, 1
+  store i64 %free.2.2929.prol, ptr %scevgep119, align 8
+  %.1423.prol = add i64 %free.2.2929.prol, 1
   %lsr.iv.next = add nsw i64 %lsr.iv, -1
   %prol.iter.cmp.not = icmp eq i64 %lsr.iv.next, 0
-  br i1 %prol.iter.cmp.not, label %B732.prol.loopexit, label %B732.prol, !llvm.loop !17
-B732.prol.loopexit:
-  %.1474.lcssa.unr = phi i64 [ poison, %B732.preheader ], [ %.1474.prol, %B732.prol ]
-  %free.2.2918.unr = phi i64 [ %free.3.01020, %B732.preheader ], [ %.1474.prol, %B732.prol ]
-  %.1410914916.unr = phi i64 [ %held.3.1.i, %B732.preheader ], [ %.1417.prol, %B732.prol ]
-  %101 = sub i64 %held.3.1.i, %.89453
+  br i1 %prol.iter.cmp.not, label %B726.prol.loopexit, label %B726.prol, !llvm.loop !17
+B726.prol.loopexit:
+  %.1423.lcssa.unr = phi i64 [ poison, %B726.preheader ], [ %.1423.prol, %B726.prol ]
+  %free.2.2929.unr = phi i64 [ %free.3.01031, %B726.preheader ], [ %.1423.prol, %B726.prol ]
+  %.1359925927.unr = phi i64 [ %held.3.1.i, %B726.preheader ], [ %.1366.prol, %B726.prol ]
+  %101 = sub i64 %held.3.1.i, %.89753
   %102 = icmp ugt i64 %101, -4
-  br i1 %102, label %B756.endif, label %B732.preheader113
-B732.preheader113:
-  %103 = shl i64 %.1410914916.unr, 3
+  br i1 %102, label %B750.endif, label %B726.preheader113
+B726.preheader113:
+  %103 = shl i64 %.1359925927.unr, 3
   %scevgep122 = getelementptr i8, ptr %arg.pool.1.4, i64 %103
-  br label %B732
-B756.endif.loopexit:
-  %104 = add i64 %free.2.2918.unr, %lsr.iv.next121
-  br label %B756.endif
-B756.endif:
-  %free.2.2.lcssa = phi i64 [ %free.3.01020, %B688.endif ], [ %.1474.lcssa.unr, %B732.prol.loopexit ], [ %104, %B756.endif.loopexit ]
-  %.1564924.not = icmp slt i64 %count.3.1.i, 1
-  br i1 %.1564924.not, label %B935, label %B788.preheader
-B788.preheader:
-  br label %B788
+  br label %B726
+B750.endif.loopexit:
+  %104 = add i64 %free.2.2929.unr, %lsr.iv.next121
+  br label %B750.endif
+B750.endif:
+  %free.2.2.lcssa = phi i64 [ %free.3.01031, %B682.endif ], [ %.1423.lcssa.unr, %B726.prol.loopexit ], [ %104, %B750.endif.loopexit ]
+  %.1513935.not = icmp slt i64 %count.3.1.i, 1
+  br i1 %.1513935.not, label %B929, label %B782.preheader
+B782.preheader:
+  br label %B782
 }
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #1
 declare i64 @llvm.smin.i64(i64, i64) #2
@@ -2360,170 +2360,211 @@ B124.B158.endif_crit_edge.us587:
   %.336.us572 = icmp sgt i64 %.335505525.us565, 1
   br i1 %.336.us572, label %B92.endif.us564, label %B450
 }
-define linkonce_odr range(i32 -1, -2) i32 @pramana.rework.4(ptr noalias writeonly captures(none) %retptr, ptr noalias writeonly captures(none) %excinfo, ptr readnone captures(none) %arg.gaps.0, ptr readnone captures(none) %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr readonly captures(none) %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %arg.groups, ptr readnone captures(none) %arg.sums.0, ptr readnone captures(none) %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr captures(none) %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr readnone captures(none) %arg.inner.0, ptr readnone captures(none) %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr captures(none) %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr readnone captures(none) %arg.sizes.0, ptr readnone captures(none) %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr captures(none) %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr readnone captures(none) %arg.ids.0, ptr readnone captures(none) %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr captures(none) %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr readnone captures(none) %arg.lies.0, ptr readnone captures(none) %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr captures(none) %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1) local_unnamed_addr #0 {
-B36.endif.lr.ph:
-  %.560 = alloca i8, align 1
-  %excinfo.1 = alloca ptr, align 8
-  store ptr null, ptr %excinfo.1, align 8
-  %.314378.not = icmp slt i64 %arg.groups, 1
-  br i1 %.314378.not, label %B274, label %B36.endif.us.preheader
-B36.endif.us.preheader:
-  br label %B36.endif.us
-B36.endif.us:
-  %.192387405.us = phi i64 [ %.202.us, %B72.B184_crit_edge.us ], [ 8, %B36.endif.us.preheader ]
-  %.202.us = add nsw i64 %.192387405.us, -1
-  br label %B74.endif.us
-B74.endif.us:
-  %changed.3.1381.us = phi i1 [ false, %B36.endif.us ], [ %changed.2.2.lcssa.us, %B72.loopexit.us ]
-  %.320373379.us = phi i64 [ 0, %B36.endif.us ], [ %.327.us, %B72.loopexit.us ]
-  %.327.us = add nuw nsw i64 %.320373379.us, 1
-  %.441366.us.not = icmp eq i64 %.320373379.us, 0
-  br i1 %.441366.us.not, label %B72.loopexit.us, label %B74.endif.us.split
-B74.endif.us.split:
-  store i8 0, ptr %.560, align 1
-  %.586.us3 = call i32 @pramana.rework.5(ptr nonnull %.560, ptr nonnull %excinfo.1, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %.320373379.us, i64 0, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr %arg.ids.0, ptr %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr %arg.lies.0, ptr %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1)
-  %cond5 = icmp eq i32 %.586.us3, 0
-  br i1 %cond5, label %B108.endif.endif.us.preheader, label %B108.endif.if.if, !prof !68
-B108.endif.endif.us.preheader:
-  br label %B108.endif.endif.us
-B108.endif.endif.us:
-  %lsr.iv = phi i64 [ %lsr.iv.next, %B108.endif.endif.us.split ], [ 1, %B108.endif.endif.us.preheader ]
-  %changed.2.2369.us6 = phi i1 [ %.616.us, %B108.endif.endif.us.split ], [ %changed.3.1381.us, %B108.endif.endif.us.preheader ]
-  %.596.us = load i8, ptr %.560, align 1
-  %.599.us = icmp ne i8 %.596.us, 0
-  %.616.us = or i1 %changed.2.2369.us6, %.599.us
-  %exitcond.not = icmp eq i64 %.320373379.us, %lsr.iv
-  br i1 %exitcond.not, label %B72.loopexit.us, label %B108.endif.endif.us.split
-B108.endif.endif.us.split:
-  store i8 0, ptr %.560, align 1
-  %.586.us2 = call i32 @pramana.rework.5(ptr nonnull %.560, ptr nonnull %excinfo.1, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %.320373379.us, i64 %lsr.iv, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr %arg.ids.0, ptr %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr %arg.lies.0, ptr %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1)
-  %cond = icmp eq i32 %.586.us2, 0
-  %lsr.iv.next = add nuw nsw i64 %lsr.iv, 1
-  br i1 %cond, label %B108.endif.endif.us, label %B108.endif.if.if, !prof !69
-B72.loopexit.us:
-  %changed.2.2.lcssa.us = phi i1 [ %changed.3.1381.us, %B74.endif.us ], [ %.616.us, %B108.endif.endif.us ]
-  %exitcond453.not = icmp eq i64 %arg.groups, %.327.us
-  br i1 %exitcond453.not, label %B72.B184_crit_edge.us, label %B74.endif.us
-B72.B184_crit_edge.us:
-  %.193.us = icmp samesign ugt i64 %.192387405.us, 1
-  %or.cond = select i1 %changed.2.2.lcssa.us, i1 %.193.us, i1 false
-  br i1 %or.cond, label %B36.endif.us, label %B230.preheader
-B230.preheader:
-  %xtraiter = and i64 %arg.groups, 3
-  %0 = icmp ult i64 %arg.groups, 4
-  br i1 %0, label %B230.epil.preheader, label %B230.preheader.new
-B230.preheader.new:
-  %unroll_iter = and i64 %arg.groups, 9223372036854775804
-  br label %B230
-B230:
-  %total.2.0445 = phi double [ 0.000000e+00, %B230.preheader.new ], [ %.873.3, %B230 ]
-  %.775441443 = phi i64 [ 0, %B230.preheader.new ], [ %.782.3, %B230 ]
-  %sunkaddr41 = mul i64 %.775441443, 8
-  %sunkaddr42 = getelementptr i8, ptr %arg.inner.4, i64 %sunkaddr41
-  %.836 = load double, ptr %sunkaddr42, align 8
-  %sunkaddr43 = mul i64 %.775441443, 8
-  %sunkaddr44 = getelementptr i8, ptr %arg.sizes.4, i64 %sunkaddr43
-  %.866 = load i64, ptr %sunkaddr44, align 8
-  %.867 = sitofp i64 %.866 to double
-  %.871 = fdiv double %.836, %.867
-  %.873 = fadd double %total.2.0445, %.871
-  %sunkaddr = mul i64 %.775441443, 8
-  %sunkaddr45 = getelementptr i8, ptr %arg.inner.4, i64 %sunkaddr
-  %sunkaddr46 = getelementptr i8, ptr %sunkaddr45, i64 8
-  %.836.1 = load double, ptr %sunkaddr46, align 8
-  %sunkaddr47 = mul i64 %.775441443, 8
-  %sunkaddr48 = getelementptr i8, ptr %arg.sizes.4, i64 %sunkaddr47
-  %sunkaddr49 = getelementptr i8, ptr %sunkaddr48, i64 8
-  %.866.1 = load i64, ptr %sunkaddr49, align 8
-  %.867.1 = sitofp i64 %.866.1 to double
-  %.871.1 = fdiv double %.836.1, %.867.1
-  %.873.1 = fadd double %.873, %.871.1
-  %sunkaddr50 = mul i64 %.775441443, 8
-  %sunkaddr51 = getelementptr i8, ptr %arg.inner.4, i64 %sunkaddr50
-  %sunkaddr52 = getelementptr i8, ptr %sunkaddr51, i64 16
-  %.836.2 = load double, ptr %sunkaddr52, align 8
-  %sunkaddr53 = mul i64 %.775441443, 8
-  %sunkaddr54 = getelementptr i8, ptr %arg.sizes.4, i64 %sunkaddr53
-  %sunkaddr55 = getelementptr i8, ptr %sunkaddr54, i64 16
-  %.866.2 = load i64, ptr %sunkaddr55, align 8
-  %.867.2 = sitofp i64 %.866.2 to double
-  %.871.2 = fdiv double %.836.2, %.867.2
-  %.873.2 = fadd double %.873.1, %.871.2
-  %.782.3 = add nuw nsw i64 %.775441443, 4
-  %sunkaddr56 = mul i64 %.775441443, 8
-  %sunkaddr57 = getelementptr i8, ptr %arg.inner.4, i64 %sunkaddr56
-  %sunkaddr58 = getelementptr i8, ptr %sunkaddr57, i64 24
-  %.836.3 = load double, ptr %sunkaddr58, align 8
-  %sunkaddr59 = mul i64 %.775441443, 8
-  %sunkaddr60 = getelementptr i8, ptr %arg.sizes.4, i64 %sunkaddr59
-  %sunkaddr61 = getelementptr i8, ptr %sunkaddr60, i64 24
-  %.866.3 = load i64, ptr %sunkaddr61, align 8
-  %.867.3 = sitofp i64 %.866.3 to double
-  %.871.3 = fdiv double %.836.3, %.867.3
-  %.873.3 = fadd double %.873.2, %.871.3
-  %niter.ncmp.3 = icmp eq i64 %unroll_iter, %.782.3
-  br i1 %niter.ncmp.3, label %B274.loopexit.unr-lcssa, label %B230
+define linkonce_odr range(i32 -1, -2) i32 @pramana.rework.4(ptr noalias writeonly captures(none) %retptr, ptr noalias writeonly captures(none) %excinfo, ptr readnone captures(none) %arg.state.0.0, ptr readnone captures(none) %arg.state.0.1, i64 %arg.state.0.2, i64 %arg.state.0.3, ptr readonly captures(none) %arg.state.0.4, i64 %arg.state.0.5.0, i64 %arg.state.0.5.1, i64 %arg.state.0.6.0, i64 %arg.state.0.6.1, ptr readnone captures(none) %arg.state.1.0, ptr readnone captures(none) %arg.state.1.1, i64 %arg.state.1.2, i64 %arg.state.1.3, ptr captures(none) %arg.state.1.4, i64 %arg.state.1.5.0, i64 %arg.state.1.6.0, i64 %arg.state.2, i64 %arg.state.3, ptr readnone captures(none) %arg.state.4.0, ptr readnone captures(none) %arg.state.4.1, i64 %arg.state.4.2, i64 %arg.state.4.3, ptr captures(none) %arg.state.4.4, i64 %arg.state.4.5.0, i64 %arg.state.4.5.1, i64 %arg.state.4.6.0, i64 %arg.state.4.6.1, ptr readnone captures(none) %arg.state.5.0, ptr readnone captures(none) %arg.state.5.1, i64 %arg.state.5.2, i64 %arg.state.5.3, ptr captures(none) %arg.state.5.4, i64 %arg.state.5.5.0, i64 %arg.state.5.6.0, ptr readnone captures(none) %arg.state.6.0, ptr readnone captures(none) %arg.state.6.1, i64 %arg.state.6.2, i64 %arg.state.6.3, ptr captures(none) %arg.state.6.4, i64 %arg.state.6.5.0, i64 %arg.state.6.6.0, i64 %arg.rules.0, i64 %arg.rules.1, double %arg.rules.2, ptr readnone captures(none) %arg.edge.0, ptr readnone captures(none) %arg.edge.1, i64 %arg.edge.2, i64 %arg.edge.3, ptr captures(none) %arg.edge.4, i64 %arg.edge.5.0, i64 %arg.edge.5.1, i64 %arg.edge.6.0, i64 %arg.edge.6.1, ptr readnone captures(none) %arg.lies.0, ptr readnone captures(none) %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr captures(none) %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1, ptr readnone captures(none) %arg.last.0, ptr readnone captures(none) %arg.last.1, i64 %arg.last.2, i64 %arg.last.3, ptr captures(none) %arg.last.4, i64 %arg.last.5.0, i64 %arg.last.6.0) local_unnamed_addr #0 {
+B0.else.if:
+  %.939 = alloca i64, align 8
+  %excinfo.2 = alloca ptr, align 8
+  store ptr null, ptr %excinfo.2, align 8
+  %.231 = icmp sgt i64 %arg.state.3, 0
+  br i1 %.231, label %B94.preheader, label %B524
+B94.preheader:
+  %.144 = add nsw i64 %arg.state.3, -1
+  %.146 = mul i64 %.144, %arg.state.3
+  %.154.1 = lshr i64 %.146, 1
+  %0 = shl nuw i64 %arg.state.3, 3
+  tail call void @llvm.memset.p0.i64(ptr align 8 %arg.last.4, i8 0, i64 %0, i1 false)
+  %1 = sub i64 1, %.154.1
+  br label %B140.endif.us
+B480:
+  %total.2.0684 = phi double [ 0.000000e+00, %B480.preheader.new ], [ %.1372.3, %B480 ]
+  %.1274680682 = phi i64 [ 0, %B480.preheader.new ], [ %.1281.3, %B480 ]
+  %sunkaddr26 = mul i64 %.1274680682, 8
+  %sunkaddr27 = getelementptr i8, ptr %arg.state.5.4, i64 %sunkaddr26
+  %.1335 = load double, ptr %sunkaddr27, align 8
+  %sunkaddr28 = mul i64 %.1274680682, 8
+  %sunkaddr29 = getelementptr i8, ptr %arg.state.6.4, i64 %sunkaddr28
+  %.1365 = load i64, ptr %sunkaddr29, align 8
+  %.1366 = sitofp i64 %.1365 to double
+  %.1370 = fdiv double %.1335, %.1366
+  %.1372 = fadd double %total.2.0684, %.1370
+  %sunkaddr = mul i64 %.1274680682, 8
+  %sunkaddr30 = getelementptr i8, ptr %arg.state.5.4, i64 %sunkaddr
+  %sunkaddr31 = getelementptr i8, ptr %sunkaddr30, i64 8
+  %.1335.1 = load double, ptr %sunkaddr31, align 8
+  %sunkaddr32 = mul i64 %.1274680682, 8
+  %sunkaddr33 = getelementptr i8, ptr %arg.state.6.4, i64 %sunkaddr32
+  %sunkaddr34 = getelementptr i8, ptr %sunkaddr33, i64 8
+  %.1365.1 = load i64, ptr %sunkaddr34, align 8
+  %.1366.1 = sitofp i64 %.1365.1 to double
+  %.1370.1 = fdiv double %.1335.1, %.1366.1
+  %.1372.1 = fadd double %.1372, %.1370.1
+  %sunkaddr35 = mul i64 %.1274680682, 8
+  %sunkaddr36 = getelementptr i8, ptr %arg.state.5.4, i64 %sunkaddr35
+  %sunkaddr37 = getelementptr i8, ptr %sunkaddr36, i64 16
+  %.1335.2 = load double, ptr %sunkaddr37, align 8
+  %sunkaddr38 = mul i64 %.1274680682, 8
+  %sunkaddr39 = getelementptr i8, ptr %arg.state.6.4, i64 %sunkaddr38
+  %sunkaddr40 = getelementptr i8, ptr %sunkaddr39, i64 16
+  %.1365.2 = load i64, ptr %sunkaddr40, align 8
+  %.1366.2 = sitofp i64 %.1365.2 to double
+  %.1370.2 = fdiv double %.1335.2, %.1366.2
+  %.1372.2 = fadd double %.1372.1, %.1370.2
+  %.1281.3 = add nuw nsw i64 %.1274680682, 4
+  %sunkaddr41 = mul i64 %.1274680682, 8
+  %sunkaddr42 = getelementptr i8, ptr %arg.state.5.4, i64 %sunkaddr41
+  %sunkaddr43 = getelementptr i8, ptr %sunkaddr42, i64 24
+  %.1335.3 = load double, ptr %sunkaddr43, align 8
+  %sunkaddr44 = mul i64 %.1274680682, 8
+  %sunkaddr45 = getelementptr i8, ptr %arg.state.6.4, i64 %sunkaddr44
+  %sunkaddr46 = getelementptr i8, ptr %sunkaddr45, i64 24
+  %.1365.3 = load i64, ptr %sunkaddr46, align 8
+  %.1366.3 = sitofp i64 %.1365.3 to double
+  %.1370.3 = fdiv double %.1335.3, %.1366.3
+  %.1372.3 = fadd double %.1372.2, %.1370.3
+  %niter.ncmp.3 = icmp eq i64 %unroll_iter, %.1281.3
+  br i1 %niter.ncmp.3, label %B524.loopexit.unr-lcssa, label %B480
 common.ret:
-  %common.ret.op = phi i32 [ 0, %B274 ], [ %phi.call.lcssa, %B108.endif.if.if ]
+  %common.ret.op = phi i32 [ 0, %B524 ], [ %.965.us, %B308.if.if ]
   ret i32 %common.ret.op
-B274.loopexit.unr-lcssa:
+B524.loopexit.unr-lcssa:
   %lcmp.mod.not = icmp eq i64 %xtraiter, 0
-  br i1 %lcmp.mod.not, label %B274, label %B230.epil.preheader
-B230.epil.preheader:
-  %total.2.0445.epil.init = phi double [ 0.000000e+00, %B230.preheader ], [ %.873.3, %B274.loopexit.unr-lcssa ]
-  %.775441443.epil.init = phi i64 [ 0, %B230.preheader ], [ %unroll_iter, %B274.loopexit.unr-lcssa ]
-  %1 = shl i64 %.775441443.epil.init, 3
-  %scevgep = getelementptr i8, ptr %arg.sizes.4, i64 %1
-  %scevgep27 = getelementptr i8, ptr %arg.inner.4, i64 %1
-  br label %B230.epil
-B230.epil:
-  %total.2.0445.epil = phi double [ %.873.epil, %B230.epil ], [ %total.2.0445.epil.init, %B230.epil.preheader ]
-  %epil.iter = phi i64 [ %epil.iter.next, %B230.epil ], [ 0, %B230.epil.preheader ]
-  %2 = shl i64 %epil.iter, 3
-  %scevgep23 = getelementptr i8, ptr %scevgep27, i64 %2
-  %.836.epil = load double, ptr %scevgep23, align 8
+  br i1 %lcmp.mod.not, label %B524, label %B480.epil.preheader
+B480.epil.preheader:
+  %total.2.0684.epil.init = phi double [ 0.000000e+00, %B480.preheader ], [ %.1372.3, %B524.loopexit.unr-lcssa ]
+  %.1274680682.epil.init = phi i64 [ 0, %B480.preheader ], [ %unroll_iter, %B524.loopexit.unr-lcssa ]
+  %2 = shl i64 %.1274680682.epil.init, 3
+  %scevgep = getelementptr i8, ptr %arg.state.6.4, i64 %2
+  %scevgep14 = getelementptr i8, ptr %arg.state.5.4, i64 %2
+  br label %B480.epil
+B480.epil:
+  %total.2.0684.epil = phi double [ %.1372.epil, %B480.epil ], [ %total.2.0684.epil.init, %B480.epil.preheader ]
+  %epil.iter = phi i64 [ %epil.iter.next, %B480.epil ], [ 0, %B480.epil.preheader ]
   %3 = shl i64 %epil.iter, 3
-  %scevgep22 = getelementptr i8, ptr %scevgep, i64 %3
-  %.866.epil = load i64, ptr %scevgep22, align 8
-  %.867.epil = sitofp i64 %.866.epil to double
-  %.871.epil = fdiv double %.836.epil, %.867.epil
-  %.873.epil = fadd double %total.2.0445.epil, %.871.epil
+  %scevgep6 = getelementptr i8, ptr %scevgep14, i64 %3
+  %.1335.epil = load double, ptr %scevgep6, align 8
+  %4 = shl i64 %epil.iter, 3
+  %scevgep5 = getelementptr i8, ptr %scevgep, i64 %4
+  %.1365.epil = load i64, ptr %scevgep5, align 8
+  %.1366.epil = sitofp i64 %.1365.epil to double
+  %.1370.epil = fdiv double %.1335.epil, %.1366.epil
+  %.1372.epil = fadd double %total.2.0684.epil, %.1370.epil
   %epil.iter.next = add i64 %epil.iter, 1
   %epil.iter.cmp.not = icmp eq i64 %xtraiter, %epil.iter.next
-  br i1 %epil.iter.cmp.not, label %B274, label %B230.epil, !llvm.loop !70
-B274:
-  %total.2.0.lcssa = phi double [ 0.000000e+00, %B36.endif.lr.ph ], [ %.873.3, %B274.loopexit.unr-lcssa ], [ %.873.epil, %B230.epil ]
+  br i1 %epil.iter.cmp.not, label %B524, label %B480.epil, !llvm.loop !68
+B524:
+  %total.2.0.lcssa = phi double [ 0.000000e+00, %B0.else.if ], [ %.1372.3, %B524.loopexit.unr-lcssa ], [ %.1372.epil, %B480.epil ]
   store double %total.2.0.lcssa, ptr %retptr, align 8
   br label %common.ret
-B108.endif.if.if:
-  %phi.call.lcssa = phi i32 [ %.586.us2, %B108.endif.endif.us.split ], [ %.586.us3, %B74.endif.us.split ]
-  %.594 = icmp sgt i32 %phi.call.lcssa, 0
-  %.587 = load ptr, ptr %excinfo.1, align 8
-  %.595 = select i1 %.594, ptr %.587, ptr undef
-  store ptr %.595, ptr %excinfo, align 8
+B140.endif.us:
+  %visit.4.0633.us = phi i64 [ %visit.2.2.lcssa.us, %B176.B434_crit_edge.us ], [ 0, %B94.preheader ]
+  %.432609632.us = phi i64 [ %.442.us, %B176.B434_crit_edge.us ], [ 8, %B94.preheader ]
+  %.439612631.us = phi i64 [ %.446.us, %B176.B434_crit_edge.us ], [ 0, %B94.preheader ]
+  %.442.us = add nsw i64 %.432609632.us, -1
+  %.446.us = add nuw nsw i64 %.439612631.us, 1
+  %5 = add i64 %1, %visit.4.0633.us
+  br label %B178.endif.us
+B178.endif.us:
+  %lsr.iv24 = phi i64 [ %lsr.iv.next25, %B176.loopexit.us ], [ %visit.4.0633.us, %B140.endif.us ]
+  %lsr.iv = phi i64 [ %lsr.iv.next, %B176.loopexit.us ], [ %5, %B140.endif.us ]
+  %changed.2.1602.us = phi i1 [ false, %B140.endif.us ], [ %changed.3.2.lcssa.us, %B176.loopexit.us ]
+  %.569591599.us = phi i64 [ 0, %B140.endif.us ], [ %.576.us, %B176.loopexit.us ]
+  %.576.us = add nuw nsw i64 %.569591599.us, 1
+  %.696580.us.not = icmp eq i64 %.569591599.us, 0
+  br i1 %.696580.us.not, label %B176.loopexit.us, label %B212.lr.ph.us
+B212.endif.us:
+  %changed.3.2584.us = phi i1 [ %changed.2.1602.us, %B212.lr.ph.us ], [ %changed.4.3.us, %B525.us ]
+  %.702578581.us = phi i64 [ 0, %B212.lr.ph.us ], [ %.709.us, %B525.us ]
+  %6 = icmp ne i64 %.439612631.us, 0
+  %.709.us = add nuw nsw i64 %.702578581.us, 1
+  %sunkaddr47 = mul i64 %.569591599.us, 8
+  %sunkaddr48 = getelementptr i8, ptr %arg.last.4, i64 %sunkaddr47
+  %.774.us = load i64, ptr %sunkaddr48, align 8
+  %7 = shl i64 %.702578581.us, 3
+  %scevgep32 = getelementptr i8, ptr %arg.last.4, i64 %7
+  %.805.us = load i64, ptr %scevgep32, align 8
+  %.11.i = tail call i64 @llvm.smax.i64(i64 %.805.us, i64 %.774.us)
+  %8 = add i64 %lsr.iv, %.702578581.us
+  %.837.us = icmp sle i64 %.11.i, %8
+  %or.cond.us = select i1 %.837.us, i1 %6, i1 false
+  br i1 %or.cond.us, label %B525.us, label %B308.us
+B308.us:
+  store i64 0, ptr %.939, align 8
+  %.965.us = call i32 @pramana.rework.5(ptr nonnull %.939, ptr nonnull %excinfo.2, ptr %arg.state.0.0, ptr %arg.state.0.1, i64 %arg.state.0.2, i64 %arg.state.0.3, ptr %arg.state.0.4, i64 %arg.state.0.5.0, i64 %arg.state.0.5.1, i64 %arg.state.0.6.0, i64 %arg.state.0.6.1, ptr %arg.state.1.0, ptr %arg.state.1.1, i64 %arg.state.1.2, i64 %arg.state.1.3, ptr %arg.state.1.4, i64 %arg.state.1.5.0, i64 %arg.state.1.6.0, i64 %arg.state.2, i64 %.569591599.us, i64 %.702578581.us, ptr %arg.state.4.0, ptr %arg.state.4.1, i64 %arg.state.4.2, i64 %arg.state.4.3, ptr %arg.state.4.4, i64 %arg.state.4.5.0, i64 %arg.state.4.5.1, i64 %arg.state.4.6.0, i64 %arg.state.4.6.1, ptr %arg.state.5.0, ptr %arg.state.5.1, i64 %arg.state.5.2, i64 %arg.state.5.3, ptr %arg.state.5.4, i64 %arg.state.5.5.0, i64 %arg.state.5.6.0, ptr %arg.state.6.0, ptr %arg.state.6.1, i64 %arg.state.6.2, i64 %arg.state.6.3, ptr %arg.state.6.4, i64 %arg.state.6.5.0, i64 %arg.state.6.6.0, i64 %arg.rules.0, i64 %arg.rules.1, double %arg.rules.2, ptr %arg.edge.0, ptr %arg.edge.1, i64 %arg.edge.2, i64 %arg.edge.3, ptr %arg.edge.4, i64 %arg.edge.5.0, i64 %arg.edge.5.1, i64 %arg.edge.6.0, i64 %arg.edge.6.1, ptr %arg.lies.0, ptr %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1)
+  %.975.us = load i64, ptr %.939, align 8
+  %cond = icmp eq i32 %.965.us, 0
+  br i1 %cond, label %B308.endif.us, label %B308.if.if, !prof !0
+B308.endif.us:
+  %.989.not.us = icmp eq i64 %.975.us, 0
+  br i1 %.989.not.us, label %B525.us, label %B384.us
+B384.us:
+  %.997.us.inv = icmp slt i64 %.975.us, 1
+  %spec.select.us.v = select i1 %.997.us.inv, i64 2, i64 1
+  %9 = add i64 %lsr.iv24, %spec.select.us.v
+  %10 = add i64 %9, %.702578581.us
+  %sunkaddr49 = mul i64 %.569591599.us, 8
+  %sunkaddr50 = getelementptr i8, ptr %arg.last.4, i64 %sunkaddr49
+  store i64 %10, ptr %sunkaddr50, align 8
+  %sunkaddr51 = mul i64 %.702578581.us, 8
+  %sunkaddr52 = getelementptr i8, ptr %arg.last.4, i64 %sunkaddr51
+  store i64 %10, ptr %sunkaddr52, align 8
+  br label %B525.us
+B525.us:
+  %changed.4.3.us = phi i1 [ %changed.3.2584.us, %B212.endif.us ], [ true, %B384.us ], [ %changed.3.2584.us, %B308.endif.us ]
+  %exitcond700.not = icmp eq i64 %.569591599.us, %.709.us
+  br i1 %exitcond700.not, label %B176.loopexit.us.loopexit, label %B212.endif.us
+B176.loopexit.us.loopexit:
+  %11 = add i64 %.569591599.us, %lsr.iv24
+  br label %B176.loopexit.us
+B176.loopexit.us:
+  %visit.2.2.lcssa.us = phi i64 [ %lsr.iv24, %B178.endif.us ], [ %11, %B176.loopexit.us.loopexit ]
+  %changed.3.2.lcssa.us = phi i1 [ %changed.2.1602.us, %B178.endif.us ], [ %changed.4.3.us, %B176.loopexit.us.loopexit ]
+  %lsr.iv.next = add i64 %lsr.iv, %.569591599.us
+  %lsr.iv.next25 = add i64 %lsr.iv24, %.569591599.us
+  %exitcond701.not = icmp eq i64 %arg.state.3, %.576.us
+  br i1 %exitcond701.not, label %B176.B434_crit_edge.us, label %B178.endif.us
+B212.lr.ph.us:
+  br label %B212.endif.us
+B176.B434_crit_edge.us:
+  %.433.us = icmp samesign ugt i64 %.432609632.us, 1
+  %or.cond = select i1 %changed.3.2.lcssa.us, i1 %.433.us, i1 false
+  br i1 %or.cond, label %B140.endif.us, label %B480.preheader
+B480.preheader:
+  %xtraiter = and i64 %arg.state.3, 3
+  %12 = icmp ult i64 %arg.state.3, 4
+  br i1 %12, label %B480.epil.preheader, label %B480.preheader.new
+B480.preheader.new:
+  %unroll_iter = and i64 %arg.state.3, 9223372036854775804
+  br label %B480
+B308.if.if:
+  %.973 = icmp sgt i32 %.965.us, 0
+  %.966 = load ptr, ptr %excinfo.2, align 8
+  %.974 = select i1 %.973, ptr %.966, ptr undef
+  store ptr %.974, ptr %excinfo, align 8
   br label %common.ret
 }
 define linkonce_odr range(i32 -1, -2) i32 @pramana.rework.5(ptr noalias writeonly captures(none) %retptr, ptr noalias writeonly captures(none) %excinfo, ptr readnone captures(none) %arg.gaps.0, ptr readnone captures(none) %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr readonly captures(none) %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %arg.a, i64 %arg.b, ptr readnone captures(none) %arg.sums.0, ptr readnone captures(none) %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr captures(none) %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr readnone captures(none) %arg.inner.0, ptr readnone captures(none) %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr captures(none) %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr readnone captures(none) %arg.sizes.0, ptr readnone captures(none) %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr captures(none) %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr readnone captures(none) %arg.ids.0, ptr readnone captures(none) %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr captures(none) %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr readnone captures(none) %arg.lies.0, ptr readnone captures(none) %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr captures(none) %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1) local_unnamed_addr #0 {
 B0.endif:
-  %.1109 = alloca ptr, align 8
-  %excinfo.4 = alloca ptr, align 8
-  %.1165 = alloca ptr, align 8
+  %.334 = alloca i8, align 1
+  %excinfo.1 = alloca ptr, align 8
+  %.1278 = alloca ptr, align 8
   %excinfo.5 = alloca ptr, align 8
+  %.1334 = alloca ptr, align 8
+  %excinfo.6 = alloca ptr, align 8
   %0 = tail call i64 @llvm.smax.i64(i64 %arg.ids.5.1, i64 0)
   %storemerge = shl i64 %0, 2
-  %.211789 = icmp sgt i64 %storemerge, 0
-  br i1 %.211789, label %B66.endif.endif.lr.ph, label %B708
-B66.endif.endif.lr.ph:
-  %.516 = icmp slt i64 %arg.a, 0
+  %.211976 = icmp sgt i64 %storemerge, 0
+  br i1 %.211976, label %B66.lr.ph, label %B772
+B66.lr.ph:
+  %.687 = icmp slt i64 %arg.a, 0
   %1 = getelementptr i64, ptr %arg.sizes.4, i64 %arg.a
-  %.552 = icmp slt i64 %arg.b, 0
+  %.723 = icmp slt i64 %arg.b, 0
   %2 = getelementptr i64, ptr %arg.sizes.4, i64 %arg.b
-  %.577 = fneg double %arg.tolerance
-  %.290.i = select i1 %.552, i64 %arg.sums.5.0, i64 0
+  %.748 = fneg double %arg.tolerance
+  %.290.i = select i1 %.723, i64 %arg.sums.5.0, i64 0
   %.291.i = add i64 %.290.i, %arg.b
   %.311.i = mul i64 %.291.i, %arg.sums.5.1
   %3 = getelementptr double, ptr %arg.sums.4, i64 %.311.i
-  %.378.i = select i1 %.516, i64 %arg.sums.5.0, i64 0
+  %.378.i = select i1 %.687, i64 %arg.sums.5.0, i64 0
   %.379.i = add i64 %.378.i, %arg.a
   %.399.i = mul i64 %.379.i, %arg.sums.5.1
   %4 = getelementptr double, ptr %arg.sums.4, i64 %.399.i
@@ -2532,8 +2573,8 @@ B66.endif.endif.lr.ph:
   %5 = getelementptr double, ptr %arg.lies.4, i64 %arg.ids.5.1
   %6 = getelementptr i8, ptr %5, i64 -8
   %7 = shl i64 %arg.sizes.5.0, 3
-  %sunkaddr.i = select i1 %.552, i64 %7, i64 0
-  %sunkaddr10.i = select i1 %.516, i64 %7, i64 0
+  %sunkaddr.i = select i1 %.723, i64 %7, i64 0
+  %sunkaddr10.i = select i1 %.687, i64 %7, i64 0
   %8 = shl i64 %arg.lies.5.1, 3
   %sunkaddr12.i = select i1 %.477.inv.i, i64 0, i64 %8
   %9 = getelementptr double, ptr %arg.lies.4, i64 %arg.lies.5.1
@@ -2543,36 +2584,50 @@ B66.endif.endif.lr.ph:
   %13 = getelementptr double, ptr %arg.inner.4, i64 %arg.a
   %14 = getelementptr double, ptr %arg.inner.4, i64 %arg.b
   %15 = shl i64 %arg.inner.5.0, 3
-  %sunkaddr189 = select i1 %.516, i64 %15, i64 0
-  %sunkaddr191 = select i1 %.552, i64 %15, i64 0
-  br label %B110.preheader
-B228:
-  %held.2.0.lcssa.i162 = phi i64 [ 0, %B110.preheader ], [ %held.3.1.i, %B493.i103 ]
-  %held.2.0.lcssa.i106 = phi i64 [ 0, %B110.preheader ], [ %held.3.1.i104, %B493.i103 ]
-  %sunkaddr28 = getelementptr inbounds i8, ptr %1, i64 %sunkaddr10.i
-  %.532 = load i64, ptr %sunkaddr28, align 8
-  %.533 = sitofp i64 %.532 to double
-  %.537 = fdiv double 1.000000e+00, %.533
-  %sunkaddr29 = getelementptr inbounds i8, ptr %2, i64 %sunkaddr.i
-  %.568 = load i64, ptr %sunkaddr29, align 8
-  %.569 = sitofp i64 %.568 to double
-  %.573 = fdiv double 1.000000e+00, %.569
-  %.574 = fadd double %.537, %.573
-  %.151295.not.i = icmp slt i64 %held.2.0.lcssa.i162, 1
-  %.290279.not.i = icmp slt i64 %held.2.0.lcssa.i106, 1
-  %or.cond167 = select i1 %.151295.not.i, i1 true, i1 %.290279.not.i
-  br i1 %or.cond167, label %B358.preheader, label %B46.endif.us.i.preheader
+  %sunkaddr267 = select i1 %.687, i64 %15, i64 0
+  %sunkaddr269 = select i1 %.723, i64 %15, i64 0
+  br label %B66
+B66:
+  %.217936981 = phi i64 [ 0, %B66.lr.ph ], [ %.224, %B768 ]
+  %.224 = add nuw nsw i64 %.217936981, 1
+  store i8 0, ptr %.334, align 1
+  %.360 = call i32 @pramana.rework.6(ptr nonnull %.334, ptr nonnull %excinfo.1, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %arg.a, i64 %arg.b, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr %arg.ids.0, ptr %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr %arg.lies.0, ptr %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1)
+  %.370 = load i8, ptr %.334, align 1
+  %.373 = icmp eq i8 %.370, 0
+  br i1 %.373, label %B66.endif.thread, label %B66.endif
+common.ret:
+  %common.ret.op = phi i32 [ 0, %B132 ], [ 0, %B644 ], [ 0, %B772 ], [ %.360, %B66.endif.if.if ], [ %.1352, %B722.if.if ], [ %.1296, %B664.if.if ]
+  ret i32 %common.ret.op
+B132:
+  store i64 %.217936981, ptr %retptr, align 8
+  br label %common.ret
+B300:
+  %held.2.0.lcssa.i181 = phi i64 [ 0, %B182.preheader ], [ %held.3.1.i, %B493.i122 ]
+  %held.2.0.lcssa.i125 = phi i64 [ 0, %B182.preheader ], [ %held.3.1.i123, %B493.i122 ]
+  %sunkaddr = getelementptr inbounds i8, ptr %1, i64 %sunkaddr10.i
+  %.703 = load i64, ptr %sunkaddr, align 8
+  %.704 = sitofp i64 %.703 to double
+  %.708 = fdiv double 1.000000e+00, %.704
+  %sunkaddr94 = getelementptr inbounds i8, ptr %2, i64 %sunkaddr.i
+  %.739 = load i64, ptr %sunkaddr94, align 8
+  %.740 = sitofp i64 %.739 to double
+  %.744 = fdiv double 1.000000e+00, %.740
+  %.745 = fadd double %.708, %.744
+  %.151295.not.i = icmp slt i64 %held.2.0.lcssa.i181, 1
+  %.290279.not.i = icmp slt i64 %held.2.0.lcssa.i125, 1
+  %or.cond195 = select i1 %.151295.not.i, i1 true, i1 %.290279.not.i
+  br i1 %or.cond195, label %B430.preheader, label %B46.endif.us.i.preheader
 B46.endif.us.i.preheader:
   br label %B46.endif.us.i
 B46.endif.us.i:
   %y.2.0300.us.i = phi i64 [ %y.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ], [ -1, %B46.endif.us.i.preheader ]
   %x.2.0299.us.i = phi i64 [ %x.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ], [ -1, %B46.endif.us.i.preheader ]
-  %best.4.0298.us.i = phi double [ %best.3.2.us.i, %B78.B44.loopexit_crit_edge.us.i ], [ %.577, %B46.endif.us.i.preheader ]
+  %best.4.0298.us.i = phi double [ %best.3.2.us.i, %B78.B44.loopexit_crit_edge.us.i ], [ %.748, %B46.endif.us.i.preheader ]
   %.157290296.us.i = phi i64 [ %.164.us.i, %B78.B44.loopexit_crit_edge.us.i ], [ 0, %B46.endif.us.i.preheader ]
   %16 = getelementptr double, ptr %arg.lies.4, i64 %.157290296.us.i
-  %.401.us.i = load double, ptr %16, align 8, !noalias !71
+  %.401.us.i = load double, ptr %16, align 8, !noalias !69
   %17 = getelementptr i64, ptr %arg.ids.4, i64 %.157290296.us.i
-  %.512.us.i = load i64, ptr %17, align 8, !noalias !71
+  %.512.us.i = load i64, ptr %17, align 8, !noalias !69
   %.590.us.i = icmp slt i64 %.512.us.i, 0
   %.591.us.i = select i1 %.590.us.i, i64 %arg.gaps.5.0, i64 0
   %.592.us.i = add i64 %.591.us.i, %.512.us.i
@@ -2587,41 +2642,41 @@ B80.us.i:
   %.303.us.i = add nuw nsw i64 %.296278280.us.i, 1
   %19 = shl i64 %.296278280.us.i, 3
   %scevgep1.i = getelementptr i8, ptr %9, i64 %19
-  %.456.us.i = load double, ptr %scevgep1.i, align 8, !noalias !71
+  %.456.us.i = load double, ptr %scevgep1.i, align 8, !noalias !69
   %.457.us.i = fadd double %.401.us.i, %.456.us.i
   %scevgep.i = getelementptr i8, ptr %10, i64 %19
-  %.567.us.i = load i64, ptr %scevgep.i, align 8, !noalias !71
+  %.567.us.i = load i64, ptr %scevgep.i, align 8, !noalias !69
   %.593.us.i = icmp slt i64 %.567.us.i, 0
   %.594.us.i = select i1 %.593.us.i, i64 %arg.gaps.5.1, i64 0
   %20 = getelementptr double, ptr %18, i64 %.567.us.i
   %.616.us.i = getelementptr double, ptr %20, i64 %.594.us.i
-  %.617.us.i = load double, ptr %.616.us.i, align 8, !noalias !71
-  %.619.us.i = fmul double %.574, %.617.us.i
+  %.617.us.i = load double, ptr %.616.us.i, align 8, !noalias !69
+  %.619.us.i = fmul double %.745, %.617.us.i
   %.620.us.i = fsub double %.457.us.i, %.619.us.i
   %.626.us.i = fcmp olt double %.620.us.i, %best.2.1282.us.i
   %best.3.2.us.i = select i1 %.626.us.i, double %.620.us.i, double %best.2.1282.us.i
   %x.4.2.us.i = select i1 %.626.us.i, i64 %.512.us.i, i64 %x.3.1283.us.i
   %y.4.2.us.i = select i1 %.626.us.i, i64 %.567.us.i, i64 %y.3.1284.us.i
-  %exitcond.not.i = icmp eq i64 %held.2.0.lcssa.i106, %.303.us.i
+  %exitcond.not.i = icmp eq i64 %held.2.0.lcssa.i125, %.303.us.i
   br i1 %exitcond.not.i, label %B78.B44.loopexit_crit_edge.us.i, label %B80.us.i
 B78.B44.loopexit_crit_edge.us.i:
   %.164.us.i = add nuw nsw i64 %.157290296.us.i, 1
-  %exitcond315.not.i = icmp eq i64 %.164.us.i, %held.2.0.lcssa.i162
-  br i1 %exitcond315.not.i, label %B358.preheader, label %B46.endif.us.i
-B448:
-  %21 = icmp slt i64 %held.2.0.lcssa.i162, 1
-  %sunkaddr30 = getelementptr inbounds i8, ptr %13, i64 %sunkaddr189
-  %.103.i = load double, ptr %sunkaddr30, align 8, !noalias !74
-  %.139.i = fdiv double %.103.i, %.533
-  %sunkaddr31 = getelementptr inbounds i8, ptr %14, i64 %sunkaddr191
-  %.170.i = load double, ptr %sunkaddr31, align 8, !noalias !74
-  %.206.i = fdiv double %.170.i, %.569
+  %exitcond315.not.i = icmp eq i64 %.164.us.i, %held.2.0.lcssa.i181
+  br i1 %exitcond315.not.i, label %B430.preheader, label %B46.endif.us.i
+B520:
+  %21 = icmp slt i64 %held.2.0.lcssa.i181, 1
+  %sunkaddr95 = getelementptr inbounds i8, ptr %13, i64 %sunkaddr267
+  %.103.i = load double, ptr %sunkaddr95, align 8, !noalias !72
+  %.139.i = fdiv double %.103.i, %.704
+  %sunkaddr99 = getelementptr inbounds i8, ptr %14, i64 %sunkaddr269
+  %.170.i = load double, ptr %sunkaddr99, align 8, !noalias !72
+  %.206.i = fdiv double %.170.i, %.740
   %.207.i = fadd double %.139.i, %.206.i
-  br i1 %21, label %B448.endif, label %B110.lr.ph.i
+  br i1 %21, label %B520.endif, label %B110.lr.ph.i
 B110.lr.ph.i:
-  %.509.i = add nsw i64 %.568, 1
+  %.509.i = add nsw i64 %.739, 1
   %.510.i = sitofp i64 %.509.i to double
-  %.632.i = add nsw i64 %.532, -1
+  %.632.i = add nsw i64 %.703, -1
   %.633.i = sitofp i64 %.632.i to double
   br label %B110.i
 B110.i:
@@ -2630,149 +2685,151 @@ B110.i:
   %.298258260.i = phi i64 [ 0, %B110.lr.ph.i ], [ %.305.i, %B110.i ]
   %.305.i = add nuw nsw i64 %.298258260.i, 1
   %22 = shl i64 %.298258260.i, 3
-  %scevgep.i12 = getelementptr i8, ptr %arg.ids.4, i64 %22
-  %.390.i = load i64, ptr %scevgep.i12, align 8, !noalias !74
+  %scevgep.i31 = getelementptr i8, ptr %arg.ids.4, i64 %22
+  %.390.i = load i64, ptr %scevgep.i31, align 8, !noalias !72
   %.452.i = icmp slt i64 %.390.i, 0
   %.453.i = select i1 %.452.i, i64 %arg.sums.5.1, i64 0
   %.454.i = add i64 %.453.i, %.390.i
   %.475.i = getelementptr double, ptr %3, i64 %.454.i
-  %.476.i = load double, ptr %.475.i, align 8, !noalias !74
+  %.476.i = load double, ptr %.475.i, align 8, !noalias !72
   %.477.i = fadd double %.170.i, %.476.i
   %.514.i = fdiv double %.477.i, %.510.i
   %.516.i = fsub double %.514.i, %.207.i
   %.598.i = getelementptr double, ptr %4, i64 %.454.i
-  %.599.i = load double, ptr %.598.i, align 8, !noalias !74
+  %.599.i = load double, ptr %.598.i, align 8, !noalias !72
   %.600.i = fsub double %.103.i, %.599.i
   %.637.i = fdiv double %.600.i, %.633.i
   %.638.i = fadd double %.516.i, %.637.i
   %.644.i = fcmp olt double %.638.i, %best.2.0262.i
   %best.3.1.i = select i1 %.644.i, double %.638.i, double %best.2.0262.i
   %who.3.1.i = select i1 %.644.i, i64 %.390.i, i64 %who.2.0263.i
-  %exitcond.not.i13 = icmp eq i64 %held.2.0.lcssa.i162, %.305.i
-  br i1 %exitcond.not.i13, label %B448.endif, label %B110.i
-B546:
-  %best.3.2 = phi double [ %best.4.0.lcssa.i, %B358.preheader ], [ %best.2.0.lcssa.i, %B448.endif ]
-  %x.3.2 = phi i64 [ %x.2.0.lcssa.i, %B358.preheader ], [ %spec.select, %B448.endif ]
-  %y.3.2 = phi i64 [ %y.2.0.lcssa.i, %B358.preheader ], [ %spec.select862, %B448.endif ]
-  %.835.1 = icmp sgt i64 %.568, %arg.k
-  %.878.1 = icmp slt i64 %.532, %arg.limit
-  %or.cond163 = select i1 %.835.1, i1 %.878.1, i1 false
-  br i1 %or.cond163, label %B448.1, label %B548
-B448.1:
-  %23 = icmp slt i64 %held.2.0.lcssa.i106, 1
-  %sunkaddr33 = getelementptr i8, ptr %14, i64 %sunkaddr191
-  %.103.i17 = load double, ptr %sunkaddr33, align 8, !noalias !77
-  %.139.i22 = fdiv double %.103.i17, %.569
-  %sunkaddr34 = getelementptr i8, ptr %13, i64 %sunkaddr189
-  %.170.i26 = load double, ptr %sunkaddr34, align 8, !noalias !77
-  %.206.i31 = fdiv double %.170.i26, %.533
-  %.207.i32 = fadd double %.139.i22, %.206.i31
-  br i1 %23, label %B548, label %B110.lr.ph.i34
-B110.lr.ph.i34:
-  %.509.i38 = add nsw i64 %.532, 1
-  %.510.i39 = sitofp i64 %.509.i38 to double
-  %.632.i43 = add nsw i64 %.568, -1
-  %.633.i44 = sitofp i64 %.632.i43 to double
-  br label %B110.i45
-B110.i45:
-  %who.2.0263.i46 = phi i64 [ -1, %B110.lr.ph.i34 ], [ %who.3.1.i67, %B110.i45 ]
-  %best.2.0262.i47 = phi double [ %best.3.2, %B110.lr.ph.i34 ], [ %best.3.1.i66, %B110.i45 ]
-  %.298258260.i48 = phi i64 [ 0, %B110.lr.ph.i34 ], [ %.305.i49, %B110.i45 ]
-  %.305.i49 = add nuw nsw i64 %.298258260.i48, 1
-  %24 = shl i64 %.298258260.i48, 3
-  %scevgep.i50 = getelementptr i8, ptr %10, i64 %24
-  %.390.i51 = load i64, ptr %scevgep.i50, align 8, !noalias !77
-  %.452.i52 = icmp slt i64 %.390.i51, 0
-  %.453.i53 = select i1 %.452.i52, i64 %arg.sums.5.1, i64 0
-  %.454.i54 = add i64 %.453.i53, %.390.i51
-  %.475.i55 = getelementptr double, ptr %4, i64 %.454.i54
-  %.476.i56 = load double, ptr %.475.i55, align 8, !noalias !77
-  %.477.i57 = fadd double %.170.i26, %.476.i56
-  %.514.i58 = fdiv double %.477.i57, %.510.i39
-  %.516.i59 = fsub double %.514.i58, %.207.i32
-  %.598.i60 = getelementptr double, ptr %3, i64 %.454.i54
-  %.599.i61 = load double, ptr %.598.i60, align 8, !noalias !77
-  %.600.i62 = fsub double %.103.i17, %.599.i61
-  %.637.i63 = fdiv double %.600.i62, %.633.i44
-  %.638.i64 = fadd double %.516.i59, %.637.i63
-  %.644.i65 = fcmp olt double %.638.i64, %best.2.0262.i47
-  %best.3.1.i66 = select i1 %.644.i65, double %.638.i64, double %best.2.0262.i47
-  %who.3.1.i67 = select i1 %.644.i65, i64 %.390.i51, i64 %who.2.0263.i46
-  %exitcond.not.i68 = icmp eq i64 %held.2.0.lcssa.i106, %.305.i49
-  br i1 %exitcond.not.i68, label %B448.endif.1, label %B110.i45
-B448.endif.1:
-  %.958.1 = icmp sgt i64 %who.3.1.i67, -1
-  br i1 %.958.1, label %B658, label %B548
-B548:
-  %.1050 = icmp slt i64 %x.3.2, 0
-  br i1 %.1050, label %B560, label %B600
-B560:
-  %.1053 = icmp slt i64 %y.3.2, 0
-  br i1 %.1053, label %B572, label %B658
-common.ret:
-  %common.ret.op = phi i32 [ 0, %B572 ], [ 0, %B708 ], [ %.1183, %B658.if.if ], [ %.1127, %B600.if.if ]
-  ret i32 %common.ret.op
-B572:
-  %.1088 = icmp ne i64 %.217759792, 0
-  %.1091 = zext i1 %.1088 to i8
-  store i8 %.1091, ptr %retptr, align 1
+  %exitcond.not.i32 = icmp eq i64 %held.2.0.lcssa.i181, %.305.i
+  br i1 %exitcond.not.i32, label %B520.endif, label %B110.i
+B618:
+  %best.3.2 = phi double [ %best.4.0.lcssa.i, %B430.preheader ], [ %best.2.0.lcssa.i, %B520.endif ]
+  %x.3.2 = phi i64 [ %x.2.0.lcssa.i, %B430.preheader ], [ %spec.select, %B520.endif ]
+  %y.3.2 = phi i64 [ %y.2.0.lcssa.i, %B430.preheader ], [ %spec.select1109, %B520.endif ]
+  %.1006.1 = icmp sgt i64 %.739, %arg.k
+  %.1049.1 = icmp slt i64 %.703, %arg.limit
+  %or.cond183 = select i1 %.1006.1, i1 %.1049.1, i1 false
+  br i1 %or.cond183, label %B520.1, label %B620
+B520.1:
+  %23 = icmp slt i64 %held.2.0.lcssa.i125, 1
+  %sunkaddr100 = getelementptr i8, ptr %14, i64 %sunkaddr269
+  %.103.i36 = load double, ptr %sunkaddr100, align 8, !noalias !75
+  %.139.i41 = fdiv double %.103.i36, %.740
+  %sunkaddr102 = getelementptr i8, ptr %13, i64 %sunkaddr267
+  %.170.i45 = load double, ptr %sunkaddr102, align 8, !noalias !75
+  %.206.i50 = fdiv double %.170.i45, %.704
+  %.207.i51 = fadd double %.139.i41, %.206.i50
+  br i1 %23, label %B620, label %B110.lr.ph.i53
+B110.lr.ph.i53:
+  %.509.i57 = add nsw i64 %.703, 1
+  %.510.i58 = sitofp i64 %.509.i57 to double
+  %.632.i62 = add nsw i64 %.739, -1
+  %.633.i63 = sitofp i64 %.632.i62 to double
+  br label %B110.i64
+B110.i64:
+  %who.2.0263.i65 = phi i64 [ -1, %B110.lr.ph.i53 ], [ %who.3.1.i86, %B110.i64 ]
+  %best.2.0262.i66 = phi double [ %best.3.2, %B110.lr.ph.i53 ], [ %best.3.1.i85, %B110.i64 ]
+  %.298258260.i67 = phi i64 [ 0, %B110.lr.ph.i53 ], [ %.305.i68, %B110.i64 ]
+  %.305.i68 = add nuw nsw i64 %.298258260.i67, 1
+  %24 = shl i64 %.298258260.i67, 3
+  %scevgep.i69 = getelementptr i8, ptr %10, i64 %24
+  %.390.i70 = load i64, ptr %scevgep.i69, align 8, !noalias !75
+  %.452.i71 = icmp slt i64 %.390.i70, 0
+  %.453.i72 = select i1 %.452.i71, i64 %arg.sums.5.1, i64 0
+  %.454.i73 = add i64 %.453.i72, %.390.i70
+  %.475.i74 = getelementptr double, ptr %4, i64 %.454.i73
+  %.476.i75 = load double, ptr %.475.i74, align 8, !noalias !75
+  %.477.i76 = fadd double %.170.i45, %.476.i75
+  %.514.i77 = fdiv double %.477.i76, %.510.i58
+  %.516.i78 = fsub double %.514.i77, %.207.i51
+  %.598.i79 = getelementptr double, ptr %3, i64 %.454.i73
+  %.599.i80 = load double, ptr %.598.i79, align 8, !noalias !75
+  %.600.i81 = fsub double %.103.i36, %.599.i80
+  %.637.i82 = fdiv double %.600.i81, %.633.i63
+  %.638.i83 = fadd double %.516.i78, %.637.i82
+  %.644.i84 = fcmp olt double %.638.i83, %best.2.0262.i66
+  %best.3.1.i85 = select i1 %.644.i84, double %.638.i83, double %best.2.0262.i66
+  %who.3.1.i86 = select i1 %.644.i84, i64 %.390.i70, i64 %who.2.0263.i65
+  %exitcond.not.i87 = icmp eq i64 %held.2.0.lcssa.i125, %.305.i68
+  br i1 %exitcond.not.i87, label %B520.endif.1, label %B110.i64
+B520.endif.1:
+  %.1129.1 = icmp sgt i64 %who.3.1.i86, -1
+  br i1 %.1129.1, label %B722, label %B620
+B620:
+  %.1221 = icmp slt i64 %x.3.2, 0
+  br i1 %.1221, label %B632, label %B664
+B632:
+  %.1224 = icmp slt i64 %y.3.2, 0
+  br i1 %.1224, label %B644, label %B722
+B644:
+  store i64 %.217936981, ptr %retptr, align 8
   br label %common.ret
-B600:
-  %.1127 = call i32 @pramana.rework.6(ptr nonnull %.1109, ptr nonnull %excinfo.4, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %x.3.2, i64 %arg.a, i64 %arg.b, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr nonnull %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0)
-  switch i32 %.1127, label %B600.if.if [
-    i32 -2, label %B646
-    i32 0, label %B646
-  ], !prof !80
-B646:
-  %.1153 = icmp sgt i64 %y.3.2, -1
-  br i1 %.1153, label %B658, label %B704
-B658:
-  %y.3.2.1848 = phi i64 [ %y.3.2, %B560 ], [ %y.3.2, %B646 ], [ %who.3.1.i67, %B448.endif.1 ]
-  %.1183 = call i32 @pramana.rework.6(ptr nonnull %.1165, ptr nonnull %excinfo.5, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %y.3.2.1848, i64 %arg.b, i64 %arg.a, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr nonnull %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0)
-  switch i32 %.1183, label %B658.if.if [
-    i32 -2, label %B704
-    i32 0, label %B704
-  ], !prof !80
-B704:
+B664:
+  %.1296 = call i32 @pramana.rework.7(ptr nonnull %.1278, ptr nonnull %excinfo.5, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %x.3.2, i64 %arg.a, i64 %arg.b, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr nonnull %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0)
+  switch i32 %.1296, label %B664.if.if [
+    i32 -2, label %B710
+    i32 0, label %B710
+  ], !prof !78
+B710:
+  %.1322 = icmp sgt i64 %y.3.2, -1
+  br i1 %.1322, label %B722, label %B768
+B722:
+  %y.3.2.11076 = phi i64 [ %y.3.2, %B632 ], [ %y.3.2, %B710 ], [ %who.3.1.i86, %B520.endif.1 ]
+  %.1352 = call i32 @pramana.rework.7(ptr nonnull %.1334, ptr nonnull %excinfo.6, ptr %arg.gaps.0, ptr %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %y.3.2.11076, i64 %arg.b, i64 %arg.a, ptr %arg.labels.0, ptr %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr %arg.sums.0, ptr %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr %arg.inner.0, ptr %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr %arg.sizes.0, ptr %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr nonnull %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0)
+  switch i32 %.1352, label %B722.if.if [
+    i32 -2, label %B768
+    i32 0, label %B768
+  ], !prof !78
+B768:
   %exitcond.not = icmp eq i64 %.224, %storemerge
-  br i1 %exitcond.not, label %B708, label %B110.preheader
-B708:
-  store i8 1, ptr %retptr, align 1
+  br i1 %exitcond.not, label %B772, label %B66
+B772:
+  store i64 -1, ptr %retptr, align 8
   br label %common.ret
-B110.preheader:
-  %.217759792 = phi i64 [ 0, %B66.endif.endif.lr.ph ], [ %.224, %B704 ]
-  %25 = icmp slt i64 %arg.count, 1
-  %.224 = add nuw nsw i64 %.217759792, 1
-  br i1 %25, label %B228, label %B66.i.preheader
+B66.endif:
+  %25 = icmp eq i32 %.360, 0
+  br i1 %25, label %B132, label %B66.endif.if.if, !prof !0
+B66.endif.thread:
+  %26 = icmp eq i32 %.360, 0
+  br i1 %26, label %B182.preheader, label %B66.endif.if.if, !prof !0
+B66.endif.if.if:
+  store ptr null, ptr %excinfo, align 8
+  br label %common.ret
+B182.preheader:
+  %27 = icmp slt i64 %arg.count, 1
+  br i1 %27, label %B300, label %B66.i.preheader
 B66.i.preheader:
   br label %B66.i
 B66.i:
   %held.2.0425.i = phi i64 [ %held.3.1.i, %B493.i ], [ 0, %B66.i.preheader ]
   %.187421423.i = phi i64 [ %.194.i, %B493.i ], [ 0, %B66.i.preheader ]
   %.194.i = add nuw nsw i64 %.187421423.i, 1
-  %26 = getelementptr i64, ptr %arg.labels.4, i64 %.187421423.i
-  %.252.i = load i64, ptr %26, align 8, !noalias !81
+  %28 = getelementptr i64, ptr %arg.labels.4, i64 %.187421423.i
+  %.252.i = load i64, ptr %28, align 8, !noalias !79
   %.254.not.i = icmp eq i64 %.252.i, %arg.a
   br i1 %.254.not.i, label %B94.i, label %B493.i
 B94.i:
   %.315.i = getelementptr double, ptr %3, i64 %.187421423.i
-  %.316.i = load double, ptr %.315.i, align 8, !noalias !81
-  %sunkaddr36 = getelementptr i8, ptr %2, i64 %sunkaddr.i
-  %.347.i = load i64, ptr %sunkaddr36, align 8, !noalias !81
+  %.316.i = load double, ptr %.315.i, align 8, !noalias !79
+  %sunkaddr103 = getelementptr i8, ptr %2, i64 %sunkaddr.i
+  %.347.i = load i64, ptr %sunkaddr103, align 8, !noalias !79
   %.348.i = sitofp i64 %.347.i to double
   %.352.i = fdiv double %.316.i, %.348.i
   %.403.i = getelementptr double, ptr %4, i64 %.187421423.i
-  %.404.i = load double, ptr %.403.i, align 8, !noalias !81
-  %sunkaddr37 = getelementptr i8, ptr %1, i64 %sunkaddr10.i
-  %.435.i = load i64, ptr %sunkaddr37, align 8, !noalias !81
+  %.404.i = load double, ptr %.403.i, align 8, !noalias !79
+  %sunkaddr104 = getelementptr i8, ptr %1, i64 %sunkaddr10.i
+  %.435.i = load i64, ptr %sunkaddr104, align 8, !noalias !79
   %.436.i = sitofp i64 %.435.i to double
   %.440.i = fdiv double %.404.i, %.436.i
   %.441.i = fsub double %.352.i, %.440.i
   %.447.i = icmp eq i64 %held.2.0425.i, %arg.ids.5.1
   br i1 %.447.i, label %B184.i, label %B220.i
 B184.i:
-  %sunkaddr38 = getelementptr inbounds i8, ptr %6, i64 %sunkaddr12.i
-  %.501.i = load double, ptr %sunkaddr38, align 8, !noalias !81
+  %sunkaddr105 = getelementptr inbounds i8, ptr %6, i64 %sunkaddr12.i
+  %.501.i = load double, ptr %sunkaddr105, align 8, !noalias !79
   %.503.i = fcmp ult double %.441.i, %.501.i
   br i1 %.503.i, label %B220.i, label %B493.i
 B220.i:
@@ -2780,31 +2837,31 @@ B220.i:
   %.540.i = icmp sgt i64 %spec.select.i, 0
   br i1 %.540.i, label %B258.i, label %B422.i
 B258.i:
-  %27 = getelementptr double, ptr %arg.lies.4, i64 %spec.select.i
-  %.602.i = getelementptr i8, ptr %27, i64 -8
-  %.603.i = load double, ptr %.602.i, align 8, !noalias !81
+  %29 = getelementptr double, ptr %arg.lies.4, i64 %spec.select.i
+  %.602.i = getelementptr i8, ptr %29, i64 -8
+  %.603.i = load double, ptr %.602.i, align 8, !noalias !79
   %.605.i = fcmp ogt double %.603.i, %.441.i
   br i1 %.605.i, label %B292.i.preheader, label %B422.i
 B292.i.preheader:
   br label %B292.i
 B292.i:
   %slot.2.3.i = phi i64 [ %.611.i, %B388.i ], [ %spec.select.i, %B292.i.preheader ]
-  %28 = shl i64 %slot.2.3.i, 3
-  %scevgep6.i = getelementptr i8, ptr %arg.lies.4, i64 %28
+  %30 = shl i64 %slot.2.3.i, 3
+  %scevgep6.i = getelementptr i8, ptr %arg.lies.4, i64 %30
   %scevgep7.i = getelementptr i8, ptr %scevgep6.i, i64 -8
-  %.662.i = load double, ptr %scevgep7.i, align 8, !noalias !81
-  %scevgep1.i76 = getelementptr i8, ptr %arg.ids.4, i64 %28
-  %scevgep2.i = getelementptr i8, ptr %scevgep1.i76, i64 -8
-  %.715.i = load i64, ptr %scevgep2.i, align 8, !noalias !81
-  store double %.662.i, ptr %scevgep6.i, align 8, !noalias !81
-  store i64 %.715.i, ptr %scevgep1.i76, align 8, !noalias !81
+  %.662.i = load double, ptr %scevgep7.i, align 8, !noalias !79
+  %scevgep1.i95 = getelementptr i8, ptr %arg.ids.4, i64 %30
+  %scevgep2.i = getelementptr i8, ptr %scevgep1.i95, i64 -8
+  %.715.i = load i64, ptr %scevgep2.i, align 8, !noalias !79
+  store double %.662.i, ptr %scevgep6.i, align 8, !noalias !79
+  store i64 %.715.i, ptr %scevgep1.i95, align 8, !noalias !79
   %.831.i = icmp sgt i64 %slot.2.3.i, 1
   br i1 %.831.i, label %B388.i, label %B422.i
 B388.i:
-  %29 = shl i64 %slot.2.3.i, 3
-  %scevgep = getelementptr i8, ptr %arg.lies.4, i64 %29
-  %scevgep23 = getelementptr i8, ptr %scevgep, i64 -16
-  %.893.i = load double, ptr %scevgep23, align 8, !noalias !81
+  %31 = shl i64 %slot.2.3.i, 3
+  %scevgep = getelementptr i8, ptr %arg.lies.4, i64 %31
+  %scevgep89 = getelementptr i8, ptr %scevgep, i64 -16
+  %.893.i = load double, ptr %scevgep89, align 8, !noalias !79
   %.895.i = fcmp ogt double %.893.i, %.441.i
   %.611.i = add i64 %slot.2.3.i, -1
   br i1 %.895.i, label %B292.i, label %B422.i
@@ -2812,125 +2869,523 @@ B422.i:
   %slot.3.2.i = phi i64 [ %spec.select.i, %B258.i ], [ %spec.select.i, %B220.i ], [ 0, %B292.i ], [ %.611.i, %B388.i ]
   %.936.i = icmp slt i64 %slot.3.2.i, 0
   %.937.i = select i1 %.936.i, i64 %arg.lies.5.1, i64 0
-  %30 = getelementptr double, ptr %arg.lies.4, i64 %slot.3.2.i
-  %.959.i = getelementptr double, ptr %30, i64 %.937.i
-  store double %.441.i, ptr %.959.i, align 8, !noalias !81
+  %32 = getelementptr double, ptr %arg.lies.4, i64 %slot.3.2.i
+  %.959.i = getelementptr double, ptr %32, i64 %.937.i
+  store double %.441.i, ptr %.959.i, align 8, !noalias !79
   %.994.i = select i1 %.936.i, i64 %arg.ids.5.1, i64 0
-  %31 = getelementptr i64, ptr %arg.ids.4, i64 %slot.3.2.i
-  %.1016.i = getelementptr i64, ptr %31, i64 %.994.i
-  store i64 %.187421423.i, ptr %.1016.i, align 8, !noalias !81
+  %33 = getelementptr i64, ptr %arg.ids.4, i64 %slot.3.2.i
+  %.1016.i = getelementptr i64, ptr %33, i64 %.994.i
+  store i64 %.187421423.i, ptr %.1016.i, align 8, !noalias !79
   %.1021.i = add nsw i64 %held.2.0425.i, 1
   %.11.i.i = tail call i64 @llvm.smin.i64(i64 %arg.ids.5.1, i64 %.1021.i)
   br label %B493.i
 B493.i:
   %held.3.1.i = phi i64 [ %arg.ids.5.1, %B184.i ], [ %held.2.0425.i, %B66.i ], [ %.11.i.i, %B422.i ]
-  %exitcond.not.i75 = icmp eq i64 %.194.i, %arg.count
-  br i1 %exitcond.not.i75, label %B66.i97.preheader, label %B66.i
-B66.i97.preheader:
-  br label %B66.i97
-B66.i97:
-  %held.2.0425.i98 = phi i64 [ %held.3.1.i104, %B493.i103 ], [ 0, %B66.i97.preheader ]
-  %.187421423.i99 = phi i64 [ %.194.i100, %B493.i103 ], [ 0, %B66.i97.preheader ]
-  %.194.i100 = add nuw nsw i64 %.187421423.i99, 1
-  %32 = getelementptr i64, ptr %arg.labels.4, i64 %.187421423.i99
-  %.252.i101 = load i64, ptr %32, align 8, !noalias !84
-  %.254.not.i102 = icmp eq i64 %.252.i101, %arg.b
-  br i1 %.254.not.i102, label %B94.i107, label %B493.i103
-B94.i107:
-  %.315.i108 = getelementptr double, ptr %4, i64 %.187421423.i99
-  %.316.i109 = load double, ptr %.315.i108, align 8, !noalias !84
-  %sunkaddr39 = getelementptr i8, ptr %1, i64 %sunkaddr10.i
-  %.347.i110 = load i64, ptr %sunkaddr39, align 8, !noalias !84
-  %.348.i111 = sitofp i64 %.347.i110 to double
-  %.352.i112 = fdiv double %.316.i109, %.348.i111
-  %.403.i113 = getelementptr double, ptr %3, i64 %.187421423.i99
-  %.404.i114 = load double, ptr %.403.i113, align 8, !noalias !84
-  %sunkaddr = getelementptr i8, ptr %2, i64 %sunkaddr.i
-  %.435.i115 = load i64, ptr %sunkaddr, align 8, !noalias !84
-  %.436.i116 = sitofp i64 %.435.i115 to double
-  %.440.i117 = fdiv double %.404.i114, %.436.i116
-  %.441.i118 = fsub double %.352.i112, %.440.i117
-  %.447.i119 = icmp eq i64 %held.2.0425.i98, %arg.ids.5.1
-  br i1 %.447.i119, label %B184.i150, label %B220.i120
-B184.i150:
-  %sunkaddr40 = getelementptr inbounds i8, ptr %12, i64 %sunkaddr12.i
-  %.501.i151 = load double, ptr %sunkaddr40, align 8, !noalias !84
-  %.503.i152 = fcmp ult double %.441.i118, %.501.i151
-  br i1 %.503.i152, label %B220.i120, label %B493.i103
-B220.i120:
-  %spec.select.i121 = tail call i64 @llvm.smin.i64(i64 %held.2.0425.i98, i64 %.525.i)
-  %.540.i122 = icmp sgt i64 %spec.select.i121, 0
-  br i1 %.540.i122, label %B258.i132, label %B422.i123
-B258.i132:
-  %33 = getelementptr double, ptr %9, i64 %spec.select.i121
-  %.602.i133 = getelementptr i8, ptr %33, i64 -8
-  %.603.i134 = load double, ptr %.602.i133, align 8, !noalias !84
-  %.605.i135 = fcmp ogt double %.603.i134, %.441.i118
-  br i1 %.605.i135, label %B292.i136.preheader, label %B422.i123
-B292.i136.preheader:
-  br label %B292.i136
-B292.i136:
-  %slot.2.3.i137 = phi i64 [ %.611.i149, %B388.i145 ], [ %spec.select.i121, %B292.i136.preheader ]
-  %34 = shl i64 %slot.2.3.i137, 3
-  %scevgep6.i138 = getelementptr i8, ptr %9, i64 %34
-  %scevgep7.i139 = getelementptr i8, ptr %scevgep6.i138, i64 -8
-  %.662.i140 = load double, ptr %scevgep7.i139, align 8, !noalias !84
-  %scevgep1.i141 = getelementptr i8, ptr %10, i64 %34
-  %scevgep2.i142 = getelementptr i8, ptr %scevgep1.i141, i64 -8
-  %.715.i143 = load i64, ptr %scevgep2.i142, align 8, !noalias !84
-  store double %.662.i140, ptr %scevgep6.i138, align 8, !noalias !84
-  store i64 %.715.i143, ptr %scevgep1.i141, align 8, !noalias !84
-  %.831.i144 = icmp sgt i64 %slot.2.3.i137, 1
-  br i1 %.831.i144, label %B388.i145, label %B422.i123
-B388.i145:
-  %35 = shl i64 %slot.2.3.i137, 3
-  %scevgep25 = getelementptr i8, ptr %9, i64 %35
-  %scevgep26 = getelementptr i8, ptr %scevgep25, i64 -16
-  %.893.i147 = load double, ptr %scevgep26, align 8, !noalias !84
-  %.895.i148 = fcmp ogt double %.893.i147, %.441.i118
-  %.611.i149 = add i64 %slot.2.3.i137, -1
-  br i1 %.895.i148, label %B292.i136, label %B422.i123
-B422.i123:
-  %slot.3.2.i124 = phi i64 [ %spec.select.i121, %B258.i132 ], [ %spec.select.i121, %B220.i120 ], [ 0, %B292.i136 ], [ %.611.i149, %B388.i145 ]
-  %.936.i125 = icmp slt i64 %slot.3.2.i124, 0
-  %.937.i126 = select i1 %.936.i125, i64 %arg.lies.5.1, i64 0
-  %36 = getelementptr double, ptr %9, i64 %slot.3.2.i124
-  %.959.i127 = getelementptr double, ptr %36, i64 %.937.i126
-  store double %.441.i118, ptr %.959.i127, align 8, !noalias !84
-  %.994.i128 = select i1 %.936.i125, i64 %arg.ids.5.1, i64 0
-  %37 = getelementptr i64, ptr %10, i64 %slot.3.2.i124
-  %.1016.i129 = getelementptr i64, ptr %37, i64 %.994.i128
-  store i64 %.187421423.i99, ptr %.1016.i129, align 8, !noalias !84
-  %.1021.i130 = add nsw i64 %held.2.0425.i98, 1
-  %.11.i.i131 = tail call i64 @llvm.smin.i64(i64 %arg.ids.5.1, i64 %.1021.i130)
-  br label %B493.i103
-B493.i103:
-  %held.3.1.i104 = phi i64 [ %arg.ids.5.1, %B184.i150 ], [ %held.2.0425.i98, %B66.i97 ], [ %.11.i.i131, %B422.i123 ]
-  %exitcond.not.i105 = icmp eq i64 %.194.i100, %arg.count
-  br i1 %exitcond.not.i105, label %B228, label %B66.i97
-B358.preheader:
-  %best.4.0.lcssa.i = phi double [ %.577, %B228 ], [ %best.3.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
-  %x.2.0.lcssa.i = phi i64 [ -1, %B228 ], [ %x.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
-  %y.2.0.lcssa.i = phi i64 [ -1, %B228 ], [ %y.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
-  %.835 = icmp sgt i64 %.532, %arg.k
-  %.878 = icmp slt i64 %.568, %arg.limit
-  %or.cond = select i1 %.835, i1 %.878, i1 false
-  br i1 %or.cond, label %B448, label %B546
-B448.endif:
-  %best.2.0.lcssa.i = phi double [ %best.4.0.lcssa.i, %B448 ], [ %best.3.1.i, %B110.i ]
-  %who.2.0.lcssa.i = phi i64 [ -1, %B448 ], [ %who.3.1.i, %B110.i ]
-  %.958 = icmp sgt i64 %who.2.0.lcssa.i, -1
-  %spec.select = select i1 %.958, i64 %who.2.0.lcssa.i, i64 %x.2.0.lcssa.i
-  %spec.select862 = select i1 %.958, i64 -1, i64 %y.2.0.lcssa.i
-  br label %B546
-B600.if.if:
+  %exitcond.not.i94 = icmp eq i64 %.194.i, %arg.count
+  br i1 %exitcond.not.i94, label %B66.i116.preheader, label %B66.i
+B66.i116.preheader:
+  br label %B66.i116
+B66.i116:
+  %held.2.0425.i117 = phi i64 [ %held.3.1.i123, %B493.i122 ], [ 0, %B66.i116.preheader ]
+  %.187421423.i118 = phi i64 [ %.194.i119, %B493.i122 ], [ 0, %B66.i116.preheader ]
+  %.194.i119 = add nuw nsw i64 %.187421423.i118, 1
+  %34 = getelementptr i64, ptr %arg.labels.4, i64 %.187421423.i118
+  %.252.i120 = load i64, ptr %34, align 8, !noalias !82
+  %.254.not.i121 = icmp eq i64 %.252.i120, %arg.b
+  br i1 %.254.not.i121, label %B94.i126, label %B493.i122
+B94.i126:
+  %.315.i127 = getelementptr double, ptr %4, i64 %.187421423.i118
+  %.316.i128 = load double, ptr %.315.i127, align 8, !noalias !82
+  %sunkaddr106 = getelementptr i8, ptr %1, i64 %sunkaddr10.i
+  %.347.i129 = load i64, ptr %sunkaddr106, align 8, !noalias !82
+  %.348.i130 = sitofp i64 %.347.i129 to double
+  %.352.i131 = fdiv double %.316.i128, %.348.i130
+  %.403.i132 = getelementptr double, ptr %3, i64 %.187421423.i118
+  %.404.i133 = load double, ptr %.403.i132, align 8, !noalias !82
+  %sunkaddr107 = getelementptr i8, ptr %2, i64 %sunkaddr.i
+  %.435.i134 = load i64, ptr %sunkaddr107, align 8, !noalias !82
+  %.436.i135 = sitofp i64 %.435.i134 to double
+  %.440.i136 = fdiv double %.404.i133, %.436.i135
+  %.441.i137 = fsub double %.352.i131, %.440.i136
+  %.447.i138 = icmp eq i64 %held.2.0425.i117, %arg.ids.5.1
+  br i1 %.447.i138, label %B184.i169, label %B220.i139
+B184.i169:
+  %sunkaddr108 = getelementptr inbounds i8, ptr %12, i64 %sunkaddr12.i
+  %.501.i170 = load double, ptr %sunkaddr108, align 8, !noalias !82
+  %.503.i171 = fcmp ult double %.441.i137, %.501.i170
+  br i1 %.503.i171, label %B220.i139, label %B493.i122
+B220.i139:
+  %spec.select.i140 = tail call i64 @llvm.smin.i64(i64 %held.2.0425.i117, i64 %.525.i)
+  %.540.i141 = icmp sgt i64 %spec.select.i140, 0
+  br i1 %.540.i141, label %B258.i151, label %B422.i142
+B258.i151:
+  %35 = getelementptr double, ptr %9, i64 %spec.select.i140
+  %.602.i152 = getelementptr i8, ptr %35, i64 -8
+  %.603.i153 = load double, ptr %.602.i152, align 8, !noalias !82
+  %.605.i154 = fcmp ogt double %.603.i153, %.441.i137
+  br i1 %.605.i154, label %B292.i155.preheader, label %B422.i142
+B292.i155.preheader:
+  br label %B292.i155
+B292.i155:
+  %slot.2.3.i156 = phi i64 [ %.611.i168, %B388.i164 ], [ %spec.select.i140, %B292.i155.preheader ]
+  %36 = shl i64 %slot.2.3.i156, 3
+  %scevgep6.i157 = getelementptr i8, ptr %9, i64 %36
+  %scevgep7.i158 = getelementptr i8, ptr %scevgep6.i157, i64 -8
+  %.662.i159 = load double, ptr %scevgep7.i158, align 8, !noalias !82
+  %scevgep1.i160 = getelementptr i8, ptr %10, i64 %36
+  %scevgep2.i161 = getelementptr i8, ptr %scevgep1.i160, i64 -8
+  %.715.i162 = load i64, ptr %scevgep2.i161, align 8, !noalias !82
+  store double %.662.i159, ptr %scevgep6.i157, align 8, !noalias !82
+  store i64 %.715.i162, ptr %scevgep1.i160, align 8, !noalias !82
+  %.831.i163 = icmp sgt i64 %slot.2.3.i156, 1
+  br i1 %.831.i163, label %B388.i164, label %B422.i142
+B388.i164:
+  %37 = shl i64 %slot.2.3.i156, 3
+  %scevgep91 = getelementptr i8, ptr %9, i64 %37
+  %scevgep92 = getelementptr i8, ptr %scevgep91, i64 -16
+  %.893.i166 = load double, ptr %scevgep92, align 8, !noalias !82
+  %.895.i167 = fcmp ogt double %.893.i166, %.441.i137
+  %.611.i168 = add i64 %slot.2.3.i156, -1
+  br i1 %.895.i167, label %B292.i155, label %B422.i142
+B422.i142:
+  %slot.3.2.i143 = phi i64 [ %spec.select.i140, %B258.i151 ], [ %spec.select.i140, %B220.i139 ], [ 0, %B292.i155 ], [ %.611.i168, %B388.i164 ]
+  %.936.i144 = icmp slt i64 %slot.3.2.i143, 0
+  %.937.i145 = select i1 %.936.i144, i64 %arg.lies.5.1, i64 0
+  %38 = getelementptr double, ptr %9, i64 %slot.3.2.i143
+  %.959.i146 = getelementptr double, ptr %38, i64 %.937.i145
+  store double %.441.i137, ptr %.959.i146, align 8, !noalias !82
+  %.994.i147 = select i1 %.936.i144, i64 %arg.ids.5.1, i64 0
+  %39 = getelementptr i64, ptr %10, i64 %slot.3.2.i143
+  %.1016.i148 = getelementptr i64, ptr %39, i64 %.994.i147
+  store i64 %.187421423.i118, ptr %.1016.i148, align 8, !noalias !82
+  %.1021.i149 = add nsw i64 %held.2.0425.i117, 1
+  %.11.i.i150 = tail call i64 @llvm.smin.i64(i64 %arg.ids.5.1, i64 %.1021.i149)
+  br label %B493.i122
+B493.i122:
+  %held.3.1.i123 = phi i64 [ %arg.ids.5.1, %B184.i169 ], [ %held.2.0425.i117, %B66.i116 ], [ %.11.i.i150, %B422.i142 ]
+  %exitcond.not.i124 = icmp eq i64 %.194.i119, %arg.count
+  br i1 %exitcond.not.i124, label %B300, label %B66.i116
+B430.preheader:
+  %best.4.0.lcssa.i = phi double [ %.748, %B300 ], [ %best.3.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
+  %x.2.0.lcssa.i = phi i64 [ -1, %B300 ], [ %x.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
+  %y.2.0.lcssa.i = phi i64 [ -1, %B300 ], [ %y.4.2.us.i, %B78.B44.loopexit_crit_edge.us.i ]
+  %.1006 = icmp sgt i64 %.703, %arg.k
+  %.1049 = icmp slt i64 %.739, %arg.limit
+  %or.cond = select i1 %.1006, i1 %.1049, i1 false
+  br i1 %or.cond, label %B520, label %B618
+B520.endif:
+  %best.2.0.lcssa.i = phi double [ %best.4.0.lcssa.i, %B520 ], [ %best.3.1.i, %B110.i ]
+  %who.2.0.lcssa.i = phi i64 [ -1, %B520 ], [ %who.3.1.i, %B110.i ]
+  %.1129 = icmp sgt i64 %who.2.0.lcssa.i, -1
+  %spec.select = select i1 %.1129, i64 %who.2.0.lcssa.i, i64 %x.2.0.lcssa.i
+  %spec.select1109 = select i1 %.1129, i64 -1, i64 %y.2.0.lcssa.i
+  br label %B618
+B664.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
-B658.if.if:
+B722.if.if:
   store ptr null, ptr %excinfo, align 8
   br label %common.ret
 }
-define linkonce_odr noundef i32 @pramana.rework.6(ptr noalias writeonly captures(none) %retptr, ptr noalias readnone captures(none) %excinfo, ptr readnone captures(none) %arg.gaps.0, ptr readnone captures(none) %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr readonly captures(none) %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %arg.i, i64 %arg.a, i64 %arg.b, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr writeonly captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr readnone captures(none) %arg.sums.0, ptr readnone captures(none) %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr captures(none) %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr readnone captures(none) %arg.inner.0, ptr readnone captures(none) %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr captures(none) %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr readnone captures(none) %arg.sizes.0, ptr readnone captures(none) %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr captures(none) %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0) local_unnamed_addr #0 {
+define linkonce_odr noundef range(i32 -1, -2) i32 @pramana.rework.6(ptr noalias writeonly captures(none) %retptr, ptr noalias readnone captures(none) %excinfo, ptr readnone captures(none) %arg.gaps.0, ptr readnone captures(none) %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr readonly captures(none) %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr readonly captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, i64 %arg.count, i64 %arg.a, i64 %arg.b, ptr readnone captures(none) %arg.sums.0, ptr readnone captures(none) %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr readonly captures(none) %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr readnone captures(none) %arg.inner.0, ptr readnone captures(none) %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr readonly captures(none) %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr readnone captures(none) %arg.sizes.0, ptr readnone captures(none) %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr readonly captures(none) %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0, i64 %arg.k, i64 %arg.limit, double %arg.tolerance, ptr readnone captures(none) %arg.ids.0, ptr readnone captures(none) %arg.ids.1, i64 %arg.ids.2, i64 %arg.ids.3, ptr captures(none) %arg.ids.4, i64 %arg.ids.5.0, i64 %arg.ids.5.1, i64 %arg.ids.6.0, i64 %arg.ids.6.1, ptr readnone captures(none) %arg.lies.0, ptr readnone captures(none) %arg.lies.1, i64 %arg.lies.2, i64 %arg.lies.3, ptr captures(none) %arg.lies.4, i64 %arg.lies.5.0, i64 %arg.lies.5.1, i64 %arg.lies.6.0, i64 %arg.lies.6.1) local_unnamed_addr #0 {
+B0.endif:
+  %.129 = icmp slt i64 %arg.a, 0
+  %.130 = select i1 %.129, i64 %arg.sizes.5.0, i64 0
+  %0 = getelementptr i64, ptr %arg.sizes.4, i64 %arg.a
+  %.144 = getelementptr i64, ptr %0, i64 %.130
+  %.145 = load i64, ptr %.144, align 8
+  %.160 = icmp slt i64 %arg.b, 0
+  %.161 = select i1 %.160, i64 %arg.sizes.5.0, i64 0
+  %1 = getelementptr i64, ptr %arg.sizes.4, i64 %arg.b
+  %.175 = getelementptr i64, ptr %1, i64 %.161
+  %.176 = load i64, ptr %.175, align 8
+  %.11.i = tail call i64 @llvm.smax.i64(i64 %.176, i64 %.145)
+  %.220 = icmp sgt i64 %.11.i, %arg.ids.5.1
+  br i1 %.220, label %common.ret, label %B94.endif
+common.ret:
+  %storemerge = phi i8 [ 0, %B0.endif ], [ 0, %B876 ], [ 1, %B762.1 ], [ 0, %B670.endif.endif ], [ 1, %B810.1 ], [ %47, %B810.endif.1.loopexit ]
+  store i8 %storemerge, ptr %retptr, align 1
+  ret i32 0
+B136:
+  %kept.2.0991 = phi i64 [ 0, %B136.lr.ph ], [ %kept.3.1, %B879 ]
+  %held.2.0990 = phi i64 [ 0, %B136.lr.ph ], [ %held.3.1, %B879 ]
+  %.349986988 = phi i64 [ 0, %B136.lr.ph ], [ %.356, %B879 ]
+  %.356 = add nuw nsw i64 %.349986988, 1
+  %2 = shl i64 %.349986988, 3
+  %scevgep102 = getelementptr i8, ptr %arg.labels.4, i64 %2
+  %.414 = load i64, ptr %scevgep102, align 8
+  %.416 = icmp eq i64 %.414, %arg.a
+  br i1 %.416, label %B162, label %B278
+B162:
+  %3 = shl i64 %.349986988, 3
+  %scevgep14 = getelementptr i8, ptr %51, i64 %3
+  %.475 = load double, ptr %scevgep14, align 8
+  %sunkaddr = mul i64 %.161, 8
+  %sunkaddr17 = getelementptr i8, ptr %1, i64 %sunkaddr
+  %.506 = load i64, ptr %sunkaddr17, align 8
+  %.507 = sitofp i64 %.506 to double
+  %.511 = fdiv double %.475, %.507
+  %4 = shl i64 %.349986988, 3
+  %scevgep16 = getelementptr i8, ptr %50, i64 %4
+  %.563 = load double, ptr %scevgep16, align 8
+  %sunkaddr18 = mul i64 %.130, 8
+  %sunkaddr19 = getelementptr i8, ptr %0, i64 %sunkaddr18
+  %.594 = load i64, ptr %sunkaddr19, align 8
+  %.595 = sitofp i64 %.594 to double
+  %.599 = fdiv double %.563, %.595
+  %.600 = fsub double %.511, %.599
+  %.632 = icmp slt i64 %held.2.0990, 0
+  %.633 = select i1 %.632, i64 %arg.ids.5.1, i64 0
+  %5 = getelementptr i64, ptr %arg.ids.4, i64 %held.2.0990
+  %.655 = getelementptr i64, ptr %5, i64 %.633
+  store i64 %.349986988, ptr %.655, align 8
+  %.690 = select i1 %.632, i64 %arg.lies.5.1, i64 0
+  %6 = getelementptr double, ptr %arg.lies.4, i64 %held.2.0990
+  %.712 = getelementptr double, ptr %6, i64 %.690
+  store double %.600, ptr %.712, align 8
+  %.715 = add nsw i64 %held.2.0990, 1
+  br label %B879
+B278:
+  %.758 = icmp eq i64 %.414, %arg.b
+  br i1 %.758, label %B302, label %B879
+B302:
+  %7 = shl i64 %.349986988, 3
+  %scevgep15 = getelementptr i8, ptr %50, i64 %7
+  %.811 = load double, ptr %scevgep15, align 8
+  %sunkaddr20 = mul i64 %.130, 8
+  %sunkaddr21 = getelementptr i8, ptr %0, i64 %sunkaddr20
+  %.842 = load i64, ptr %sunkaddr21, align 8
+  %.843 = sitofp i64 %.842 to double
+  %.847 = fdiv double %.811, %.843
+  %8 = shl i64 %.349986988, 3
+  %scevgep13 = getelementptr i8, ptr %51, i64 %8
+  %.899 = load double, ptr %scevgep13, align 8
+  %sunkaddr22 = mul i64 %.161, 8
+  %sunkaddr23 = getelementptr i8, ptr %1, i64 %sunkaddr22
+  %.930 = load i64, ptr %sunkaddr23, align 8
+  %.931 = sitofp i64 %.930 to double
+  %.935 = fdiv double %.899, %.931
+  %.936 = fsub double %.847, %.935
+  %.968 = icmp slt i64 %kept.2.0991, 0
+  %.969 = select i1 %.968, i64 %arg.ids.5.1, i64 0
+  %9 = getelementptr i64, ptr %52, i64 %kept.2.0991
+  %.991 = getelementptr i64, ptr %9, i64 %.969
+  store i64 %.349986988, ptr %.991, align 8
+  %.1026 = select i1 %.968, i64 %arg.lies.5.1, i64 0
+  %10 = getelementptr double, ptr %53, i64 %kept.2.0991
+  %.1048 = getelementptr double, ptr %10, i64 %.1026
+  store double %.936, ptr %.1048, align 8
+  %.1051 = add nsw i64 %kept.2.0991, 1
+  br label %B879
+B418:
+  %sunkaddr24 = mul i64 %.130, 8
+  %sunkaddr25 = getelementptr i8, ptr %0, i64 %sunkaddr24
+  %.1108.pre = load i64, ptr %sunkaddr25, align 8
+  %sunkaddr26 = mul i64 %.161, 8
+  %sunkaddr27 = getelementptr i8, ptr %1, i64 %sunkaddr26
+  %.1144.pre = load i64, ptr %sunkaddr27, align 8
+  %.1109 = sitofp i64 %.1108.pre to double
+  %.1113 = fdiv double 1.000000e+00, %.1109
+  %.1145 = sitofp i64 %.1144.pre to double
+  %.1149 = fdiv double 1.000000e+00, %.1145
+  %.1150 = fadd double %.1113, %.1149
+  %.12371010.not = icmp slt i64 %held.3.1, 1
+  br i1 %.12371010.not, label %B670.endif.endif, label %B500.endif.lr.ph
+B500.endif.lr.ph:
+  %.1364997.not = icmp slt i64 %kept.3.1, 1
+  br i1 %.1364997.not, label %B670.endif.endif, label %B500.endif.us.preheader
+B500.endif.us.preheader:
+  %unroll_iter = and i64 %kept.3.1, 9223372036854775806
+  %11 = shl i64 %arg.lies.5.1, 3
+  %12 = getelementptr i8, ptr %arg.lies.4, i64 %11
+  %scevgep = getelementptr i8, ptr %12, i64 8
+  %13 = shl i64 %arg.ids.5.1, 3
+  %14 = getelementptr i8, ptr %arg.ids.4, i64 %13
+  %scevgep94 = getelementptr i8, ptr %14, i64 8
+  %15 = icmp eq i64 %kept.3.1, 1
+  br i1 %15, label %B500.endif.us.preheader.split.us, label %B500.endif.us.preheader2
+B500.endif.us.preheader2:
+  br label %B500.endif.us
+B500.endif.us.preheader.split.us:
+  %.1510.us.epil.us = load double, ptr %53, align 8
+  %.1620.us.epil.us = load i64, ptr %52, align 8
+  %.1646.us.epil.us = icmp slt i64 %.1620.us.epil.us, 0
+  %.1647.us.epil.us = select i1 %.1646.us.epil.us, i64 %arg.gaps.5.1, i64 0
+  %invariant.gep = getelementptr double, ptr %arg.gaps.4, i64 %.1620.us.epil.us
+  %invariant.gep1 = getelementptr double, ptr %invariant.gep, i64 %.1647.us.epil.us
+  br label %B500.endif.us.us
+B500.endif.us.us:
+  %best.4.01013.us.us = phi double [ %.11.i2.epil.us, %B500.endif.us.us ], [ 0.000000e+00, %B500.endif.us.preheader.split.us ]
+  %.124310051011.us.us = phi i64 [ %.1250.us.us, %B500.endif.us.us ], [ 0, %B500.endif.us.preheader.split.us ]
+  %16 = shl i64 %.124310051011.us.us, 3
+  %scevgep10 = getelementptr i8, ptr %arg.lies.4, i64 %16
+  %scevgep9 = getelementptr i8, ptr %arg.ids.4, i64 %16
+  %.1456.us.us = load double, ptr %scevgep10, align 8
+  %.1566.us.us = load i64, ptr %scevgep9, align 8
+  %.1643.us.us = icmp slt i64 %.1566.us.us, 0
+  %.1644.us.us = select i1 %.1643.us.us, i64 %arg.gaps.5.0, i64 0
+  %.1645.us.us = add i64 %.1644.us.us, %.1566.us.us
+  %.1665.us.us = mul i64 %.1645.us.us, %arg.gaps.5.1
+  %.1511.us.epil.us = fadd double %.1510.us.epil.us, %.1456.us.us
+  %gep2 = getelementptr double, ptr %invariant.gep1, i64 %.1665.us.us
+  %.1670.us.epil.us = load double, ptr %gep2, align 8
+  %.1672.us.epil.us = fmul double %.1150, %.1670.us.epil.us
+  %.1673.us.epil.us = fsub double %.1511.us.epil.us, %.1672.us.epil.us
+  %.10.i.epil.us = fcmp olt double %.1673.us.epil.us, %best.4.01013.us.us
+  %.11.i2.epil.us = select i1 %.10.i.epil.us, double %.1673.us.epil.us, double %best.4.01013.us.us
+  %.1250.us.us = add nuw nsw i64 %.124310051011.us.us, 1
+  %exitcond1039.not.us = icmp eq i64 %held.3.1, %.1250.us.us
+  br i1 %exitcond1039.not.us, label %B670.endif.endif, label %B500.endif.us.us
+B500.endif.us:
+  %best.4.01013.us = phi double [ %.11.i2.lcssa, %B532.B498.loopexit_crit_edge.us ], [ 0.000000e+00, %B500.endif.us.preheader2 ]
+  %.124310051011.us = phi i64 [ %.1250.us, %B532.B498.loopexit_crit_edge.us ], [ 0, %B500.endif.us.preheader2 ]
+  %17 = getelementptr double, ptr %arg.lies.4, i64 %.124310051011.us
+  %18 = getelementptr i64, ptr %arg.ids.4, i64 %.124310051011.us
+  %.1456.us = load double, ptr %17, align 8
+  %.1566.us = load i64, ptr %18, align 8
+  %.1643.us = icmp slt i64 %.1566.us, 0
+  %.1644.us = select i1 %.1643.us, i64 %arg.gaps.5.0, i64 0
+  %.1645.us = add i64 %.1644.us, %.1566.us
+  %.1665.us = mul i64 %.1645.us, %arg.gaps.5.1
+  %19 = getelementptr double, ptr %arg.gaps.4, i64 %.1665.us
+  br label %B532.backedge.us
+B532.backedge.us:
+  %best.3.11000.us = phi double [ %.11.i2.1, %B532.backedge.us ], [ %best.4.01013.us, %B500.endif.us ]
+  %.1370996998.us = phi i64 [ %.1377.us.1, %B532.backedge.us ], [ 0, %B500.endif.us ]
+  %20 = shl i64 %.1370996998.us, 3
+  %scevgep92 = getelementptr i8, ptr %scevgep, i64 %20
+  %scevgep93 = getelementptr i8, ptr %scevgep92, i64 -8
+  %.1510.us = load double, ptr %scevgep93, align 8
+  %.1511.us = fadd double %.1456.us, %.1510.us
+  %scevgep96 = getelementptr i8, ptr %scevgep94, i64 %20
+  %21 = shl i64 %.1370996998.us, 3
+  %scevgep11 = getelementptr i8, ptr %scevgep94, i64 %21
+  %scevgep12 = getelementptr i8, ptr %scevgep11, i64 -8
+  %.1620.us = load i64, ptr %scevgep12, align 8
+  %.1646.us = icmp slt i64 %.1620.us, 0
+  %.1647.us = select i1 %.1646.us, i64 %arg.gaps.5.1, i64 0
+  %22 = getelementptr double, ptr %19, i64 %.1620.us
+  %.1669.us = getelementptr double, ptr %22, i64 %.1647.us
+  %.1670.us = load double, ptr %.1669.us, align 8
+  %.1672.us = fmul double %.1150, %.1670.us
+  %.1673.us = fsub double %.1511.us, %.1672.us
+  %.10.i = fcmp olt double %.1673.us, %best.3.11000.us
+  %.11.i2 = select i1 %.10.i, double %.1673.us, double %best.3.11000.us
+  %.1510.us.1 = load double, ptr %scevgep92, align 8
+  %.1511.us.1 = fadd double %.1456.us, %.1510.us.1
+  %.1620.us.1 = load i64, ptr %scevgep96, align 8
+  %.1646.us.1 = icmp slt i64 %.1620.us.1, 0
+  %.1647.us.1 = select i1 %.1646.us.1, i64 %arg.gaps.5.1, i64 0
+  %23 = getelementptr double, ptr %19, i64 %.1620.us.1
+  %.1669.us.1 = getelementptr double, ptr %23, i64 %.1647.us.1
+  %.1670.us.1 = load double, ptr %.1669.us.1, align 8
+  %.1672.us.1 = fmul double %.1150, %.1670.us.1
+  %.1673.us.1 = fsub double %.1511.us.1, %.1672.us.1
+  %.10.i.1 = fcmp olt double %.1673.us.1, %.11.i2
+  %.11.i2.1 = select i1 %.10.i.1, double %.1673.us.1, double %.11.i2
+  %.1377.us.1 = add nuw i64 %.1370996998.us, 2
+  %niter.ncmp.1 = icmp eq i64 %unroll_iter, %.1377.us.1
+  br i1 %niter.ncmp.1, label %B532.B498.loopexit_crit_edge.us.unr-lcssa, label %B532.backedge.us
+B532.B498.loopexit_crit_edge.us.unr-lcssa:
+  %24 = and i64 %kept.3.1, 1
+  %25 = icmp eq i64 %24, 0
+  br i1 %25, label %B532.B498.loopexit_crit_edge.us, label %B532.backedge.us.epil.preheader
+B532.backedge.us.epil.preheader:
+  %sunkaddr28 = mul i64 %unroll_iter, 8
+  %sunkaddr29 = getelementptr i8, ptr %53, i64 %sunkaddr28
+  %.1510.us.epil = load double, ptr %sunkaddr29, align 8
+  %.1511.us.epil = fadd double %.1456.us, %.1510.us.epil
+  %sunkaddr30 = mul i64 %unroll_iter, 8
+  %sunkaddr31 = getelementptr i8, ptr %52, i64 %sunkaddr30
+  %.1620.us.epil = load i64, ptr %sunkaddr31, align 8
+  %.1646.us.epil = icmp slt i64 %.1620.us.epil, 0
+  %.1647.us.epil = select i1 %.1646.us.epil, i64 %arg.gaps.5.1, i64 0
+  %26 = getelementptr double, ptr %19, i64 %.1620.us.epil
+  %.1669.us.epil = getelementptr double, ptr %26, i64 %.1647.us.epil
+  %.1670.us.epil = load double, ptr %.1669.us.epil, align 8
+  %.1672.us.epil = fmul double %.1150, %.1670.us.epil
+  %.1673.us.epil = fsub double %.1511.us.epil, %.1672.us.epil
+  %.10.i.epil = fcmp olt double %.1673.us.epil, %.11.i2.1
+  %.11.i2.epil = select i1 %.10.i.epil, double %.1673.us.epil, double %.11.i2.1
+  br label %B532.B498.loopexit_crit_edge.us
+B532.B498.loopexit_crit_edge.us:
+  %.11.i2.lcssa = phi double [ %.11.i2.1, %B532.B498.loopexit_crit_edge.us.unr-lcssa ], [ %.11.i2.epil, %B532.backedge.us.epil.preheader ]
+  %.1250.us = add nuw nsw i64 %.124310051011.us, 1
+  %exitcond1039.not = icmp eq i64 %.1250.us, %held.3.1
+  br i1 %exitcond1039.not, label %B670.endif.endif, label %B500.endif.us
+B762:
+  %.1935 = icmp sgt i64 %.110882, %arg.k
+  %.1974 = icmp slt i64 %.114481, %arg.limit
+  %or.cond = select i1 %.1935, i1 %.1974, i1 false
+  br i1 %or.cond, label %B810, label %B762.1
+B810:
+  %27 = icmp slt i64 %arg.b, 0
+  %28 = icmp slt i64 %arg.a, 0
+  %.88.i = select i1 %28, i64 %arg.inner.5.0, i64 0
+  %29 = getelementptr double, ptr %arg.inner.4, i64 %arg.a
+  %.102.i = getelementptr double, ptr %29, i64 %.88.i
+  %.103.i = load double, ptr %.102.i, align 8, !noalias !85
+  %.139.i = fdiv double %.103.i, %.110985
+  %.155.i = select i1 %27, i64 %arg.inner.5.0, i64 0
+  %30 = getelementptr double, ptr %arg.inner.4, i64 %arg.b
+  %.169.i = getelementptr double, ptr %30, i64 %.155.i
+  %.170.i = load double, ptr %.169.i, align 8, !noalias !85
+  %.206.i = fdiv double %.170.i, %.114586
+  %.207.i = fadd double %.139.i, %.206.i
+  br i1 %.12371010.not87, label %B762.1, label %B110.lr.ph.i
+B110.lr.ph.i:
+  %31 = icmp slt i64 %arg.b, 0
+  %32 = icmp slt i64 %arg.a, 0
+  %.450.i = select i1 %31, i64 %arg.sums.5.0, i64 0
+  %.451.i = add i64 %.450.i, %arg.b
+  %.471.i = mul i64 %.451.i, %arg.sums.5.1
+  %33 = getelementptr double, ptr %arg.sums.4, i64 %.471.i
+  %.509.i = add nsw i64 %.114481, 1
+  %.510.i = sitofp i64 %.509.i to double
+  %.573.i = select i1 %32, i64 %arg.sums.5.0, i64 0
+  %.574.i = add i64 %.573.i, %arg.a
+  %.594.i = mul i64 %.574.i, %arg.sums.5.1
+  %34 = getelementptr double, ptr %arg.sums.4, i64 %.594.i
+  %.632.i = add nsw i64 %.110882, -1
+  %.633.i = sitofp i64 %.632.i to double
+  br label %B110.i
+B110.i:
+  %who.2.0263.i = phi i64 [ -1, %B110.lr.ph.i ], [ %who.3.1.i, %B110.i ]
+  %best.2.0262.i = phi double [ %.1729, %B110.lr.ph.i ], [ %best.3.1.i, %B110.i ]
+  %.298258260.i = phi i64 [ 0, %B110.lr.ph.i ], [ %.305.i, %B110.i ]
+  %.305.i = add nuw nsw i64 %.298258260.i, 1
+  %35 = shl i64 %.298258260.i, 3
+  %scevgep.i = getelementptr i8, ptr %arg.ids.4, i64 %35
+  %.390.i = load i64, ptr %scevgep.i, align 8, !noalias !85
+  %.452.i = icmp slt i64 %.390.i, 0
+  %.453.i = select i1 %.452.i, i64 %arg.sums.5.1, i64 0
+  %.454.i = add i64 %.453.i, %.390.i
+  %.475.i = getelementptr double, ptr %33, i64 %.454.i
+  %.476.i = load double, ptr %.475.i, align 8, !noalias !85
+  %.477.i = fadd double %.170.i, %.476.i
+  %.514.i = fdiv double %.477.i, %.510.i
+  %.516.i = fsub double %.514.i, %.207.i
+  %.598.i = getelementptr double, ptr %34, i64 %.454.i
+  %.599.i = load double, ptr %.598.i, align 8, !noalias !85
+  %.600.i = fsub double %.103.i, %.599.i
+  %.637.i = fdiv double %.600.i, %.633.i
+  %.638.i = fadd double %.516.i, %.637.i
+  %.644.i = fcmp olt double %.638.i, %best.2.0262.i
+  %best.3.1.i = select i1 %.644.i, double %.638.i, double %best.2.0262.i
+  %who.3.1.i = select i1 %.644.i, i64 %.390.i, i64 %who.2.0263.i
+  %exitcond.not.i = icmp eq i64 %held.2.0.lcssa83, %.305.i
+  br i1 %exitcond.not.i, label %B876, label %B110.i
+B876:
+  %.2035 = icmp sgt i64 %who.3.1.i, -1
+  br i1 %.2035, label %common.ret, label %B762.1
+B762.1:
+  %.1935.1 = icmp sgt i64 %.114481, %arg.k
+  %.1974.1 = icmp slt i64 %.110882, %arg.limit
+  %or.cond68 = select i1 %.1935.1, i1 %.1974.1, i1 false
+  br i1 %or.cond68, label %B810.1, label %common.ret
+B810.1:
+  %36 = icmp slt i64 %arg.b, 0
+  %37 = icmp slt i64 %arg.a, 0
+  %.88.i4 = select i1 %36, i64 %arg.inner.5.0, i64 0
+  %38 = getelementptr double, ptr %arg.inner.4, i64 %arg.b
+  %.102.i5 = getelementptr double, ptr %38, i64 %.88.i4
+  %.103.i6 = load double, ptr %.102.i5, align 8, !noalias !88
+  %.139.i11 = fdiv double %.103.i6, %.114586
+  %.155.i13 = select i1 %37, i64 %arg.inner.5.0, i64 0
+  %39 = getelementptr double, ptr %arg.inner.4, i64 %arg.a
+  %.169.i14 = getelementptr double, ptr %39, i64 %.155.i13
+  %.170.i15 = load double, ptr %.169.i14, align 8, !noalias !88
+  %.206.i20 = fdiv double %.170.i15, %.110985
+  %.207.i21 = fadd double %.139.i11, %.206.i20
+  %.292259.not.i22 = icmp slt i64 %kept.2.0.lcssa84, 1
+  br i1 %.292259.not.i22, label %common.ret, label %B110.lr.ph.i23
+B110.lr.ph.i23:
+  %40 = icmp slt i64 %arg.b, 0
+  %41 = icmp slt i64 %arg.a, 0
+  %42 = getelementptr i64, ptr %arg.ids.4, i64 %arg.ids.5.1
+  %.450.i24 = select i1 %41, i64 %arg.sums.5.0, i64 0
+  %.451.i25 = add i64 %.450.i24, %arg.a
+  %.471.i26 = mul i64 %.451.i25, %arg.sums.5.1
+  %43 = getelementptr double, ptr %arg.sums.4, i64 %.471.i26
+  %.509.i27 = add nsw i64 %.110882, 1
+  %.510.i28 = sitofp i64 %.509.i27 to double
+  %.573.i29 = select i1 %40, i64 %arg.sums.5.0, i64 0
+  %.574.i30 = add i64 %.573.i29, %arg.b
+  %.594.i31 = mul i64 %.574.i30, %arg.sums.5.1
+  %44 = getelementptr double, ptr %arg.sums.4, i64 %.594.i31
+  %.632.i32 = add nsw i64 %.114481, -1
+  %.633.i33 = sitofp i64 %.632.i32 to double
+  br label %B110.i34
+B110.i34:
+  %who.2.0263.i35 = phi i64 [ -1, %B110.lr.ph.i23 ], [ %who.3.1.i56, %B110.i34 ]
+  %best.2.0262.i36 = phi double [ %.1729, %B110.lr.ph.i23 ], [ %best.3.1.i55, %B110.i34 ]
+  %.298258260.i37 = phi i64 [ 0, %B110.lr.ph.i23 ], [ %.305.i38, %B110.i34 ]
+  %.305.i38 = add nuw nsw i64 %.298258260.i37, 1
+  %45 = shl i64 %.298258260.i37, 3
+  %scevgep.i39 = getelementptr i8, ptr %42, i64 %45
+  %.390.i40 = load i64, ptr %scevgep.i39, align 8, !noalias !88
+  %.452.i41 = icmp slt i64 %.390.i40, 0
+  %.453.i42 = select i1 %.452.i41, i64 %arg.sums.5.1, i64 0
+  %.454.i43 = add i64 %.453.i42, %.390.i40
+  %.475.i44 = getelementptr double, ptr %43, i64 %.454.i43
+  %.476.i45 = load double, ptr %.475.i44, align 8, !noalias !88
+  %.477.i46 = fadd double %.170.i15, %.476.i45
+  %.514.i47 = fdiv double %.477.i46, %.510.i28
+  %.516.i48 = fsub double %.514.i47, %.207.i21
+  %.598.i49 = getelementptr double, ptr %44, i64 %.454.i43
+  %.599.i50 = load double, ptr %.598.i49, align 8, !noalias !88
+  %.600.i51 = fsub double %.103.i6, %.599.i50
+  %.637.i52 = fdiv double %.600.i51, %.633.i33
+  %.638.i53 = fadd double %.516.i48, %.637.i52
+  %.644.i54 = fcmp olt double %.638.i53, %best.2.0262.i36
+  %best.3.1.i55 = select i1 %.644.i54, double %.638.i53, double %best.2.0262.i36
+  %who.3.1.i56 = select i1 %.644.i54, i64 %.390.i40, i64 %who.2.0263.i35
+  %exitcond.not.i57 = icmp eq i64 %kept.2.0.lcssa84, %.305.i38
+  br i1 %exitcond.not.i57, label %B810.endif.1.loopexit, label %B110.i34
+B810.endif.1.loopexit:
+  %46 = lshr i64 %who.3.1.i56, 63
+  %47 = trunc nuw nsw i64 %46 to i8
+  br label %common.ret
+B879:
+  %kept.3.1 = phi i64 [ %kept.2.0991, %B162 ], [ %.1051, %B302 ], [ %kept.2.0991, %B278 ]
+  %held.3.1 = phi i64 [ %.715, %B162 ], [ %held.2.0990, %B302 ], [ %held.2.0990, %B278 ]
+  %exitcond.not = icmp eq i64 %arg.count, %.356
+  br i1 %exitcond.not, label %B418, label %B136
+B94.endif:
+  %.343987.not = icmp slt i64 %arg.count, 1
+  br i1 %.343987.not, label %B418.thread, label %B136.lr.ph
+B418.thread:
+  %.110975 = sitofp i64 %.145 to double
+  %.114577 = sitofp i64 %.176 to double
+  br label %B670.endif.endif
+B136.lr.ph:
+  %48 = icmp slt i64 %arg.b, 0
+  %49 = icmp slt i64 %arg.a, 0
+  %.785 = select i1 %49, i64 %arg.sums.5.0, i64 0
+  %.786 = add i64 %.785, %arg.a
+  %.806 = mul i64 %.786, %arg.sums.5.1
+  %50 = getelementptr double, ptr %arg.sums.4, i64 %.806
+  %.873 = select i1 %48, i64 %arg.sums.5.0, i64 0
+  %.874 = add i64 %.873, %arg.b
+  %.894 = mul i64 %.874, %arg.sums.5.1
+  %51 = getelementptr double, ptr %arg.sums.4, i64 %.894
+  %52 = getelementptr i64, ptr %arg.ids.4, i64 %arg.ids.5.1
+  %53 = getelementptr double, ptr %arg.lies.4, i64 %arg.lies.5.1
+  br label %B136
+B670.endif.endif:
+  %.12371010.not87 = phi i1 [ true, %B418 ], [ false, %B500.endif.lr.ph ], [ true, %B418.thread ], [ false, %B500.endif.us.us ], [ false, %B532.B498.loopexit_crit_edge.us ]
+  %.114586 = phi double [ %.1145, %B418 ], [ %.1145, %B500.endif.lr.ph ], [ %.114577, %B418.thread ], [ %.1145, %B500.endif.us.us ], [ %.1145, %B532.B498.loopexit_crit_edge.us ]
+  %.110985 = phi double [ %.1109, %B418 ], [ %.1109, %B500.endif.lr.ph ], [ %.110975, %B418.thread ], [ %.1109, %B500.endif.us.us ], [ %.1109, %B532.B498.loopexit_crit_edge.us ]
+  %kept.2.0.lcssa84 = phi i64 [ %kept.3.1, %B418 ], [ %kept.3.1, %B500.endif.lr.ph ], [ 0, %B418.thread ], [ 1, %B500.endif.us.us ], [ %kept.3.1, %B532.B498.loopexit_crit_edge.us ]
+  %held.2.0.lcssa83 = phi i64 [ %held.3.1, %B418 ], [ %held.3.1, %B500.endif.lr.ph ], [ 0, %B418.thread ], [ %held.3.1, %B500.endif.us.us ], [ %held.3.1, %B532.B498.loopexit_crit_edge.us ]
+  %.110882 = phi i64 [ %.1108.pre, %B418 ], [ %.1108.pre, %B500.endif.lr.ph ], [ %.145, %B418.thread ], [ %.1108.pre, %B500.endif.us.us ], [ %.1108.pre, %B532.B498.loopexit_crit_edge.us ]
+  %.114481 = phi i64 [ %.1144.pre, %B418 ], [ %.1144.pre, %B500.endif.lr.ph ], [ %.176, %B418.thread ], [ %.1144.pre, %B500.endif.us.us ], [ %.1144.pre, %B532.B498.loopexit_crit_edge.us ]
+  %best.4.0.lcssa = phi double [ 0.000000e+00, %B418 ], [ 0.000000e+00, %B500.endif.lr.ph ], [ 0.000000e+00, %B418.thread ], [ %.11.i2.epil.us, %B500.endif.us.us ], [ %.11.i2.lcssa, %B532.B498.loopexit_crit_edge.us ]
+  %.1729 = fneg double %arg.tolerance
+  %.1731 = fcmp olt double %best.4.0.lcssa, %.1729
+  br i1 %.1731, label %common.ret, label %B762
+}
+define linkonce_odr noundef i32 @pramana.rework.7(ptr noalias writeonly captures(none) %retptr, ptr noalias readnone captures(none) %excinfo, ptr readnone captures(none) %arg.gaps.0, ptr readnone captures(none) %arg.gaps.1, i64 %arg.gaps.2, i64 %arg.gaps.3, ptr readonly captures(none) %arg.gaps.4, i64 %arg.gaps.5.0, i64 %arg.gaps.5.1, i64 %arg.gaps.6.0, i64 %arg.gaps.6.1, i64 %arg.count, i64 %arg.i, i64 %arg.a, i64 %arg.b, ptr readnone captures(none) %arg.labels.0, ptr readnone captures(none) %arg.labels.1, i64 %arg.labels.2, i64 %arg.labels.3, ptr writeonly captures(none) %arg.labels.4, i64 %arg.labels.5.0, i64 %arg.labels.6.0, ptr readnone captures(none) %arg.sums.0, ptr readnone captures(none) %arg.sums.1, i64 %arg.sums.2, i64 %arg.sums.3, ptr captures(none) %arg.sums.4, i64 %arg.sums.5.0, i64 %arg.sums.5.1, i64 %arg.sums.6.0, i64 %arg.sums.6.1, ptr readnone captures(none) %arg.inner.0, ptr readnone captures(none) %arg.inner.1, i64 %arg.inner.2, i64 %arg.inner.3, ptr captures(none) %arg.inner.4, i64 %arg.inner.5.0, i64 %arg.inner.6.0, ptr readnone captures(none) %arg.sizes.0, ptr readnone captures(none) %arg.sizes.1, i64 %arg.sizes.2, i64 %arg.sizes.3, ptr captures(none) %arg.sizes.4, i64 %arg.sizes.5.0, i64 %arg.sizes.6.0) local_unnamed_addr #0 {
 B0:
   %.80 = icmp sgt i64 %arg.a, -1
   br i1 %.80, label %B16, label %B96.endif
@@ -2988,7 +3443,7 @@ B218:
   %.706.3 = fadd double %.653.3, %.705.3
   store double %.706.3, ptr %scevgep75, align 8
   %exitcond.not.3 = icmp eq i64 %arg.count, %.574.3
-  br i1 %exitcond.not.3, label %B338, label %B218, !llvm.loop !87
+  br i1 %exitcond.not.3, label %B338, label %B218, !llvm.loop !91
 B338:
   store ptr null, ptr %retptr, align 8
   ret i32 0
@@ -3060,21 +3515,21 @@ vector.body:
   %24 = shl i64 %index, 3
   %scevgep87 = getelementptr i8, ptr %scevgep85, i64 %24
   %scevgep88 = getelementptr i8, ptr %scevgep87, i64 -16
-  %wide.load = load <2 x double>, ptr %scevgep88, align 8, !alias.scope !88, !noalias !91
-  %wide.load7 = load <2 x double>, ptr %scevgep87, align 8, !alias.scope !88, !noalias !91
+  %wide.load = load <2 x double>, ptr %scevgep88, align 8, !alias.scope !92, !noalias !95
+  %wide.load7 = load <2 x double>, ptr %scevgep87, align 8, !alias.scope !92, !noalias !95
   %scevgep83 = getelementptr i8, ptr %scevgep81, i64 %24
   %25 = shl i64 %index, 3
   %scevgep22 = getelementptr i8, ptr %scevgep81, i64 %25
   %scevgep23 = getelementptr i8, ptr %scevgep22, i64 -16
-  %wide.load8 = load <2 x double>, ptr %scevgep23, align 8, !alias.scope !91
-  %wide.load9 = load <2 x double>, ptr %scevgep83, align 8, !alias.scope !91
+  %wide.load8 = load <2 x double>, ptr %scevgep23, align 8, !alias.scope !95
+  %wide.load9 = load <2 x double>, ptr %scevgep83, align 8, !alias.scope !95
   %26 = fadd <2 x double> %wide.load, %wide.load8
   %27 = fadd <2 x double> %wide.load7, %wide.load9
-  store <2 x double> %26, ptr %scevgep88, align 8, !alias.scope !88, !noalias !91
-  store <2 x double> %27, ptr %scevgep87, align 8, !alias.scope !88, !noalias !91
+  store <2 x double> %26, ptr %scevgep88, align 8, !alias.scope !92, !noalias !95
+  store <2 x double> %27, ptr %scevgep87, align 8, !alias.scope !92, !noalias !95
   %index.next = add nuw nsw i64 %index, 4
   %28 = icmp eq i64 %n.vec, %index.next
-  br i1 %28, label %middle.block, label %vector.body, !llvm.loop !93
+  br i1 %28, label %middle.block, label %vector.body, !llvm.loop !97
 middle.block:
   %cmp.n = icmp eq i64 %arg.count, %n.vec
   br i1 %cmp.n, label %B338, label %B218.preheader40
@@ -3098,7 +3553,7 @@ B218.prol:
   store double %.706.prol, ptr %scevgep80, align 8
   %lsr.iv.next = add nsw i64 %lsr.iv, -1
   %prol.iter.cmp.not = icmp eq i64 %lsr.iv.next, 0
-  br i1 %prol.iter.cmp.not, label %B218.prol.loopexit, label %B218.prol, !llvm.loop !94
+  br i1 %prol.iter.cmp.not, label %B218.prol.loopexit, label %B218.prol, !llvm.loop !98
 B218.prol.loopexit:
   %.567374376.unr = phi i64 [ %.567374376.ph, %B218.preheader40 ], [ %.574.prol, %B218.prol ]
   %30 = sub nsw i64 %.567374376.ph, %arg.count
@@ -3146,19 +3601,19 @@ vector.body29:
   %index30 = phi i64 [ 0, %vector.ph26 ], [ %index.next35, %vector.body29 ]
   %42 = shl i64 %index30, 3
   %scevgep62 = getelementptr i8, ptr %9, i64 %42
-  %wide.load31 = load <2 x double>, ptr %scevgep62, align 8, !alias.scope !95, !noalias !98
+  %wide.load31 = load <2 x double>, ptr %scevgep62, align 8, !alias.scope !99, !noalias !102
   %scevgep61 = getelementptr i8, ptr %14, i64 %42
-  %wide.load32 = load <2 x double>, ptr %scevgep61, align 8, !alias.scope !101
+  %wide.load32 = load <2 x double>, ptr %scevgep61, align 8, !alias.scope !105
   %43 = fadd <2 x double> %wide.load31, %wide.load32
-  store <2 x double> %43, ptr %scevgep62, align 8, !alias.scope !95, !noalias !98
+  store <2 x double> %43, ptr %scevgep62, align 8, !alias.scope !99, !noalias !102
   %44 = shl i64 %index30, 3
   %scevgep10 = getelementptr i8, ptr %15, i64 %44
-  %wide.load33 = load <2 x double>, ptr %scevgep10, align 8, !alias.scope !102, !noalias !101
+  %wide.load33 = load <2 x double>, ptr %scevgep10, align 8, !alias.scope !106, !noalias !105
   %45 = fsub <2 x double> %wide.load33, %wide.load32
-  store <2 x double> %45, ptr %scevgep10, align 8, !alias.scope !102, !noalias !101
+  store <2 x double> %45, ptr %scevgep10, align 8, !alias.scope !106, !noalias !105
   %index.next35 = add nuw nsw i64 %index30, 2
   %46 = icmp eq i64 %n.vec28, %index.next35
-  br i1 %46, label %middle.block36, label %vector.body29, !llvm.loop !103
+  br i1 %46, label %middle.block36, label %vector.body29, !llvm.loop !107
 middle.block36:
   %cmp.n37 = icmp eq i64 %arg.count, %n.vec28
   br i1 %cmp.n37, label %B338, label %B218.us.preheader39
@@ -3224,7 +3679,7 @@ B218.us:
   %.864.us.1 = fsub double %.809.us.1, %.863.us.1
   store double %.864.us.1, ptr %scevgep8, align 8
   %exitcond381.not.1 = icmp eq i64 %arg.count, %.574.us.1
-  br i1 %exitcond381.not.1, label %B338, label %B218.us, !llvm.loop !104
+  br i1 %exitcond381.not.1, label %B338, label %B218.us, !llvm.loop !108
 }
 declare <2 x i64> @llvm.smax.v2i64(<2 x i64>, <2 x i64>) #3
 declare i64 @llvm.vector.reduce.smax.v2i64(<2 x i64>) #4
@@ -3241,11 +3696,11 @@ attributes #5 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 !2 = !{!"llvm.loop.unroll.runtime.disable"}
 !3 = !{!"llvm.loop.isvectorized", i32 1}
 !4 = !{!5}
-!5 = distinct !{!5, !6, !"pramana.rework.7: %retptr"}
-!6 = distinct !{!6, !"pramana.rework.7"}
+!5 = distinct !{!5, !6, !"pramana.rework.8: %retptr"}
+!6 = distinct !{!6, !"pramana.rework.8"}
 !7 = !{!8}
-!8 = distinct !{!8, !9, !"pramana.rework.8: %retptr"}
-!9 = distinct !{!9, !"pramana.rework.8"}
+!8 = distinct !{!8, !9, !"pramana.rework.9: %retptr"}
+!9 = distinct !{!9, !"pramana.rework.9"}
 !10 = !{!"branch_weights", i32 99, i32 1}
 !11 = !{!"branch_weights", i32 1, i32 99}
 !12 = !{!13}
@@ -3256,8 +3711,8 @@ attributes #5 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 !17 = distinct !{!17, !18}
 !18 = !{!"llvm.loop.unroll.disable"}
 !19 = !{!20}
-!20 = distinct !{!20, !21, !"pramana.rework.9: %retptr"}
-!21 = distinct !{!21, !"pramana.rework.9"}
+!20 = distinct !{!20, !21, !"pramana.rework.10: %retptr"}
+!21 = distinct !{!21, !"pramana.rework.10"}
 !22 = distinct !{!22, !18}
 !23 = distinct !{!23, !3, !2}
 !24 = distinct !{!24, !18}
@@ -3267,8 +3722,8 @@ attributes #5 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 !28 = distinct !{!28, !18}
 !29 = distinct !{!29, !3}
 !30 = !{!31}
-!31 = distinct !{!31, !32, !"pramana.rework.10: %retptr"}
-!32 = distinct !{!32, !"pramana.rework.10"}
+!31 = distinct !{!31, !32, !"pramana.rework.11: %retptr"}
+!32 = distinct !{!32, !"pramana.rework.11"}
 !33 = !{!34}
 !34 = distinct !{!34, !35}
 !35 = distinct !{!35, !"LVerDomain"}
@@ -3279,8 +3734,8 @@ attributes #5 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 !40 = distinct !{!40, !18}
 !41 = distinct !{!41, !3}
 !42 = !{!43}
-!43 = distinct !{!43, !44, !"pramana.rework.10: %retptr"}
-!44 = distinct !{!44, !"pramana.rework.10"}
+!43 = distinct !{!43, !44, !"pramana.rework.11: %retptr"}
+!44 = distinct !{!44, !"pramana.rework.11"}
 !45 = !{!46}
 !46 = distinct !{!46, !47}
 !47 = distinct !{!47, !"LVerDomain"}
@@ -3304,40 +3759,44 @@ attributes #5 = { nocallback nofree nosync nounwind willreturn memory(inaccessib
 !65 = distinct !{!65, !18}
 !66 = distinct !{!66, !3}
 !67 = distinct !{!67, !3, !2}
-!68 = !{!"branch_weights", i32 127, i32 1}
-!69 = !{!"branch_weights", i32 6145, i32 127}
-!70 = distinct !{!70, !18}
-!71 = !{!72}
-!72 = distinct !{!72, !73, !"pramana.rework.11: %retptr"}
-!73 = distinct !{!73, !"pramana.rework.11"}
-!74 = !{!75}
-!75 = distinct !{!75, !76, !"pramana.rework.12: %retptr"}
-!76 = distinct !{!76, !"pramana.rework.12"}
-!77 = !{!78}
-!78 = distinct !{!78, !79, !"pramana.rework.12: %retptr"}
-!79 = distinct !{!79, !"pramana.rework.12"}
-!80 = !{!"branch_weights", i32 1, i32 49, i32 49}
-!81 = !{!82}
-!82 = distinct !{!82, !83, !"pramana.rework.13: %retptr"}
-!83 = distinct !{!83, !"pramana.rework.13"}
-!84 = !{!85}
-!85 = distinct !{!85, !86, !"pramana.rework.13: %retptr"}
-!86 = distinct !{!86, !"pramana.rework.13"}
-!87 = distinct !{!87, !3}
+!68 = distinct !{!68, !18}
+!69 = !{!70}
+!70 = distinct !{!70, !71, !"pramana.rework.12: %retptr"}
+!71 = distinct !{!71, !"pramana.rework.12"}
+!72 = !{!73}
+!73 = distinct !{!73, !74, !"pramana.rework.13: %retptr"}
+!74 = distinct !{!74, !"pramana.rework.13"}
+!75 = !{!76}
+!76 = distinct !{!76, !77, !"pramana.rework.13: %retptr"}
+!77 = distinct !{!77, !"pramana.rework.13"}
+!78 = !{!"branch_weights", i32 1, i32 49, i32 49}
+!79 = !{!80}
+!80 = distinct !{!80, !81, !"pramana.rework.14: %retptr"}
+!81 = distinct !{!81, !"pramana.rework.14"}
+!82 = !{!83}
+!83 = distinct !{!83, !84, !"pramana.rework.14: %retptr"}
+!84 = distinct !{!84, !"pramana.rework.14"}
+!85 = !{!86}
+!86 = distinct !{!86, !87, !"pramana.rework.13: %retptr"}
+!87 = distinct !{!87, !"pramana.rework.13"}
 !88 = !{!89}
-!89 = distinct !{!89, !90}
-!90 = distinct !{!90, !"LVerDomain"}
-!91 = !{!92}
-!92 = distinct !{!92, !90}
-!93 = distinct !{!93, !3, !2}
-!94 = distinct !{!94, !18}
+!89 = distinct !{!89, !90, !"pramana.rework.13: %retptr"}
+!90 = distinct !{!90, !"pramana.rework.13"}
+!91 = distinct !{!91, !3}
+!92 = !{!93}
+!93 = distinct !{!93, !94}
+!94 = distinct !{!94, !"LVerDomain"}
 !95 = !{!96}
-!96 = distinct !{!96, !97}
-!97 = distinct !{!97, !"LVerDomain"}
-!98 = !{!99, !100}
-!99 = distinct !{!99, !97}
-!100 = distinct !{!100, !97}
-!101 = !{!100}
-!102 = !{!99}
-!103 = distinct !{!103, !3, !2}
-!104 = distinct !{!104, !3}
+!96 = distinct !{!96, !94}
+!97 = distinct !{!97, !3, !2}
+!98 = distinct !{!98, !18}
+!99 = !{!100}
+!100 = distinct !{!100, !101}
+!101 = distinct !{!101, !"LVerDomain"}
+!102 = !{!103, !104}
+!103 = distinct !{!103, !101}
+!104 = distinct !{!104, !101}
+!105 = !{!104}
+!106 = !{!103}
+!107 = distinct !{!107, !3, !2}
+!108 = distinct !{!108, !3}
