@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ __all__ = ["least_cost", "solved_once"]
 FEW: Final = 1_000
 """Up to so many variables the quicker of two doors to the same solver is ``milp``."""
 
-KEPT, MOST_VARIABLES = 200, 10_000
+KEPT, MOST_VARIABLES = 200, 15_000
 """So many answers, to no larger programs: a design, a release and its check ask for the same."""
 
 _ANSWERS: dict[bytes, Any] = {}
@@ -40,24 +41,36 @@ def least_cost(
     around it as the solver itself, of many the first asks each whether it must be whole.
     """
     door = _by_milp if len(cost) <= FEW else _by_linprog
-    answer = solved_once(door, cost, rows, np.broadcast_to(least, most.shape), most, low, high)
-    return None if answer.x is None or answer.status != 0 else np.array(answer.x)
+    x = solved_once(door, cost, rows, np.broadcast_to(least, most.shape), most, low, high).x
+    return None if x is None else np.array(x)
 
 
-def _by_milp(cost: FloatArray, rows: Any, *ends: FloatArray) -> Any:
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """All that is kept of an answer, of which prices and slacks are several times as much."""
+
+    x: FloatArray | None
+
+    @classmethod
+    def of(cls, answer: Any) -> _Found:
+        return cls(answer.x if answer.status == 0 else None)
+
+
+def _by_milp(cost: FloatArray, rows: Any, *ends: FloatArray) -> _Found:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     least, most, low, high = ends
-    return milp(cost, constraints=LinearConstraint(rows, least, most), bounds=Bounds(low, high))
+    asked = LinearConstraint(rows, least, most)
+    return _Found.of(milp(cost, constraints=asked, bounds=Bounds(low, high)))
 
 
-def _by_linprog(cost: FloatArray, rows: Any, *ends: FloatArray) -> Any:
+def _by_linprog(cost: FloatArray, rows: Any, *ends: FloatArray) -> _Found:
     from scipy.optimize import linprog
 
     least, most, low, high = ends
     below, equal = (np.flatnonzero(own) for own in (least != most, least == most))
     asked = [own for which in (below, equal) for own in (rows[which], most[which])]
-    return linprog(cost, *asked, bounds=np.column_stack([low, high]), method="highs")
+    return _Found.of(linprog(cost, *asked, bounds=np.column_stack([low, high]), method="highs"))
 
 
 def solved_once(solve: Callable[..., Any], cost: FloatArray, *rows: Any, **options: Any) -> Any:
