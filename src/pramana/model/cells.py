@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,7 @@ class AnsweredCells:
             _scale(kept, share * self.base[:, None], weights.shape)
             joint += kept
             handed += self.stands_beside @ joint
-        return handed, joint.sum(axis=0).reshape(weights.shape)
+        return handed, np.add.reduce(joint, axis=0).reshape(weights.shape)
 
     def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
         """The log-likelihood of one release of each cell under the average of all fits."""
@@ -166,7 +167,7 @@ class CellGrid:
     def _sides(self):  # type: ignore[no-untyped-def]
         """What was seen by rows and by columns of the grid; no sums where each has one feature."""
         return tuple(
-            rows[:, 0] if rows.shape[1] == 1 else _incidence(rows, self.size)
+            _run(rows[:, 0]) if rows.shape[1] == 1 else _incidence(rows, self.size)
             for rows in (self.down, self.across)
         )
 
@@ -177,37 +178,48 @@ class CellGrid:
 
     def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """As of ``AnsweredCells``: everything by fits, rows or columns, and classes."""
-        down = self._along(self.down, stacked, weights) * weights[:, None, :]
-        across = self._along(self.across, stacked, weights)
+        down, across = (
+            self._along(rows, side, stacked, weights)
+            for rows, side in zip((self.down, self.across), self._sides, strict=True)
+        )
+        down = down * weights[:, None]
         chance = down @ across.transpose(0, 2, 1)
         if self._plain:
             told = self.counts / np.maximum(chance, TINY)
         else:
-            below = down.sum(axis=2)[:, :, None] if self.split else 1.0
+            below = np.add.reduce(down, axis=2, keepdims=True) if self.split else 1.0
             chance = self.base * below + self.gain * chance
             share = self.counts / np.maximum(chance, TINY)
             told = share * self.gain
         across_mass = across * (told.transpose(0, 2, 1) @ down)
         factor = told @ across
         if self.split:
-            factor += (share * self.base).sum(axis=2)[:, :, None]
+            factor += np.add.reduce(share * self.base, axis=2, keepdims=True)
         down_mass = down * factor
         handed = np.zeros((self.size, weights.size))
         for side, mass in zip(self._sides, (down_mass, across_mass), strict=True):
             flat = mass.transpose(1, 0, 2).reshape(mass.shape[1], -1)
-            if isinstance(side, np.ndarray):  # no two rows of a side have the same feature
+            if isinstance(side, slice | np.ndarray):  # no two rows of a side have the same feature
                 handed[side] += flat
             else:
                 handed += side @ flat
-        return handed, down_mass.sum(axis=1)
+        return handed, np.add.reduce(down_mass, axis=1)
 
     @staticmethod
-    def _along(rows: IntArray, stacked: FloatArray, weights: FloatArray) -> FloatArray:
+    def _along(rows: IntArray, side: Any, stacked: FloatArray, weights: FloatArray) -> FloatArray:
         """The probability of what stands at each row (or column) of the grid."""
-        joint = stacked.take(rows[:, 0], axis=0)
+        joint = stacked[side] if isinstance(side, slice) else stacked.take(rows[:, 0], axis=0)
         for place in range(1, rows.shape[1]):
             joint *= stacked.take(rows[:, place], axis=0)
         return joint.reshape(-1, *weights.shape).transpose(1, 0, 2)
+
+
+def _run(places: IntArray) -> slice | IntArray:
+    """Places that follow each other, which are looked at where they lie; others as they are."""
+    first, many = int(places[0]), len(places)
+    if np.array_equal(places, np.arange(first, first + many)):
+        return slice(first, first + many)
+    return places
 
 
 def _incidence(rows: IntArray, size: int):  # type: ignore[no-untyped-def]

@@ -79,6 +79,9 @@ class ClassClimb:
         self.starts = np.concatenate(([0], np.cumsum(observed.sizes)[:-1])).astype(np.int64)
         self.repeats = np.asarray(observed.sizes)
         self.axis_of = np.repeat(np.arange(len(self.repeats)), self.repeats)
+        ends = np.cumsum(observed.sizes).tolist()
+        self.places = [slice(*own) for own in zip([0, *ends], ends, strict=False)]
+        self.prior = pull * margins[:, None]
         self.shape = (fits, *[classes] * traits)
         self.weights: FloatArray = np.full((fits, classes**traits), 1 / classes**traits)
         self.parts = [self._start(Stream("starts", trait), keystream) for trait in range(traits)]
@@ -123,14 +126,8 @@ class ClassClimb:
 
     def _seen(self) -> list[FloatArray]:
         """The probabilities of what is seen of each feature, by fits times classes."""
-        return [
-            feature.seen(self._rows(self.profiles, feature.axis))
-            for feature in self.observed.features
-        ]
-
-    def _rows(self, array: FloatArray, axis: int) -> FloatArray:
-        start = self.starts[axis]
-        return array[start : start + self.repeats[axis]]
+        profiles, places = self.profiles, self.places
+        return [feature.seen(profiles[places[feature.axis]]) for feature in self.observed.features]
 
     def step(self) -> None:
         """One step of expectation and maximisation."""
@@ -140,16 +137,17 @@ class ClassClimb:
             more, others = table.handed(seen, self.weights)
             mass += more
             classes = classes + others
-        ratio = np.divide(mass, seen, out=np.zeros_like(mass), where=seen > 0)
-        moved, start = np.zeros_like(self.profiles), 0
+        ratio = np.divide(mass, seen, out=np.zeros(mass.shape), where=seen > 0)
+        moved, start = np.zeros(self.profiles.shape), 0
         for feature in self.observed.features:
             own = slice(start, start + feature.size)
             start += feature.size
-            target = self._rows(moved, feature.axis)
+            place = self.places[feature.axis]
+            target = moved[place]
             if feature.moves is None:
                 target += mass[own]
             else:
-                target += self._rows(self.profiles, feature.axis) * (feature.moves @ ratio[own])
+                target += self.profiles[place] * (feature.moves @ ratio[own])
         self._maximise(moved, classes.reshape(self.shape))
 
     def _maximise(self, moved: FloatArray, classes: FloatArray) -> None:
@@ -158,10 +156,10 @@ class ClassClimb:
         The mass of a value goes to the traits in proportion to what each brought.
         """
         if len(self.parts) == 1:  # which brings everything
-            self.profiles = self._normalised(moved + self.pull * self.margins[:, None])
+            self.profiles = self._normalised(moved + self.prior)
             self.parts = [self.profiles.reshape(-1, *self.shape)]
             own = classes + CLASS_PRIOR
-            self.weights = own / own.sum(axis=1, keepdims=True)
+            self.weights = own / np.add.reduce(own, axis=1, keepdims=True)
             return
         ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
         ratio = ratio.reshape(-1, *self.shape)
@@ -205,7 +203,7 @@ class ClassClimb:
         found = []
         for fit in range(fits):
             own = self.profiles[:, fit * classes : (fit + 1) * classes]
-            profiles = tuple(self._rows(own, axis).copy() for axis in range(len(self.repeats)))
+            profiles = tuple(own[place].copy() for place in self.places)
             found.append(LatentClasses(self.weights[fit].copy(), profiles))
         return tuple(found)
 
