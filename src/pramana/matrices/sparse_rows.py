@@ -7,7 +7,7 @@ what is left of 2**64. Solving goes through a sparse factorisation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -114,6 +114,11 @@ class SparseRows(TransitionMatrix):
         starts = np.zeros(len(labels) + 1, dtype=np.int64)
         np.cumsum(np.bincount(row[order], minlength=len(labels)), out=starts[1:])
         return cls(tuple(labels), starts, column[order], weight[order])
+
+    @cached_property
+    def worked_out(self) -> dict[Hashable, Any]:
+        """What was worked out from this matrix, by whatever name: it goes where the matrix goes."""
+        return {}
 
     @cached_property
     def sources(self) -> IntArray:
