@@ -230,22 +230,25 @@ class Orders:
         return straight, turned
 
     def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
-        """How well the released records of short stretches fit the truth, for every distance."""
+        """How well the released records of short stretches fit the truth, for every distance.
+
+        The stretches follow each other, from the first record on.
+        """
         total = np.zeros((len(starts), self.records), dtype=np.float32)
         last = starts[-1] + length - 1
 
         def add(begin: int) -> None:
             """To some of the distances, which stay in the cache."""
             part = total[:, begin : begin + PART]
-            distances = np.arange(begin - last, begin - starts[0] + part.shape[1])
+            distances = np.arange(begin - last, begin + part.shape[1])
+            rows, many = list(part), part.shape[1]
             for column in self.columns:
                 true = column.before[-distances % self.records]  # further back, further moved
                 for value, here in zip(*_released(column.after[: last + 1]), strict=True):
                     truth = column.odds[:, value].astype(np.float32).take(true)
-                    for own, start in zip(part, starts, strict=True):
-                        places = start + np.flatnonzero(here[start : start + length])
-                        for first in (last - places).tolist():
-                            own += truth[first : first + len(own)]
+                    for place in np.flatnonzero(here).tolist():
+                        own, first = rows[place // length], last - place
+                        own += truth[first : first + many]
 
         for _ in in_order(add, range(0, self.records, PART), threads=default_threads()):
             pass
