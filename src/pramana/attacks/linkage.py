@@ -73,16 +73,20 @@ class Links:
         """
         sizes = code_sizes(mechanism)
         runs = max(1, -(-trials // len(truth)))
-        targets = _targets(truth, sizes, keystream, most)
+        cells = Cells.of(truth, sizes)
+        targets = _targets(truth, len(cells.numbers), keystream, most)
+        wanted = cells if len(targets) == len(truth) else Cells.of(truth.at(targets), sizes)
         nearest, likely = [], []
         near, strongest = nearest_scores(mechanism, schema, truth), likelihood_scores(mechanism)
         for run in range(runs):
             released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
-            offsets = -expected_released(mechanism, truth, released)  # refuses what is too large
-            nearest.append(link(near, truth, released, sizes=sizes, targets=targets))
-            likely.append(
-                link(strongest, truth, released, sizes=sizes, targets=targets, offsets=offsets)
-            )
+            seen = Cells.of(released, sizes)
+            # Refuses what is too large.
+            offsets = -expected_released(mechanism, truth, released, cells=cells, seen=seen)
+            tell = partial(link, truth=truth, released=released, sizes=sizes, targets=targets,
+                           wanted=wanted, seen=seen)  # fmt: skip
+            nearest.append(tell(near))
+            likely.append(tell(strongest, offsets=offsets))
         guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
         return cls(tuple(nearest), tuple(likely), guess)
 
@@ -123,11 +127,8 @@ def linkage_risks(
     return links.risks(bound=bound, keystream=keystream)
 
 
-def _targets(
-    truth: Records, sizes: Sequence[int], keystream: Keystream, few: int | None
-) -> IntArray:
+def _targets(truth: Records, cells: int, keystream: Keystream, few: int | None) -> IntArray:
     """Everybody, or so many drawn at random that the comparisons stay within bounds."""
-    cells = len(Cells.of(truth, sizes).numbers)
     most = max(MOST_PAIRS // 4 // max(cells, 1), 1_000)
     if few is not None:
         most = min(most, few, max(QUICK_PAIRS // max(cells, 1), FEWEST_SOON))

@@ -163,16 +163,30 @@ def link(
     sizes: Sequence[int],
     targets: IntArray,
     offsets: FloatArray | None = None,
+    wanted: Cells | None = None,
+    seen: Cells | None = None,
 ) -> Found:
     """Attack some people of a table whose released records stand in the same order.
 
     ``offsets`` are added to the scores of each released record: minus ln of the expected number.
+    Who links often says which targets (``wanted``) and which released records (``seen``) are alike.
     """
-    seen = Cells.of(released, sizes)
-    wanted = Cells.of(truth.at(targets), sizes)
+    seen = Cells.of(released, sizes) if seen is None else seen
+    wanted = Cells.of(truth.at(targets), sizes) if wanted is None else wanted
     bonus = np.zeros(len(seen.numbers))
     if offsets is not None:
         bonus[seen.of_record] = offsets
+    best, tied, mass = _best(scores, wanted, seen, bonus, sizes)
+    own = scores.between(truth.at(targets), released.at(targets)) + bonus[seen.of_record[targets]]
+    cell = wanted.of_record
+    right = own >= best[cell] - TIE
+    return Found(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
+
+
+def _best(
+    scores: Scorer, wanted: Cells, seen: Cells, bonus: FloatArray, sizes: Sequence[int]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For each cell the best score in its crowd, how many have it, and what all come to."""
     best = np.full(len(wanted.numbers), -np.inf)
     tied, mass = np.zeros(len(wanted.numbers)), np.zeros(len(wanted.numbers))
     quick, people, told = in_halves(scores, wanted.records, seen.records, sizes)
@@ -181,36 +195,64 @@ def link(
         for rows, columns in blocks(wanted, seen, most=2**62):
             best[rows], tied[rows], mass[rows] = sides.links(rows, columns)
     else:
-        for rows, columns in blocks(wanted, seen):
+        rows, columns = _only_ones(wanted, seen)
+        if len(rows):
+            best[rows] = quick.between(people.at(rows), told.at(columns)) + bonus[columns]
+            tied[rows] = mass[rows] = seen.numbers[columns]
+        for rows, columns in blocks(wanted, seen, fewest=2):
             block = quick.block(people.at(rows), told.at(columns)) + bonus[columns]
             highest = block.max(axis=1)
             best[rows] = highest
             tied[rows] = (block >= highest[:, None] - TIE) @ seen.numbers[columns]
             mass[rows] = np.exp(np.maximum(block - highest[:, None], -700)) @ seen.numbers[columns]
-    own = scores.between(truth.at(targets), released.at(targets)) + bonus[seen.of_record[targets]]
-    cell = wanted.of_record
-    right = own >= best[cell] - TIE
-    return Found(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
+    return best, tied, mass
 
 
-def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows and columns of a crowd, so many rows that a block fits in memory."""
-    released = seen.by_crowd
-    for crowd, rows in enumerate(wanted.by_crowd):
+def _only_ones(wanted: Cells, seen: Cells) -> tuple[IntArray, IntArray]:
+    """Cells that have one released cell in their crowd, and which: all such crowds at once."""
+    crowds = int(max(c.records.crowd.max(initial=-1) for c in (wanted, seen))) + 1
+    alone = np.bincount(seen.records.crowd, minlength=crowds) == 1
+    place = np.zeros(crowds, np.int64)
+    place[seen.records.crowd] = np.arange(len(seen.numbers))
+    rows = np.flatnonzero(alone[wanted.records.crowd])
+    return rows, place[wanted.records.crowd[rows]]
+
+
+def blocks(
+    wanted: Cells, seen: Cells, *, most: int = BLOCK, fewest: int = 0
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows and columns of a crowd, so many rows that a block fits in memory.
+
+    Crowds of fewer than ``fewest`` released cells are left out.
+    """
+    told = np.bincount(seen.records.crowd, minlength=len(wanted.by_crowd))
+    for crowd in np.flatnonzero(told[: len(wanted.by_crowd)] >= fewest).tolist():
+        rows = wanted.by_crowd[crowd]
         if not len(rows):
             continue
-        columns = released[crowd] if crowd < len(released) else np.zeros(0, np.int64)
+        columns = seen.by_crowd[crowd] if told[crowd] else np.zeros(0, np.int64)
         step = max(1, most // max(len(columns), 1))
         for begin in range(0, len(rows), step):
             yield rows[begin : begin + step], columns
 
 
-def expected_released(mechanism: Mechanism, truth: Records, released: Records) -> FloatArray:
-    """ln of the expected number of records of the same crowd released like each record."""
+def expected_released(
+    mechanism: Mechanism,
+    truth: Records,
+    released: Records,
+    *,
+    cells: Cells | None = None,
+    seen: Cells | None = None,
+) -> FloatArray:
+    """ln of the expected number of records of the same crowd released like each record.
+
+    Who asks often says which true (``cells``) and which released records (``seen``) are alike.
+    """
     if isinstance(mechanism, Reporting):
         return expected_reports(mechanism, truth, released)
     sizes = code_sizes(mechanism)
-    cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
+    cells = Cells.of(truth, sizes) if cells is None else cells
+    seen = Cells.of(released, sizes) if seen is None else seen
     logs = np.zeros(len(seen.numbers))
     crowds = int(max(truth.crowd.max(initial=0), released.crowd.max(initial=0))) + 1
     simple = all(len(step.matrices) == 1 for step in mechanism)
