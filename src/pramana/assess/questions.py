@@ -24,13 +24,16 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form
 
-__all__ = ["Answer", "answer_as_it_stands", "answer_of", "is_asked", "own_questions"]
+__all__ = ["Answer", "Told", "answer_as_it_stands", "answer_of", "is_asked", "own_questions"]
 
 MOST_QUESTIONS = 10
 """So many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
 QUICKLY = Question(infer="records")
+
+Told: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
+"""A table of the truth: records by cell, and the labels of each column."""
 
 Encode: TypeAlias = Callable[[Column, pa.ChunkedArray], Codes]
 """How values become codes: those of the truth, or released ones."""
@@ -140,10 +143,22 @@ def is_asked(schema: Schema, table: Sequence[str]) -> bool:
     return bool(keys & {*table}) and {*table} <= {column.name for column in schema.released}
 
 
-def answer_of(release: Release, truth: OpenedTable, columns: Sequence[str]) -> Answer:
-    """What the release says to a table: by its own estimate, or as its records stand."""
+def answer_of(
+    release: Release,
+    truth: OpenedTable,
+    columns: Sequence[str],
+    *,
+    counted: dict[tuple[str, ...], Told] | None = None,
+) -> Answer:
+    """What the release says to a table: by its own estimate, or as its records stand.
+
+    Who asks several releases of one truth keeps in ``counted`` what was counted there.
+    """
     own = [release.certificate.true_schema.column(name) for name in columns]
-    told, labels = _counted(own, truth)
+    counted = {} if counted is None else counted
+    if tuple(columns) not in counted:
+        counted[tuple(columns)] = _counted(own, truth)
+    told, labels = counted[tuple(columns)]
     try:
         asked = Asked(tuple(columns), question=QUICKLY, weighted=False)
         found = release.reading.counts(asked, method="auto", share=False)
@@ -166,9 +181,7 @@ def answer_as_it_stands(
     return Answer(names, labels, told, counted if found == labels else None, estimated=False)
 
 
-def _counted(
-    columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode
-) -> tuple[FloatArray, tuple[tuple[Label, ...], ...]]:
+def _counted(columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode) -> Told:
     """Records by cell, and the labels of each column."""
     parts = [_coded(column, table.to_arrow([column.name]).column(0), encode) for column in columns]
     labels = tuple(own for _, own in parts)

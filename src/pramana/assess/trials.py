@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pramana.assess.questions import answer_of, is_asked, own_questions
+from pramana.assess.questions import Told, answer_of, is_asked, own_questions
 from pramana.engines.choose import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.estimation.counts import SMALL_ERROR
@@ -109,12 +109,13 @@ def as_analysts_get(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors
     if opened.rows > MOST_RECORDS or max(unbiased.values(), default=0.0) <= SURELY:
         return unbiased
     sums = {table: np.full(2, 1e-300) for table in unbiased}
+    counted: dict[tuple[str, ...], Told] = {}
     with unheard(Notice):
         truth = open_source(opened, schema=plan.schema)
         for draw in range(draws_of(opened, 1)):
             release = protect(truth, plan, seed=SEED + draw)
             for table, own in sums.items():
-                answer = answer_of(release, truth, table)
+                answer = answer_of(release, truth, table, counted=counted)
                 own += (answer.error, answer.unbiased_error)
     return {table: error * sums[table][0] / sums[table][1] for table, error in unbiased.items()}
 
@@ -136,13 +137,14 @@ def _seen(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]])
     asked = [table for table in questions if is_asked(plan.schema, table)]
     enough = draws_of(opened, len(asked))
     found: dict[tuple[str, ...], list[float]] = {table: [] for table in asked}
+    counted: dict[tuple[str, ...], Told] = {}
     try:
         table = open_source(opened, schema=plan.schema)
         for draw in range(enough):
             release = protect(table, plan, seed=SEED + draw)
             for columns in asked:
                 with suppress(NotCovered):  # of too many cells to be looked at
-                    answer = answer_of(release, table, columns)
+                    answer = answer_of(release, table, columns, counted=counted)
                     found[columns] += [] if answer.found is None else [answer.error]
     except PramanaError:
         return {}

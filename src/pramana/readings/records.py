@@ -22,7 +22,7 @@ from pramana.release.certificate import Certificate
 from pramana.table.codec import encode_released
 from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.schema import Column
-from pramana.types import Codes
+from pramana.types import Codes, FloatArray
 
 __all__ = ["Coded", "ReleasedCells", "ReleasedRecords", "Summed", "codes_and_labels"]
 
@@ -81,6 +81,21 @@ class ReleasedRecords:
             found = grouped_sums(self.opened, asked)
             if found.num_rows <= KEPT_ROWS and len(self._answers) < KEPT_ANSWERS:
                 self._answers[exactly] = found
+        return found
+
+    @cached_property
+    def _figures(self) -> dict[str, FloatArray]:
+        return {}
+
+    def figure(self, exactly: str, make: Callable[[], FloatArray]) -> FloatArray:
+        """A figure that several questions need, made once as sums are; nobody changes it."""
+        if self.opened.files or self.opened.format != "frame":
+            return make()
+        found = self._figures.get(exactly)
+        if found is None:
+            found = make()
+            if found.size <= KEPT_ROWS and len(self._figures) < KEPT_ANSWERS:
+                self._figures[exactly] = found
         return found
 
     def changed(self, names: Collection[str]) -> list[str]:

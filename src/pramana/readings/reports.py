@@ -144,14 +144,20 @@ class ReportsReading(BesidePlain):
         tied = any(np.ptp(base) > 0 for base in sums.bases)
         if len(told) != 2 or len(found.totals) > 1 or tied:
             return sums.possible(found)
-        rows, columns = (
-            one.possible(one.totals(one.weights())).ravel()
-            for one in (ReportSums.of(self.records, replace(asked, by=(name,))) for name in told)
-        )
+        rows, columns = (self._margin(replace(asked, by=(name,))) for name in told)
         shape = (len(rows), len(columns))
         se = np.sqrt(found.population).reshape(shape)
         table = usual_pair(found.totals.reshape(shape), se, (rows, columns))
         return table.reshape(1, -1)
+
+    def _margin(self, asked: Asked) -> FloatArray:
+        """The table of one column that can be: all tables of two that hold it ask for the same."""
+
+        def made() -> FloatArray:
+            sums = ReportSums.of(self.records, asked)
+            return sums.possible(sums.totals(sums.weights())).ravel()
+
+        return self.records.figure(f"margin {asked!r}", made)
 
     def mean(self, asked: Asked, of: str) -> Estimate:
         """An unbiased total over an unbiased count: nearly unbiased, as ratios are."""
