@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from tests.estimation.worlds import (
 )
 
 from pramana.estimation.channels import Channels
+from pramana.estimation.climbs import Climbs
 from pramana.estimation.counts import clip, estimate_counts
 from pramana.estimation.em import Climb, expected_truth
 from pramana.estimation.moments import Moments
@@ -84,6 +87,41 @@ def test_a_pairwise_model_has_no_three_way_term():
 
     odds = found[0, 0] * found[1, 1] / (found[0, 1] * found[1, 0])
     assert np.isclose(odds[0], odds[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(5,), (3, 4), (1, 6), (12, 9), (2, 3, 4), (2, 1, 3, 2)])
+def test_tables_climbed_at_once_are_those_climbed_alone(sizes):
+    """To the last bit, in either model, though one settles before the other."""
+    rng, ways = np.random.default_rng(5), len(sizes)
+    moved = Mechanism(mixtures(sizes, 0.3).steps[ways > 2 :])  # of many columns one stays as it is
+    channels = Channels(layout_of(sizes, moved))
+    models = [None, list(combinations(range(ways), 2))] if ways > 2 else [None]
+    for margins, pull in product(models, (0.0, 30.0, 1e4)):
+        tables = rng.integers(0, [[3], [900], [40]], (3, np.prod(sizes))).reshape(3, *sizes) * 1.0
+        tables[:, *(0,) * ways] += 1
+        priors, starts = rng.uniform(0.1, 2, (2, 3, *sizes))
+        climbs = [Climb(channels, prior, margins, tolerance=tolerance)
+                  for prior, tolerance in zip(priors, (1e-3, 1e-6, 1e-9), strict=True)]  # fmt: skip
+        assert Climbs.possible(channels, [*tables, *priors])
+        found = Climbs(climbs).run(tables, pull=pull, starts=starts)
+        for own, climb, table, start in zip(found, climbs, tables, starts, strict=True):
+            assert own.tobytes() == climb.run(table, pull=pull, start=start).tobytes()
+
+
+def test_other_tables_are_climbed_one_after_the_other(monkeypatch):
+    """By other matrices, in another order in memory, without records; a fit is the same."""
+    channels = Channels(layout_of((3, 4), mixtures((3, 4), 0.3)))
+    tables = np.random.default_rng(7).integers(0, 90, (2, 3, 4)) + 0.0
+    assert Climbs.possible(channels, list(tables))
+    assert not Climbs.possible(channels, [np.asfortranarray(table) for table in tables])
+    assert not Climbs.possible(channels, [tables[0], 0 * tables[0]])
+    assert not Climbs.possible(channels, [tables[0]])
+    other = Mechanism((Step(("a",), Dense.of(("a0", "a1", "a2"), np.eye(3) / 2 + 1 / 6)),))
+    assert not Climbs.possible(Channels(layout_of((3, 4), other)), list(tables))
+
+    at_once = fit(tables[0], channels).table
+    monkeypatch.setattr(Climbs, "possible", lambda *_: False)
+    assert at_once.tobytes() == fit(tables[0], channels).table.tobytes()
 
 
 def test_the_simplex_projection_is_the_nearest_point():

@@ -17,6 +17,7 @@ from pramana.estimation.strength import (
     USUAL_STRENGTH,
     strength_of,
     surprise_of,
+    surprises_of,
     usual_part,
 )
 from pramana.matrices import Mechanism, Step, UniformMixture
@@ -38,6 +39,11 @@ def test_strength_is_cramers_v():
     assert strength_of(table - independent, independent) == pytest.approx(cramers_v(table))
     assert surprise_of(independent) == pytest.approx(0, abs=1e-9)
     assert surprise_of(table.sum(axis=1)) == 0
+    known = 2 * np.log1p(strength_of(table - independent, independent) / USUAL_STRENGTH)
+    assert surprises_of(np.stack([table, independent]))[0] == pytest.approx(known)
+    three = dependent_truth(2, (3, 2, 4), 900).astype(float)
+    pairs = sum(surprise_of(three.sum(axis=axis)) for axis in range(3))
+    assert surprises_of(np.stack([three, three + 1]))[0] == pytest.approx(pairs)
 
 
 @given(st.floats(0.01, 1), st.floats(0.1, 2000), st.integers(1, 300), st.floats(1.01, 3))

@@ -15,16 +15,17 @@ release and on nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from pramana.estimation.channels import Channels
+from pramana.estimation.climbs import Climbs
 from pramana.estimation.em import Climb, Margins, expected_truth
 from pramana.estimation.spectral import first_guess
-from pramana.estimation.strength import surprise_of
+from pramana.estimation.strength import surprise_of, surprises_of
 from pramana.randomness import Keystream
 from pramana.types import FloatArray
 
@@ -97,6 +98,25 @@ def _ladder(
         yield table
 
 
+def _ladders(
+    released: list[FloatArray],
+    priors: list[FloatArray],
+    channels: Channels,
+    margins: Margins | None,
+) -> Iterator[Sequence[FloatArray]]:
+    """A rung of each of several ladders after the other, climbed at once where that can be."""
+    if not Climbs.possible(channels, [*released, *priors]):
+        each = zip(released, priors, strict=True)
+        yield from zip(*(_ladder(*own, channels, margins) for own in each), strict=True)
+        return
+    climbs = Climbs([_climber(channels, prior, margins, float(prior.sum())) for prior in priors])
+    counts, tables = np.stack(released), np.stack(priors)
+    yield list(tables)
+    for pull in PULLS:
+        tables = climbs.run(counts, pull=pull, starts=tables)
+        yield list(tables)
+
+
 def _mean(tables: Iterator[FloatArray], weights: FloatArray) -> FloatArray:
     found = sum(weight * table for weight, table in zip(weights, tables, strict=False))
     return np.asarray(found, dtype=np.float64)
@@ -120,15 +140,11 @@ def _walk(
     margins: Margins | None,
 ) -> tuple[FloatArray, list[FloatArray]]:
     """The weights of the prior and of each fit after it, and the mean tables they lead to."""
-    ladders = [
-        _ladder(rest, prior, channels, margins)
-        for (rest, _), prior in zip(parts, priors, strict=True)
-    ]
     first = _said(priors, channels)
     usual = _surprise(priors)
     gains: list[float] = []
     rungs: list[list[FloatArray]] = []
-    for tables in zip(*ladders, strict=True):
+    for tables in _ladders([rest for rest, _ in parts], priors, channels, margins):
         gain = _gain(parts, first, _said(list(tables), channels)) - _surprise(list(tables)) + usual
         gains.append(gain)
         rungs.append(list(tables))
@@ -149,7 +165,9 @@ def _said(tables: list[FloatArray], channels: Channels) -> list[FloatArray]:
 
 
 def _surprise(tables: list[FloatArray]) -> float:
-    return sum(surprise_of(table) for table in tables) / len(tables)
+    if all(table.flags.c_contiguous for table in tables):
+        return sum(surprises_of(np.stack(tables))) / len(tables)
+    return sum(map(surprise_of, tables)) / len(tables)
 
 
 def _gain(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -321,7 +322,7 @@ class ReleasedPair:
         wide = min(self.table.shape) > 1 and self.table.sum() > 0
         return self.alone and wide and self.table.size <= SMALL
 
-    @property
+    @cached_property
     def noise(self) -> float:
         """The share of chance in where a record ends up, by the table of independence.
 

@@ -30,6 +30,7 @@ __all__ = [
     "believable",
     "strength_of",
     "surprise_of",
+    "surprises_of",
     "usual_below",
     "usual_part",
 ]
@@ -66,13 +67,30 @@ def strength_of(dependence: FloatArray, independent: FloatArray) -> float:
 
 def surprise_of(table: FloatArray) -> float:
     """How improbable so much dependence is beforehand, summed over pairs of axes: -log density."""
-    found, total = 0.0, max(float(table.sum()), 1e-300)
-    for pair in combinations(range(table.ndim), 2):
-        out = tuple(axis for axis in range(table.ndim) if axis not in pair)
-        margin = table.sum(axis=out)
-        independent = np.outer(margin.sum(axis=1), margin.sum(axis=0)) / total
-        found += _surprise(strength_of(margin - independent, independent))
+    return surprises_of(table[None])[0]
+
+
+def surprises_of(tables: FloatArray) -> list[float]:
+    """The same of each of some tables, which lie behind each other along the first axis."""
+    found = [0.0] * len(tables)
+    totals = np.maximum(tables.sum(axis=tuple(range(1, tables.ndim))), 1e-300)[:, None, None]
+    for pair in combinations(range(1, tables.ndim), 2):
+        out = tuple(axis for axis in range(1, tables.ndim) if axis not in pair)
+        margins = tables.sum(axis=out)
+        independent = margins.sum(axis=2)[:, :, None] * margins.sum(axis=1)[:, None] / totals
+        each = _strengths(margins - independent, independent).tolist()
+        found = [own + _surprise(strength) for own, strength in zip(found, each, strict=True)]
     return found
+
+
+def _strengths(dependence: FloatArray, independent: FloatArray) -> FloatArray:
+    """The same as :func:`strength_of`, of several tables."""
+    totals, free = independent.sum(axis=(1, 2)), min(independent.shape[1:]) - 1
+    if free < 1:
+        return np.zeros(len(totals))
+    few = np.where(totals > 0, 1e-3 * totals / independent[0].size, 1.0)[:, None, None]
+    squares = (dependence**2 / np.maximum(independent, few)).sum(axis=(1, 2))
+    return np.sqrt(np.where(totals > 0, squares, 0.0) / np.where(totals > 0, totals * free, 1.0))
 
 
 def _surprise(strength: float) -> float:
