@@ -39,6 +39,10 @@ OWN = re.compile(
 )
 """Names that everything has in the library's language: as names of columns they mislead it."""
 
+LOOKED_THROUGH = False
+"""Whether the library looks through each chart for mistakes in its form, which takes as long as
+drawing it: in tests alone, as all charts are our own."""
+
 SCALE = 2
 """Dots of a PNG for each unit of the chart."""
 
@@ -105,7 +109,8 @@ def plain_svg(chart: Any) -> str:
     from altair.utils.mimebundle import spec_to_mimebundle
 
     with transformers.enable("default"), transformers.disable_max_rows():
-        spec = _readable(chart.to_dict(context={"pre_transform": False}))
+        form = chart.to_dict(validate=LOOKED_THROUGH, context={"pre_transform": False})
+        spec = _readable(form)
         made = spec_to_mimebundle(spec, mode="vega-lite", format="svg")
     body = made["image/svg+xml"]
     found = dict.fromkeys(re.findall(r"\b(?:clip|gradient_)\d+\b", body))
