@@ -137,7 +137,7 @@ def _readable(value: Any) -> Any:
         return f"{plain} " if OWN.fullmatch(plain) else plain
     if isinstance(value, dict):
         return {_readable(name): _readable(own) for name, own in value.items()}
-    return [_readable(own) for own in value] if isinstance(value, list) else value
+    return [_readable(own) for own in value] if isinstance(value, list | tuple) else value
 
 
 def write_picture(chart: Any, path: Path) -> None:

@@ -14,10 +14,10 @@ from textwrap import wrap
 from typing import Any
 
 from pramana.numeric import percent_down, percent_up
-from pramana.pictures import altair, rows_of, styled
+from pramana.pictures import altair, styled
 from pramana.reports.blocks import Drawing
 from pramana.reports.content import ColumnView
-from pramana.types import Form
+from pramana.types import Entries, Form
 
 __all__ = [
     "COLOURS",
@@ -72,6 +72,11 @@ class Point:
     loss: float
     risk: float
     best: bool
+
+
+def _rows(rows: Sequence[Entries]) -> Form:
+    """Rows as the data of a chart; a list of them is copied whenever a chart is made of another."""
+    return {"values": tuple(dict(row) for row in rows)}
 
 
 def _drawing(chart: Any, identity: str, title: str, text: str) -> Drawing:
@@ -162,7 +167,7 @@ def _axis(view: ColumnView) -> Form:
 def _dots(view: ColumnView, rows: list[Form]) -> list[Any]:
     alt = altair()
     names = [one.name for one in _series(view)]
-    base = alt.Chart(rows_of(rows)).encode(
+    base = alt.Chart(_rows(rows)).encode(
         y=alt.Y("row:N", sort=[_lines(label) for label in view.labels], title=view.name,
                 axis=alt.Axis(labelLimit=LABEL, titlePadding=PADDING, titleLimit=LABEL, grid=True,
                               labelExpr="split(datum.label, '\\n')")),
@@ -174,7 +179,7 @@ def _dots(view: ColumnView, rows: list[Form]) -> list[Any]:
 def _curve(view: ColumnView, rows: list[Form]) -> list[Any]:
     alt = altair()
     shown = list(view.labels[:: max(math.ceil(len(view.labels) / CURVE_TICKS), 1)])
-    base = alt.Chart(rows_of(rows)).encode(
+    base = alt.Chart(_rows(rows)).encode(
         x=alt.X("row:O", sort=list(view.labels), title=view.name,
                 axis=alt.Axis(values=shown, labelLimit=LABEL, labelAngle=-40)),
     )  # fmt: skip
@@ -234,7 +239,7 @@ def ranges(identity: str, entries: Sequence[Range], *, title: str, wide: int = W
     ]
     scale = alt.Scale(type="log", domain=[LEAST_SHARE, 1], nice=False)
     axis = alt.Axis(format="~%", values=[1e-4, 1e-3, 0.01, 0.1, 1])
-    base = alt.Chart(rows_of(rows)).encode(
+    base = alt.Chart(_rows(rows)).encode(
         y=alt.Y("row:N", sort=[entry.name for entry in entries], title=None)
     )
 
@@ -294,7 +299,7 @@ def frontier(
     for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
         own = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
         mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
-        dots = base.properties(data=rows_of(own)).mark_point(**mark)
+        dots = base.properties(data=_rows(own)).mark_point(**mark)
         layers.append(dots.encode(description=alt.Description("told:N")))
     labels = _labelled(rows, frame, chances)
     for right in (True, False):
@@ -310,13 +315,13 @@ def _bounds(base: Any, chances: Sequence[float], most: float) -> list[Any]:
     rows = [{"loss": most, "risk": own, "name": f"one in {1 / own:.12g}"} for own in chances]
     whole = [row | {"from": 0.0} for row in rows]
     line = {"color": COLOURS["bound"], "strokeDash": [5, 4], "strokeWidth": 1}
-    lines = base.properties(data=rows_of(whole)).mark_rule(**line).encode(x2=altair().X2("from:Q"))
+    lines = base.properties(data=_rows(whole)).mark_rule(**line).encode(x2=altair().X2("from:Q"))
     return [lines, _names(base, rows, align="right", dx=0, dy=-7)] if rows else []
 
 
 def _names(base: Any, rows: Sequence[Form], **mark: Any) -> Any:
     """Texts at places of a chart."""
-    named = base.properties(data=rows_of(rows)).encode(text=altair().Text("name:N"))
+    named = base.properties(data=_rows(rows)).encode(text=altair().Text("name:N"))
     return named.mark_text(fontSize=11, color="#474747", **mark)
 
 
@@ -372,7 +377,7 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
         ticks=False,
         titleLimit=WIDE,
     )
-    base = alt.Chart(rows_of(rows)).encode(
+    base = alt.Chart(_rows(rows)).encode(
         x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),
         y=alt.Y("records:Q", title="records", axis=alt.Axis(tickCount=2, format=",d")),
     )
