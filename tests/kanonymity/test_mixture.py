@@ -43,15 +43,16 @@ def test_forward_is_the_integral_of_the_density(seed):
             assert u[j] == pytest.approx(below / whole, abs=1e-6)
 
 
-def conditional(mixture, x, j):
+def conditional(mixture, points, j):
     """F(x_j | x_<j), component by component, by regression on the keys before [Wei, eq. 12]."""
+    before, own = points[:, :j], points[:, j]
     above = below = 0.0
     for w, m, c in zip(mixture.weights, mixture.means, mixture.covariances, strict=True):
         slope = np.linalg.solve(c[:j, :j], c[:j, j])
-        centre = m[j] + slope @ (x[:j] - m[:j])
-        share = w * (stats.multivariate_normal.pdf(x[:j], m[:j], c[:j, :j]) if j else 1.0)
+        centre = m[j] + (before - m[:j]) @ slope
+        share = w * (stats.multivariate_normal.pdf(before, m[:j], c[:j, :j]) if j else 1.0)
         above += share
-        below += share * stats.norm.cdf(x[j], centre, np.sqrt(c[j, j] - slope @ c[:j, j]))
+        below += share * stats.norm.cdf(own, centre, np.sqrt(c[j, j] - slope @ c[:j, j]))
     return below / above
 
 
@@ -69,9 +70,9 @@ def alike_mixture(seed):
 def test_forward_is_the_formula_term_by_term(mixture):
     """Whatever components share, all of them count with their weight."""
     points = np.random.default_rng(5).normal(size=(40, 4)) * 1.5
-    expected = [[conditional(mixture, x, j) for j in range(4)] for x in points]
+    expected = np.column_stack([conditional(mixture, points, j) for j in range(4)])
 
-    assert mixture.forward(points) == pytest.approx(np.array(expected), abs=1e-6)
+    assert mixture.forward(points) == pytest.approx(expected, abs=1e-6)
 
 
 def test_components_that_share_keys_are_counted_once_there():
