@@ -51,18 +51,3 @@ def briefly(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever figures long work would come to: the rest of the tests holds all the same."""
     with nullcontext() if PATIENT & {*request.path.relative_to(TESTS).parts} else brief():
         yield
-
-
-OF_CHARTS = {"reports", "experiments", "test_charts.py", "test_report.py"}
-"""Where every kind of chart is drawn."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def charts_looked_through(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Charts have the form that the library knows; elsewhere it is not asked again."""
-    if not OF_CHARTS & {*request.path.relative_to(TESTS).parts}:
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("pramana.pictures.LOOKED_THROUGH", True)
-        yield
