@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 
@@ -78,40 +79,24 @@ def working(process: int | str) -> int:
     return many
 
 
-class _Memory:
-    """The most that a process and those it has started were seen to hold."""
+@dataclass
+class _Seen:
+    """What was seen of a process and of those it has started: the most memory, who was at work."""
 
-    every = 0.1
+    peak: int = 0
+    at_work: dict[int, float] = field(default_factory=dict)
 
-    def __init__(self) -> None:
-        self.peak = 0
-        self.at_work: dict[int, float] = {}
-
-    def look(self, process: int, passed: float) -> None:
-        del passed
-        self.peak = max(self.peak, held_by(process))
-
-
-class _AtWork:
-    """How long how many threads were at work; memory is not looked at, which takes a while."""
-
-    every = 0.005
-
-    def __init__(self) -> None:
-        self.peak = 0
-        self.at_work: dict[int, float] = {}
-
-    def look(self, process: int, passed: float) -> None:
-        many = working(process)
-        self.at_work[many] = self.at_work.get(many, 0.0) + passed
-
-
-def _watch(watched: _Memory | _AtWork, process: int, ended: threading.Event) -> None:
-    last = time.perf_counter()
-    while not ended.wait(watched.every):
-        now = time.perf_counter()
-        watched.look(process, now - last)
-        last = now
+    def watch(self, process: int, ended: threading.Event, *, count_workers: bool) -> None:
+        """Look at one of them, again and again; looking at memory takes a while."""
+        last = time.perf_counter()
+        while not ended.wait(0.005 if count_workers else 0.1):
+            now = time.perf_counter()
+            if count_workers:
+                many = working(process)
+                self.at_work[many] = self.at_work.get(many, 0.0) + now - last
+            else:
+                self.peak = max(self.peak, held_by(process))
+            last = now
 
 
 def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
@@ -127,8 +112,9 @@ def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
         command = [sys.executable, "-m", "benchmarks._child", told.name, module, *arguments]
         begin = time.perf_counter()
         child = subprocess.Popen(command, cwd=root, env=own)
-        watched, ended = _AtWork() if count_workers else _Memory(), threading.Event()
-        watching = threading.Thread(target=_watch, args=(watched, child.pid, ended))
+        seen, ended = _Seen(), threading.Event()
+        watch = partial(seen.watch, child.pid, ended, count_workers=count_workers)
+        watching = threading.Thread(target=watch)
         watching.start()
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
@@ -137,5 +123,5 @@ def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise SystemExit(f"{module} {' '.join(arguments)} failed with {child.returncode}.")
-        peak = max(watched.peak, int(Path(told.name).read_text()))
-        return Run(seconds, usage.ru_utime + usage.ru_stime, peak, watched.at_work)
+        peak = max(seen.peak, int(Path(told.name).read_text()))
+        return Run(seconds, usage.ru_utime + usage.ru_stime, peak, seen.at_work)
