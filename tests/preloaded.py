@@ -1,4 +1,4 @@
-"""What commands and workers of a studio load sooner or later: to be loaded before they are forked.
+"""What workers of a studio load sooner or later: to be loaded before they are forked.
 
 Not Numba, which few of them need and which takes longest.
 """

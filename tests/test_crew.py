@@ -338,9 +338,12 @@ if source == "file":
     pq.write_table(people, place, row_group_size=100_000)
     people = place
 
-def planned():
+def planned(least):
+    crew.LEAST_CELLS = least
     schema = pm.describe(people, keys=["sex", "age", "region"], sensitive=more)
-    return pm.design(schema, pm.DifferentialPrivacy(epsilon=3), data=people, method="retention")
+    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=3), data=people, method="retention")
+    assert not made
+    return plan
 
 def released(plan, threads, least):
     crew.LEAST_CELLS = least
@@ -354,10 +357,10 @@ def released(plan, threads, least):
 alone = crew._fork()
 if not alone:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    released(planned(), 1, 0)
+    released(planned(0), 1, 0)
     os._exit(0)
 assert os.waitpid(alone, 0)[1] == 0
-plan = planned()
+plan = planned(0)
 released(plan, 2, 10**12)
 released(plan, 2, 0)
 """

@@ -80,6 +80,30 @@ def test_ties_are_shared_by_hand():
     assert found.chance == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
 
 
+def test_crowds_of_one_released_cell_are_linked_by_hand():
+    """Of those released alike in a crowd each is found by one in as many, whatever others do."""
+    truth = Records((np.array([0, 1, 0, 0, 1, 1]),), np.array([2, 2, 0, 1, 1, 1]), (None,))
+    released = Records((np.array([1, 1, 0, 0, 0, 1]),), truth.crowd, (None,))
+    mixed = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=0.5)),))
+    offsets = np.array([0.3, 0.3, -0.2, 0.0, 0.0, 0.0])
+    found = link(likelihood_scores(mixed), truth, released, sizes=[2], targets=np.arange(6),
+                 offsets=offsets)  # fmt: skip
+
+    # Crowd 2: two released as m. Crowd 0: one. Crowd 1: two as f, which three to one come from f.
+    assert found.chance == pytest.approx([1 / 2, 1 / 2, 1, 1 / 2, 0, 1])
+    of_f, of_m = (1 / (2 + 1 / 3), 1 / (1 + 2 / 3))
+    assert found.confidence == pytest.approx([1 / 2, 1 / 2, 1, of_f, of_m, of_m])
+
+
+def test_who_has_no_released_record_in_the_crowd_is_linked_to_nobody():
+    """Nothing is told about such people; no number stands for it."""
+    truth = Records((np.array([0, 1]),), np.array([0, 1]), (None,))
+    released = Records((np.array([0, 1]),), np.array([0, 0]), (None,))
+    mixed = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=0.5)),))
+    with pytest.raises(ValueError, match="zero-size"):
+        link(likelihood_scores(mixed), truth, released, sizes=[2], targets=np.arange(2))
+
+
 @given(st.integers(10, 40), st.floats(0.05, 0.95), st.integers(1, 3))
 def test_cells_and_records_give_the_same_chances(records, retention, crowds):
     """Brute force over all pairs of records, one by one."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import resource
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,12 +18,17 @@ import typer
 from pramana.cli.app import app
 from pramana.cli.verbs import LINES
 from tests.cli.conftest import MARKER, Run, people_csv
-from tests.nursery import Command
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
 VERBS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 LEAVES = [verb for verb in VERBS if verb != "collect"]
 LEAVES += [f"collect {own}" for own in ("new", "serve", "invite", "status", "close", "demo")]
+
+
+def process(command: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        [*COMMAND, *command.split()], capture_output=True, text=True, timeout=120, **options
+    )
 
 
 @pytest.mark.parametrize(("said", "used"), [(None, "1"), ("2", "2")])
@@ -80,9 +85,7 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
     assert run("--version").out.startswith("pramana 0.")
 
 
-def test_an_interrupted_release_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_release_leaves_nothing(tmp_path: Path) -> None:
     """Control-C while a large table is being protected: one line, exit 130, no folder."""
     head, _, body = people_csv(2_000).partition("\n")
     (tmp_path / "people.csv").write_text(head + "\n" + body * 300)
@@ -92,8 +95,10 @@ def test_an_interrupted_release_leaves_nothing(
         '[columns.income]\nrole = "sensitive"\n'
     )
     arguments = ["protect", "people.csv", "--schema", "s.toml", "--k", "2", "-o", "release"]
-    monkeypatch.chdir(tmp_path)
-    with Command(arguments) as running:
+    with subprocess.Popen(
+        [*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # or unheard
+    ) as running:  # fmt: skip
         while running.poll() is None and not list(tmp_path.glob(".pramana-*")):
             time.sleep(0.002)  # until it has begun to write
         running.send_signal(signal.SIGINT)
@@ -107,28 +112,33 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(steward: Path) -> No
     """On stderr; the result on stdout is the same."""
     ours, theirs = pty.openpty()
     command = "protect people.csv --schema schema.toml --k 2 -o release --seed 1 --force"
-    watched = Command(command.split(), stderr=theirs)
+    watched = subprocess.run(
+        [*COMMAND, *shlex.split(command)], stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
     os.close(theirs)
-    shown, _ = watched.communicate(timeout=120)
     seen = os.read(ours, 100_000).decode(errors="ignore")  # a read may end inside a letter
     os.close(ours)
-    piped = Command(command.split())
-    told, complained = piped.communicate(timeout=120)
+    piped = process(command)
     assert watched.returncode == piped.returncode == 0
     assert "Protecting" in seen
-    assert "Protecting" not in complained
-    assert shown == told
+    assert "Protecting" not in piped.stderr
+    assert watched.stdout == piped.stdout
 
 
 def test_a_disk_that_is_full_gives_one_line_and_no_folder(steward: Path) -> None:
     """Files may not grow beyond a few bytes here, as on a disk without room."""
-    words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o", "release"]
-    done = Command(words, before=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (500, 500)))
-    _, told = done.communicate(timeout=120)
+
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    done = process(
+        "protect people.csv --schema schema.toml --k 2 -o release",
+        preexec_fn=no_room,
+    )
     assert done.returncode == 2
-    assert told.count("\n") == 1
-    assert told.startswith("pramana: ")
-    assert MARKER not in told
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("pramana: ")
+    assert MARKER not in done.stderr
     assert sorted(path.name for path in steward.iterdir()) == ["people.csv", "schema.toml"]
 
 

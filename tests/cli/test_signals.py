@@ -10,6 +10,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,6 @@ from pramana.collect.demo import SURVEY
 from pramana.collect.folder import new_survey
 from pramana.files import leftovers
 from tests.cli.conftest import Run, people_csv
-from tests.nursery import Command
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
 
@@ -28,6 +28,16 @@ COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
 def names() -> list[str]:
     """What lies in the present folder."""
     return sorted(path.name for path in Path().iterdir())
+
+
+def started(words: list[str], **pipes: Any) -> subprocess.Popen[str]:
+    """A command that hears signals, also where the tests themselves do not (in the background)."""
+
+    def hear() -> None:
+        for one in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(one, signal.SIG_DFL)
+
+    return subprocess.Popen([*COMMAND, *words], text=True, preexec_fn=hear, **pipes)
 
 
 def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
@@ -42,11 +52,11 @@ def test_a_command_told_to_end_leaves_nothing(steward: Path) -> None:
     assert names() == before
 
 
-def told_while_it_writes(number: signal.Signals) -> tuple[Command, str]:
+def told_while_it_writes(number: signal.Signals) -> tuple[subprocess.Popen[str], str]:
     """A command told to end as soon as it wrote, and its words; done again if it was quicker."""
     words = ["protect", "people.csv", "--schema", "schema.toml", "--k", "2", "-o", "release"]
     for _ in range(5):
-        process = Command(words)
+        process = started(words, stderr=subprocess.PIPE)
         while process.poll() is None and not list(Path().glob(f".pramana-{process.pid}-*")):
             time.sleep(0.001)
         process.send_signal(number)
@@ -79,12 +89,13 @@ def test_servers_close_with_their_terminal(steward: Path) -> None:
     Path("survey.toml").write_text(SURVEY.format(expected=500))
     new_survey(Path("survey.toml"), Path("survey"))
     servers = {
-        one: Command(words.split())
+        one: started(words.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for one, words in (
             ("studio", "studio --no-browser"),
             ("collect", "collect serve survey --port 0"),
         )
     }
+    assert servers["studio"].stdout is not None
     assert servers["studio"].stdout.readline().startswith("Pramana studio")
     wait_for(Path("survey/answers.sqlite"))
     for server in servers.values():
@@ -221,7 +232,7 @@ def test_who_works_for_a_command_does_not_speak_for_itself(
 ) -> None:
     """A terminal tells all at once, here while the collector of a demonstration begins."""
     words = ["collect", "demo", "--people", "100", "-o", "demo"]
-    process = Command(words, leads=True)
+    process = started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     wait_for(Path("demo/survey/answers.sqlite"))
     os.killpg(process.pid, one)
     _, told = process.communicate(timeout=60)

@@ -183,3 +183,11 @@ def test_a_shrunk_estimate_shows_the_unbiased_one_beside_it():
     assert shrunk.to_json()["cells"][0]["unbiased"] == plain.estimate[0, 0]
     assert "unbiased" in shrunk.to_arrow().column_names
     assert "unbiased" not in plain.to_arrow().column_names
+
+
+def test_what_is_no_number_has_no_surprise_that_is_one():
+    """Nor has a table without records any."""
+    table = np.ones((3, 3))
+    assert surprise_of(0 * table) == 0
+    table[0, 0] = np.nan
+    assert np.isnan(surprise_of(table))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import unescape
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from pramana.studio.app import studio_application
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
 from tests.brief import work_briefly
-from tests.nursery import nursery
 
 TOKEN = "a" * 64
 HOST = "127.0.0.1:8123"
@@ -87,7 +87,9 @@ def same(html: str) -> tuple[str, str]:
 @pytest.fixture(scope="module", autouse=True)
 def brief_workers() -> Iterator[None]:
     """Workers have processes of their own, and are told there; these have loaded everything."""
-    born = nursery()
+    born = get_context("forkserver")
+    born.set_forkserver_preload(["tests.preloaded"])
+    forkserver.ensure_running()  # now: what begins it later may be deaf to signals
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("pramana.studio.jobs.work", work_briefly)
         patched.setattr("pramana.studio.jobs.get_context", lambda _: born)

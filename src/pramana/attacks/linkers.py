@@ -199,7 +199,7 @@ def _best(
         if len(rows):
             best[rows] = quick.between(people.at(rows), told.at(columns)) + bonus[columns]
             tied[rows] = mass[rows] = seen.numbers[columns]
-        for rows, columns in blocks(wanted, seen, fewest=2):
+        for rows, columns in blocks(wanted, seen, but=1):
             block = quick.block(people.at(rows), told.at(columns)) + bonus[columns]
             highest = block.max(axis=1)
             best[rows] = highest
@@ -219,14 +219,14 @@ def _only_ones(wanted: Cells, seen: Cells) -> tuple[IntArray, IntArray]:
 
 
 def blocks(
-    wanted: Cells, seen: Cells, *, most: int = BLOCK, fewest: int = 0
+    wanted: Cells, seen: Cells, *, most: int = BLOCK, but: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Rows and columns of a crowd, so many rows that a block fits in memory.
 
-    Crowds of fewer than ``fewest`` released cells are left out.
+    Crowds of ``but`` so many released cells are left out.
     """
     told = np.bincount(seen.records.crowd, minlength=len(wanted.by_crowd))
-    for crowd in np.flatnonzero(told[: len(wanted.by_crowd)] >= fewest).tolist():
+    for crowd in np.flatnonzero(told[: len(wanted.by_crowd)] != but).tolist():
         rows = wanted.by_crowd[crowd]
         if not len(rows):
             continue

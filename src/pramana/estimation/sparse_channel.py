@@ -24,9 +24,10 @@ SMALL = 0.5
 """The series is used where transitions have at most this weight beside the diagonal."""
 
 
-MOST_HELD, MOST_CELLS = 32, 4_096
-"""So many ways to merge a matrix are worked out once, up to so many cells: a table, its shares and
-their errors ask for few ways, and each release of a plan for the same."""
+MOST_HELD, MOST_ENTRIES = 32, 20_000
+"""So many ways to merge a matrix are worked out once, where its inverse has up to so many entries
+(a megabyte a way): a table, its shares and their errors ask for few, and each release of a plan for
+the same."""
 
 
 def has_sparse_inverse(matrix: SparseRows) -> bool:
@@ -61,7 +62,7 @@ class _Merged:
         found = held.get(asked)
         if found is None:
             found = cls(matrix, axis.groups, number)
-            if matrix.size <= MOST_CELLS and len(held) < MOST_HELD:
+            if matrix.sparse_inverse.nnz <= MOST_ENTRIES and len(held) < MOST_HELD:
                 held[asked] = found
         return found
 

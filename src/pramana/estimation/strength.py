@@ -88,9 +88,10 @@ def _strengths(dependence: FloatArray, independent: FloatArray) -> FloatArray:
     totals, free = independent.sum(axis=(1, 2)), min(independent.shape[1:]) - 1
     if free < 1:
         return np.zeros(len(totals))
-    few = np.where(totals > 0, 1e-3 * totals / independent[0].size, 1.0)[:, None, None]
+    empty = totals <= 0  # written this way round, nan stays nan
+    few = np.where(empty, 1.0, 1e-3 * totals / independent[0].size)[:, None, None]
     squares = (dependence**2 / np.maximum(independent, few)).sum(axis=(1, 2))
-    return np.sqrt(np.where(totals > 0, squares, 0.0) / np.where(totals > 0, totals * free, 1.0))
+    return np.sqrt(np.where(empty, 0.0, squares) / np.where(empty, 1.0, totals * free))
 
 
 def _surprise(strength: float) -> float:
