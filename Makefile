@@ -7,7 +7,7 @@ INSTALLED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --
 # Commands and workers that start often would be compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql loops studio studio-demo studio-pictures
+.PHONY: help demo test test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -48,9 +48,6 @@ studio-demo: .venv/.studio ## the same on 100,000 people who do not exist
 
 studio-pictures: chromium .venv/.browser ## the screenshots of docs/studio.md anew
 	@$(BIN)/python -m benchmarks.studio_pictures
-
-loops: .venv/.developer ## compile the loops of the clustering ahead of time, anew
-	@$(BIN)/python -m benchmarks.loops
 
 test-faults: .venv/.developer ## kills, signals, pairs at once, full disks (as root) and mutated inputs: less than an hour on two cores
 	@$(BIN)/python -m benchmarks faults

@@ -11,7 +11,7 @@ from pkgutil import walk_packages
 
 OURS = ("assess", "cli", "engines", "estimation", "formats", "guarantees", "kanonymity", "methods",
         "model", "readings", "release", "reports", "risk", "studio", "table")  # fmt: skip
-OTHERS = ("altair", "charset_normalizer", "duckdb", "llvmlite.binding", "pandas", "pyarrow.dataset",
+OTHERS = ("altair", "charset_normalizer", "duckdb", "pandas", "pyarrow.dataset",
           "pyreadstat", "scipy.linalg", "scipy.spatial", "tests.brief", "typst",
           "vl_convert")  # fmt: skip
 

@@ -23,8 +23,7 @@ ABSORBING = -1e9
 """Scores so low stand for what cannot happen, and swallow what is added to them."""
 
 
-internal = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-"""Called by other loops only: nothing is built for calls from Python, which compiles faster."""
+kernel = njit(cache=True, nogil=True)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -46,7 +45,7 @@ def _distances(numbers, codes, right_numbers, right_codes, begin, differ, total)
             total[j] += abs(line[j] - x)
 
 
-@internal
+@kernel
 def _fewest_differing(codes, right_codes, begin, differ):  # type: ignore[no-untyped-def]
     """How many codes differ from the nearest of a block of rows."""
     size = len(differ)
@@ -117,7 +116,7 @@ def best_links(
     _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass):  # type: ignore[no-untyped-def]
     """The same, with the largest bonus of each stretch, and arrays to work in.
 
@@ -146,7 +145,7 @@ def _best_links(first, second, own, records, stretches, tie, lanes, found, best,
                 mass[begin + i] = _mass(left, right, i, told, bonus, numbers, high)
 
 
-@internal
+@kernel
 def _look_up(table, own, half, begin, lanes, found, row):  # type: ignore[no-untyped-def]
     """Rows of a table as columns, filled up by the first one, and the largest number of each."""
     for i in range(LANES):
@@ -160,7 +159,7 @@ def _look_up(table, own, half, begin, lanes, found, row):  # type: ignore[no-unt
         found[row, i] = top
 
 
-@internal
+@kernel
 def _highest(left, right, told, bonus, ends, most, found):  # type: ignore[no-untyped-def]
     for i in range(LANES):
         found[2, i] = -np.inf
@@ -175,7 +174,7 @@ def _highest(left, right, told, bonus, ends, most, found):  # type: ignore[no-un
                 found[2, i] = score if score > found[2, i] else found[2, i]
 
 
-@internal
+@kernel
 def _sharing(left, right, told, bonus, ends, most, numbers, tie, found):  # type: ignore[no-untyped-def]
     """How many records score as much, but for a tie."""
     for i in range(LANES):
@@ -191,7 +190,7 @@ def _sharing(left, right, told, bonus, ends, most, numbers, tie, found):  # type
                 found[3, i] += number if enough else 0.0
 
 
-@internal
+@kernel
 def _exponentials(lanes, found, row, out):  # type: ignore[no-untyped-def]
     """Of all scores below their top."""
     for value in range(lanes.shape[0]):
@@ -199,7 +198,7 @@ def _exponentials(lanes, found, row, out):  # type: ignore[no-untyped-def]
             out[value, i] = np.exp(lanes[value, i] - found[row, i])
 
 
-@internal
+@kernel
 def _beside(left, right, told, weights, ends, before, after, found):  # type: ignore[no-untyped-def]
     """The sum of all exponentials below the tops."""
     _exponentials(left, found, 0, before)
@@ -218,7 +217,7 @@ def _beside(left, right, told, weights, ends, before, after, found):  # type: ig
             found[4, i] += found[5, i] * before[one, i]
 
 
-@internal
+@kernel
 def _mass(left, right, i, told, bonus, numbers, high):  # type: ignore[no-untyped-def]
     """The same sum for one person, term by term."""
     total = 0.0

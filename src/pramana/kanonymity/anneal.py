@@ -15,7 +15,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.groups import centres, group_sums, rank_within, within
 from pramana.types import FloatArray, IntArray
 
@@ -50,6 +49,8 @@ def anneal(
     """
     from scipy.spatial import cKDTree
 
+    from pramana.kanonymity import kernels_anneal
+
     around = cKDTree(points).query(points, min(NEAR + 1, len(points)))[1][:, 1:]
     around = np.ascontiguousarray(around)
     sizes = np.bincount(labels)
@@ -66,7 +67,7 @@ def anneal(
     lowest, cooling = level, (COLD / HOT) ** (1 / sum(tries_for(len(points))))
     for some in words:
         rules = (k, capacity, heat, cooling)
-        heat, level, lowest = loop("anneal")(
+        heat, level, lowest = kernels_anneal.anneal(
             points, now, best, around, picks, some, state, rules, (level, lowest)
         )
     return min(labels, best, key=lambda groups: within(points, groups))

@@ -17,7 +17,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.groups import centres, compact, group_sums, search_space
 from pramana.table.cells import joint_groups
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -47,6 +46,8 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     """Merge cells of fewer than k records with near cells; a group is near if a member is."""
     from scipy.spatial import cKDTree
 
+    from pramana.kanonymity.kernels import offers
+
     space = search_space(values)
     order = cKDTree(space).indices  # near cells side by side make the search several times faster
     same = space is values
@@ -57,7 +58,7 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     del values, weights
     while (short := sizes < k).any():
         rise, other = np.full(sizes.size, np.inf), np.zeros(sizes.size, np.int64)
-        loop("offers")(middle, sizes, short, labels, graph, rise, other)
+        offers(middle, sizes, short, labels, graph, rise, other)
         who = np.flatnonzero(rise < np.inf)
         if who.size == 0:
             break

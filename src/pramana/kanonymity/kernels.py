@@ -20,12 +20,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
-# Called by other loops only, so nothing is built for calls from Python: compiles faster.
-internal = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
-@internal
+@kernel
 def squared(a, i, b, j):
     """Squared distance between row i of a and row j of b."""
     total = 0.0
@@ -35,7 +33,7 @@ def squared(a, i, b, j):
     return total
 
 
-@compiled
+@kernel
 def offers(middle, sizes, short, labels, graph, rise, other):
     """For every group that falls short, the least costly merger along the edges of ``graph``.
 
@@ -54,7 +52,7 @@ def offers(middle, sizes, short, labels, graph, rise, other):
                     rise[g], other[g] = cost, h
 
 
-@internal
+@kernel
 def distances(points, ids, count, gaps):
     """Squared distances between the records ``ids``, all pairs."""
     for i in range(count):
@@ -65,7 +63,7 @@ def distances(points, ids, count, gaps):
             gaps[j, i] = gap
 
 
-@internal
+@kernel
 def regroup(gaps, count, size, first, labels, pull):
     """A greedy start on a pool: groups of ``size``, leftovers where they cost least.
 
@@ -91,7 +89,7 @@ def regroup(gaps, count, size, first, labels, pull):
     return groups
 
 
-@internal
+@kernel
 def shift(gaps, count, i, a, b, labels, sums, inner, sizes):
     """Record i leaves group a (none where negative) for group b."""
     if a >= 0:
@@ -106,7 +104,7 @@ def shift(gaps, count, i, a, b, labels, sums, inner, sizes):
             sums[a, j] -= gaps[i, j]
 
 
-@internal
+@kernel
 def tally(gaps, labels, count, groups, sums, inner, sizes):
     """The bookkeeping of a pool, and its sum of squares within groups.
 
@@ -133,7 +131,7 @@ def tally(gaps, labels, count, groups, sums, inner, sizes):
     return total
 
 
-@internal
+@kernel
 def frontier(labels, count, sums, sizes, a, b, side, ids, lies):
     """The members of a that it would cost least to have in b instead: ids[side], lies[side]."""
     held, want = 0, ids.shape[1]
@@ -152,7 +150,7 @@ def frontier(labels, count, sums, sizes, a, b, side, ids, lies):
     return held
 
 
-@internal
+@kernel
 def best_move(held, side, p, q, best, sums, inner, sizes, ids):
     """The member of p whose going over to q beats ``best``: the change, and who (-1 if none)."""
     who = -1
@@ -166,7 +164,7 @@ def best_move(held, side, p, q, best, sums, inner, sizes, ids):
     return best, who
 
 
-@internal
+@kernel
 def best_swap(held, kept, weight, best, gaps, ids, lies):
     """The two members whose changing places beats ``best``: the change, and who (-1 if none)."""
     x, y = -1, -1
@@ -178,7 +176,7 @@ def best_swap(held, kept, weight, best, gaps, ids, lies):
     return best, x, y
 
 
-@internal
+@kernel
 def settled(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
     """Whether no move and no swap of two small groups pays, which is found without sorting them."""
     if max(sizes[a], sizes[b]) > ids.shape[1]:
@@ -204,7 +202,7 @@ def settled(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, 
     return not pays
 
 
-@internal
+@kernel
 def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, ids, lies):
     """Move and swap between groups a and b while that lowers the sum of squares.
 
@@ -236,7 +234,7 @@ def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, i
     return -1
 
 
-@internal
+@kernel
 def settle_all(state, rules, edge, lies, last):
     """Settle every pair of the groups, at most eight times over, and give the sum of squares.
 
@@ -268,7 +266,7 @@ def settle_all(state, rules, edge, lies, last):
     return total
 
 
-@compiled
+@kernel
 def link(labels, head, after, before, sizes):
     """Doubly linked lists of the members of every group. head, after, before come in as -1."""
     for i in range(labels.size - 1, -1, -1):
@@ -280,7 +278,7 @@ def link(labels, head, after, before, sizes):
         sizes[g] += 1
 
 
-@internal
+@kernel
 def transfer(i, to, labels, head, after, before, sizes):
     """Move record i to the group ``to``, keeping the lists and sizes in step."""
     at = labels[i]
@@ -299,7 +297,7 @@ def transfer(i, to, labels, head, after, before, sizes):
     sizes[to] += 1
 
 
-@internal
+@kernel
 def collect(a, wanted, neighbours, head, after, sizes, ids, names, old):
     """The records of group a and of its nearest groups, as far as they fit: counts of both."""
     count, held = 0, 0
@@ -317,7 +315,7 @@ def collect(a, wanted, neighbours, head, after, sizes, ids, names, old):
     return count, held
 
 
-@compiled
+@kernel
 def rework(points, labels, lists, free, neighbours, words, rules, pool):
     """Cluster each group together with a few of its neighbours again; keep what is better.
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.kanonymity.anneal import PICKS
-from pramana.kanonymity.kernels import compiled, internal
+from pramana.kanonymity.kernels import kernel
 
 SURELY = 19.0  # e to the minus this is below every chance but 0, which come in steps of 2**-27
 
 
-@internal
+@kernel
 def apart(points, i, sums, size, g):
     """Squared distance of record i from the centre of group g."""
     total = 0.0
@@ -27,7 +27,7 @@ def apart(points, i, sums, size, g):
     return total
 
 
-@internal
+@kernel
 def exchange(points, i, j, sums, a, b, sizes):
     """What group a and group b gain when i of a and j of b change places: both, as changes."""
     one, two, gap = 0.0, 0.0, 0.0
@@ -43,7 +43,7 @@ def exchange(points, i, j, sums, a, b, sizes):
     return one - gap / sizes[a], two - gap / sizes[b]
 
 
-@internal
+@kernel
 def accepted(change, heat, chance):
     """Metropolis' rule: what lowers the sum always, what raises it seldom."""
     if change <= 0.0:
@@ -53,7 +53,7 @@ def accepted(change, heat, chance):
     return heat > 0.0 and chance < np.exp(-change / heat)
 
 
-@compiled
+@kernel
 def anneal(points, labels, best, near, picks, words, state, rules, levels):
     """One try a word. ``state`` and ``labels`` follow; ``best`` holds the best labels met.
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.kanonymity.kernels import compiled, internal, squared
+from pramana.kanonymity.kernels import kernel, squared
 
 
-@internal
+@kernel
 def extreme(points, free, count, centres, g, sign):
     """Position of the free record nearest to (sign 1) or furthest from (-1) a centre."""
     best, at = np.inf, 0
@@ -25,7 +25,7 @@ def extreme(points, free, count, centres, g, sign):
     return at
 
 
-@internal
+@kernel
 def admit(points, i, centres, sizes, g):
     """Record i joins group g: its size and its centre follow."""
     sizes[g] += 1
@@ -33,7 +33,7 @@ def admit(points, i, centres, sizes, g):
         centres[g, c] += (points[i, c] - centres[g, c]) / sizes[g]
 
 
-@compiled
+@kernel
 def greedy(points, count, k, first, labels, free, centres, sizes):
     """Byun's k-member clustering of the first ``count`` points [Wei, sec. 3.1].
 
@@ -68,7 +68,7 @@ def greedy(points, count, k, first, labels, free, centres, sizes):
     return groups
 
 
-@internal
+@kernel
 def surround(points, k, free, count, seed, near, far, labels, group):
     """The k free records nearest to ``seed`` become a group; how many are free then."""
     held = 0
@@ -92,7 +92,7 @@ def surround(points, k, free, count, seed, near, far, labels, group):
     return kept
 
 
-@compiled
+@kernel
 def mdav(points, k, labels, free, near, far, centre):
     """Maximum distance to average vector; the last group has k to 2k - 1 members.
 

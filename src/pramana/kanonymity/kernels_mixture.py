@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from pramana.kanonymity.kernels import compiled, internal
+from pramana.kanonymity.kernels import kernel
 
 LIMIT = 8.5  # deviations beyond which Phi is 0 or 1
 
 
-@internal
+@kernel
 def deviations(points, b, rows, c, j, z):
     """Key j of the points in deviations of component c, given the keys before."""
     lanes = points.shape[2]
@@ -24,7 +24,7 @@ def deviations(points, b, rows, c, j, z):
                 z[j, i] -= lean * z[h, i]
 
 
-@internal
+@kernel
 def weigh(z, j, weight, scale, share, total, out, b):
     """What a component adds to both sums of key j, and its share after that key.
 
@@ -53,7 +53,7 @@ def weigh(z, j, weight, scale, share, total, out, b):
         share[j + 1, i] = share[j, i] * e * scale
 
 
-@compiled
+@kernel
 def forward(points, rows, starts, z, share, total, out):
     """Uniform numbers for every point, key by key.
 

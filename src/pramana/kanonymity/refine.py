@@ -12,7 +12,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.kanonymity.ahead import loop
 from pramana.kanonymity.cells import cells_of
 from pramana.kanonymity.groups import bounds, centres, compact, rank_within, search_space
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -137,6 +136,8 @@ def epoch(
 
     Groups that hold equal records only are ``whole``.
     """
+    from pramana.kanonymity import kernels
+
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     large = whole & (sizes >= 3 * k)
@@ -155,10 +156,10 @@ def epoch(
         np.full(who.size, -1, np.int64),
         np.zeros(capacity, np.int64),
     )
-    loop("link")(active, *lists)
+    kernels.link(active, *lists)
     rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
     pool = scratch(k, 2 * k * (near + 1))
-    loop("rework")(ours, active, lists, place.size, around, words[: place.size], rules, pool)
+    kernels.rework(ours, active, lists, place.size, around, words[: place.size], rules, pool)
     labels = labels + capacity
     labels[who] = active
     return compact(labels)
