@@ -28,11 +28,22 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidNumber
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = ["CHUNK", "Address", "Keystream", "Stream", "order_of_words"]
+__all__ = [
+    "CHUNK",
+    "GOLDEN_GAMMA",
+    "Address",
+    "Keystream",
+    "Stream",
+    "order_of_words",
+    "splitmix64",
+]
 
 
 CHUNK: Final = 2**17
 """How many words to ask for at a time: 1 MiB, which stays in the cache."""
+
+GOLDEN_GAMMA: Final = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 over the golden ratio, odd: the step of SplitMix64 [Steele14]."""
 
 _FEW: Final = 2**16
 """More words than that are ordered range by range."""
@@ -291,6 +302,18 @@ def _product(left: Words, right: Words) -> tuple[Words, Words]:
     middle = a * d + (low >> half)  # below 2**64: (2**32 - 1)**2 + 2**32 - 1
     other = b * c + (middle & mask)
     return a * c + (middle >> half) + (other >> half), left * right
+
+
+def splitmix64(words: Words) -> Words:
+    """Mix the bits of every word by the finaliser of SplitMix64, a bijection [Steele14].
+
+    For digests of tables; random numbers come from the keystream alone.
+    """
+    words = words ^ (words >> np.uint64(30))
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def order_of_words(

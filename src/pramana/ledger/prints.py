@@ -34,6 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.randomness import splitmix64
 from pramana.table.alike import comparable
 from pramana.table.opened import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
@@ -218,11 +219,11 @@ class _TableDigests:
         }
         rows = np.zeros(batch.num_rows, dtype=np.uint64)
         for name in self._names:
-            rows = _stirred(rows ^ words[name])
+            rows = splitmix64(rows ^ words[name])
         self._records += batch.num_rows
         self._rows += rows.sum(dtype=np.uint64)
         for name, total in self._beside.items():
-            total += _stirred(rows ^ words[name]).sum(dtype=np.uint64)
+            total += splitmix64(rows ^ words[name]).sum(dtype=np.uint64)
 
     def merge(self, other: _TableDigests) -> None:
         """All that another one has seen."""
@@ -248,17 +249,6 @@ class _TableDigests:
     def _keyed(self, what: str, total: Words) -> str:
         spelled = "\0".join([what, str(self._records), str(int(total[0])), *self._names])
         return hmac.new(self._key, spelled.encode(), hashlib.sha256).hexdigest()
-
-
-def _stirred(words: Words) -> Words:
-    """Words of which each bit hangs on all: sums of them tell which went together."""
-    for factor in STIR:
-        words = (words ^ (words >> np.uint64(31))) * np.uint64(factor)
-    return words ^ (words >> np.uint64(29))
-
-
-STIR = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""Odd numbers of mixed bits."""
 
 
 class _Column:

@@ -18,10 +18,11 @@ import pyarrow as pa
 
 from pramana.errors import PramanaError
 from pramana.numeric import percent_up, text_up
+from pramana.randomness import GOLDEN_GAMMA
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.makers import NewKeys
-from pramana.risk.verbatim import MIX, Verbatim, measure_verbatim, numbers_of
+from pramana.risk.verbatim import Verbatim, measure_verbatim, numbers_of
 from pramana.table.codec import encode, encode_released
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
@@ -86,8 +87,8 @@ def _own_keys(
         for table, side in ((original, False), (released, True))
     )
     alone = _alone(own[0]) & _alone(own[1])
-    pairs = own[0] * MIX + own[1]
-    found = int(np.isin(pairs[alone], theirs[0] * MIX + theirs[1]).sum())
+    pairs = own[0] * GOLDEN_GAMMA + own[1]
+    found = int(np.isin(pairs[alone], theirs[0] * GOLDEN_GAMMA + theirs[1]).sum())
     expected = float(alone.sum()) / float(k)
     if not expected:
         return

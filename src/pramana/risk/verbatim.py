@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain
 from pramana.numeric import percent_up, share_up
+from pramana.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.spelling import as_table
 from pramana.table.alike import comparable
 from pramana.table.codec import encode, encode_released
@@ -33,7 +34,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Schema
 from pramana.types import Form, IntArray, Words
 
-__all__ = ["MIX", "Known", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
+__all__ = ["Known", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
@@ -53,9 +54,6 @@ _Place: TypeAlias = tuple[int, IntArray]
 
 Known: TypeAlias = dict[int, tuple[pa.Array, Words]]
 """The dictionary that a column had last, by its place, and a number for each entry."""
-
-ODD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-
 
 _FIRST_BYTES = np.array([2 ** (8 * many) - 1 for many in range(9)], np.uint64)
 
@@ -294,11 +292,7 @@ def _numbers_of_dictionary(
 
 def _mixed(numbers: Words, place: int) -> Words:
     """Numbers spread over all 64 bits, one to one; the same value elsewhere is another."""
-    spread = numbers + np.uint64(place * int(ODD) % 2**64)
-    for shift, factor in ((30, MIX), (27, np.uint64(0x94D049BB133111EB))):
-        spread ^= spread >> np.uint64(shift)
-        spread *= factor
-    return spread ^ (spread >> np.uint64(31))
+    return splitmix64(numbers + np.uint64(place * int(GOLDEN_GAMMA) % 2**64))
 
 
 def _column_numbers(column: Column, array: pa.Array, place: int, *, released: bool) -> Words:
@@ -340,7 +334,7 @@ def _of_numbers(array: pa.Array) -> Words:
         inside = np.abs(plain) < 2.0**62
         whole = np.where(inside, plain, 0).astype(np.int64)
         bits = np.where(inside & (whole == plain), whole.view(np.uint64), plain.view(np.uint64))
-    return np.asarray(np.where(gaps, ODD, bits), dtype=np.uint64)
+    return np.asarray(np.where(gaps, GOLDEN_GAMMA, bits), dtype=np.uint64)
 
 
 def _of_texts(array: pa.Array) -> Words:
@@ -348,7 +342,7 @@ def _of_texts(array: pa.Array) -> Words:
     first = array.slice(0, GLANCE)
     if len(array) > GLANCE and SELDOM_NEW * len(first.unique()) <= len(first):
         each = array.dictionary_encode()
-        digests = np.append(_of_all(each.dictionary), ODD)
+        digests = np.append(_of_all(each.dictionary), GOLDEN_GAMMA)
         codes = pc.fill_null(each.indices, len(each.dictionary))
         return np.asarray(digests.take(np.asarray(codes)), dtype=np.uint64)
     return _of_all(array)
@@ -370,7 +364,11 @@ def _digests(array: pa.Array) -> Words:
     alike_long = width * len(texts) <= 2 * (int(lengths.sum()) + 8 * len(texts))
     sums = _sums_side_by_side(texts, lengths, width) if alike_long else _sums(texts, ends)
     digests = sums + lengths.astype(np.uint64)
-    return np.where(np.asarray(array.is_null()), ODD, digests) if array.null_count else digests
+    return (
+        np.where(np.asarray(array.is_null()), GOLDEN_GAMMA, digests)
+        if array.null_count
+        else digests
+    )
 
 
 def _sums_side_by_side(texts: pa.Array, lengths: IntArray, width: int) -> Words:
@@ -397,7 +395,7 @@ def _sums(texts: pa.Array, ends: IntArray) -> Words:
     left = np.repeat(lengths, parts) - 8 * within  # bytes of the text from here on
     numbers = _eight_bytes(data, np.repeat(begins, parts) + 8 * within)
     numbers &= _FIRST_BYTES[np.minimum(left, 8)]
-    numbers += within.astype(np.uint64) * ODD
+    numbers += within.astype(np.uint64) * GOLDEN_GAMMA
     sums = np.zeros(len(numbers) + 1, np.uint64)  # differences of sums modulo 2**64 are exact
     np.cumsum(_mixed(numbers, 0), out=sums[1:])
     total: Words = sums[firsts + parts] - sums[firsts]

@@ -18,14 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
+from pramana.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.table.opened import OpenedTable, Part, is_number
 from pramana.types import Words
 
 __all__ = ["ANOTHER", "mark_of", "marks_of", "steady"]
 
-STEP: Final = np.uint64(0x9E3779B97F4A7C15)
-FIRST: Final = np.uint64(0xBF58476D1CE4E5B9)
-SECOND: Final = np.uint64(0x94D049BB133111EB)
+PER_BYTE: Final = np.uint64(0xBF58476D1CE4E5B9)
 MISSING: Final = np.uint64(0xD6E8FEB86659FD93)
 LENGTHS: Final = 1024
 ANOTHER: Final = (
@@ -52,14 +51,7 @@ def mark_of(values: pa.Array, position: int) -> int:
         return 0
     places = np.arange(position + 1, position + 1 + len(values), dtype=np.uint64)
     with np.errstate(over="ignore"):
-        return int(_mixed(_words(values) + places * STEP).sum(dtype=np.uint64))
-
-
-def _mixed(words: Words) -> Words:
-    """Words of which every bit depends on all bits of the word before."""
-    words = (words ^ (words >> np.uint64(30))) * FIRST
-    words = (words ^ (words >> np.uint64(27))) * SECOND
-    return words ^ (words >> np.uint64(31))
+        return int(splitmix64(_words(values) + places * GOLDEN_GAMMA).sum(dtype=np.uint64))
 
 
 def _words(values: pa.Array) -> Words:
@@ -101,10 +93,10 @@ def _of_texts(values: pa.Array) -> Words:
     ends = ends - ends[0]
     lengths = np.diff(ends)
     inside = np.arange(len(content)) - np.repeat(ends[:-1], lengths)
-    weights = _mixed(np.arange(1, LENGTHS + 1, dtype=np.uint64) * STEP)
+    weights = splitmix64(np.arange(1, LENGTHS + 1, dtype=np.uint64) * GOLDEN_GAMMA)
     parts = (content.astype(np.uint64) + np.uint64(1)) * weights[inside % LENGTHS]
     total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
-    words: Words = total[ends[1:]] - total[ends[:-1]] + lengths.astype(np.uint64) * FIRST
+    words: Words = total[ends[1:]] - total[ends[:-1]] + lengths.astype(np.uint64) * PER_BYTE
     return words
 
 
