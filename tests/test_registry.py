@@ -68,13 +68,13 @@ def test_a_thread_that_asks_while_another_looks_outside_finds_as_much(
     found: Registry[object] = Registry("pramana.tests.shapes", {})
     reading, asked = threading.Event(), threading.Event()
 
-    def installed(path: object, group: object) -> list[EntryPoint]:
+    def installed(*, group: str) -> list[EntryPoint]:
         if threading.current_thread() is not threading.main_thread():
             reading.set()
             assert asked.wait(10)
         return [EntryPoint("own", "pathlib:Path", "pramana.tests.shapes")]
 
-    monkeypatch.setattr(registry, "_installed", installed)
+    monkeypatch.setattr(registry, "entry_points", installed)
     first = threading.Thread(target=found.__contains__, args=("own",))
     first.start()
     assert reading.wait(10)
@@ -83,46 +83,3 @@ def test_a_thread_that_asks_while_another_looks_outside_finds_as_much(
     finally:
         asked.set()
         first.join()
-
-
-def offering(folder: Path, said: str) -> None:
-    """A package that says so of itself."""
-    about = folder / "toy-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(said)
-
-
-def test_packages_are_looked_through_only_where_one_speaks_of_a_registry(tmp_path: Path) -> None:
-    """The command of this package itself is none; a folder that is not there offers nothing."""
-    folders = [tmp_path / name for name in ("none", "command", "member", "egg")]
-    for folder in folders[1:]:
-        folder.mkdir()
-    offering(folders[1], "[console_scripts]\npramana = pramana.__main__:main\n")
-    offering(folders[2], "[console_scripts]\na = b:c\n\n[pramana.methods]\nown = toy:OWN\n")
-    (folders[3] / "EGG-INFO").mkdir()
-    (folders[3] / "EGG-INFO" / "entry_points.txt").write_text("[pramana.formats]\nown = t:OWN\n")
-
-    assert [registry._may_offer((str(own),)) for own in folders] == [False, False, True, True]
-
-
-def test_what_cannot_be_seen_may_offer_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Packages in an archive, and those that another finder knows of."""
-    archive = tmp_path / "packages.zip"
-    archive.write_bytes(b"PK")
-    assert registry._may_offer((str(archive),))
-
-    class Finder:
-        """Knows packages of its own."""
-
-        @staticmethod
-        def find_distributions(_: object) -> list[object]:
-            """None."""
-            return []
-
-    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    registry._may_offer.cache_clear()
-    assert registry._may_offer((str(tmp_path),))
-    registry._may_offer.cache_clear()

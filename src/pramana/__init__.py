@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.doors import door
+from pramana.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.api import (
@@ -153,7 +153,7 @@ __all__ = [
     "verify",
 ]
 
-_PLACES = {
+_SOURCES = {
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
     "OutsideDomain PramanaError SingularMatrix TooLarge UnknownColumn",
@@ -194,7 +194,7 @@ _PLACES = {
     "workloads.trees": "mine_tree",
 }
 
-__getattr__ = door(__name__, _PLACES)
+__getattr__ = lazy_exports(__name__, _SOURCES)
 
 
 def __dir__() -> list[str]:

@@ -9,15 +9,14 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run one command; told to end while it is still being loaded, it ends without a word."""
+    """Run one command."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Work is shared out among threads of our own: those of the library for matrices would wait for
-    # each other beside them, over and over, with all processors busy at nothing.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of Ctrl-C during imports
+    # Our own threads share the work; with OpenBLAS's threads beside them, both wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from pramana.cli.app import main as run
+    from pramana.cli.app import main as run_command
 
-    run()
+    run_command()
 
 
 if __name__ == "__main__":

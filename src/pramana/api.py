@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pramana.doors import door
+from pramana.lazy_exports import lazy_exports
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ __all__ = [
 
 BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
 
-_ELSEWHERE = {
+_SOURCES = {
     "assess.beforehand": "beforehand",
     "assess.choices": "AttackName MissingValues",
     "assess.lowering": "lowerings",
@@ -170,8 +170,7 @@ _ELSEWHERE = {
     "table.toml_form": "text_of",
 }
 
-__getattr__ = door(__name__, _ELSEWHERE, inside="pramana")
-"""What is written in another room, loaded when it is used: checking a release is quick."""
+__getattr__ = lazy_exports(__name__, _SOURCES, package="pramana")
 
 
 def describe(

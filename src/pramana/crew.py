@@ -28,9 +28,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
-from pramana.files.moves import ENDING, undisturbed
 from pramana.memory import keep_memory, memory_bound
 from pramana.parallel import CELL_BYTES, do_meanwhile, in_order
+from pramana.signals import ENDING, defer_signals
 
 __all__ = ["LEAST_CELLS", "Hands", "in_copies"]
 
@@ -99,14 +99,14 @@ def in_copies(
     """
     crew = _Crew(function, items)
     try:
-        with undisturbed():
+        with defer_signals():
             crew.hire(copies)
         do_meanwhile()
         for number, item in enumerate(items):
             found = crew.result(number)
             yield function(item) if found is None else found[0]
     finally:
-        with undisturbed():
+        with defer_signals():
             crew.dismiss()
 
 

@@ -1,33 +1,24 @@
-"""Things of one sort, found by name: guarantees, methods, kinds of releases, formats, engines.
+"""Registries: guarantees, methods, kinds of releases, formats and engines by name.
 
-A registry knows its built-in members by the place where they are written and loads each when it is
-asked for, so that a list of names costs no import. Others come by :meth:`Registry.register`, or
-from an installed package by an entry point of the registry's group.
+A registry imports a built-in member when it is first used, so that a list of names costs no import.
+Other members come from :meth:`Registry.register`, or from entry points of installed packages.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
-from importlib.machinery import PathFinder
-from pathlib import Path
+from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 __all__ = ["Registry", "load"]
 
 T = TypeVar("T")
 
-GROUP = b"[pramana."
-"""How the groups of all registries begin where a package says what it offers."""
-
-ABOUT = (".dist-info", ".egg-info", "egg-info")
-"""How folders end in which installed packages say what they offer."""
-
 
 class Registry(Mapping[str, T], Generic[T]):
-    """Members of one sort by their names, in the order in which they became known.
+    """Members by name, in the order of their registration.
 
     >>> shapes: Registry[int] = Registry("pramana.shapes", {})
     >>> shapes.register("triangle", 3)
@@ -41,7 +32,7 @@ class Registry(Mapping[str, T], Generic[T]):
             name: partial(load, place) for name, place in built_in.items()
         }
         self._members: dict[str, T] = {}
-        self._looked_outside = False
+        self._has_entry_points = False
 
     def register(self, name: str, member: T) -> None:
         """Add a member; a name that is taken is refused."""
@@ -55,67 +46,33 @@ class Registry(Mapping[str, T], Generic[T]):
         self._members.pop(name, None)
 
     def __getitem__(self, name: str) -> T:
-        self._look_outside()
+        self._add_entry_points()
         if name not in self._members:
             self._members[name] = self._loaders[name]()
         return self._members[name]
 
     def __iter__(self) -> Iterator[str]:
-        self._look_outside()
+        self._add_entry_points()
         return iter(tuple(self._loaders))
 
     def __len__(self) -> int:
-        self._look_outside()
+        self._add_entry_points()
         return len(self._loaders)
 
     def __contains__(self, name: object) -> bool:
-        self._look_outside()
+        self._add_entry_points()
         return name in self._loaders
 
-    def _look_outside(self) -> None:
-        """Once: what installed packages offer. A built-in name cannot be taken over."""
-        if self._looked_outside:
+    def _add_entry_points(self) -> None:
+        """Add the entry points of installed packages, once; built-in names take precedence."""
+        if self._has_entry_points:
             return
-        for offered in _installed(tuple(sys.path), self.group):
-            self._loaders.setdefault(offered.name, offered.load)
-        self._looked_outside = True  # last: another thread may ask meanwhile, and finds as much
-
-
-def _installed(path: tuple[str, ...], group: str) -> Iterable[Any]:
-    """What packages on this path offer to a group."""
-    if not _may_offer(path):  # mostly: loading what finds it takes longer than all our looking
-        return ()
-    from importlib.metadata import entry_points
-
-    return entry_points(group=group)
-
-
-@cache
-def _may_offer(path: tuple[str, ...]) -> bool:
-    """Whether a package on this path may offer anything; where it cannot be seen, it may."""
-    others = (finder for finder in sys.meta_path if finder is not PathFinder)
-    if any(hasattr(finder, "find_distributions") for finder in others):
-        return True
-    for place in map(Path, path):
-        if place.is_file():  # packages in an archive
-            return True
-        try:
-            about = [own for own in place.iterdir() if own.name.lower().endswith(ABOUT)]
-        except OSError:
-            continue
-        if any(_speaks_of_us(own / "entry_points.txt") for own in about):
-            return True
-    return False
-
-
-def _speaks_of_us(file: Path) -> bool:
-    try:
-        return GROUP in file.read_bytes()
-    except OSError:
-        return False
+        for entry_point in entry_points(group=self.group):
+            self._loaders.setdefault(entry_point.name, entry_point.load)
+        self._has_entry_points = True  # last: another thread that asks meanwhile reads them too
 
 
 def load(place: str) -> Any:
-    """What stands at a place that is written as ``module:name``."""
+    """The object that ``module:name`` names."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

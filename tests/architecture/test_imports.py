@@ -314,6 +314,7 @@ TOOLS = tuple(
         "parallel",
         "servers",
         "shown",
+        "signals",
         "spelling",
         "types",
     )

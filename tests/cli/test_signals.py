@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from pramana.cli.app import _signals_heard
 from pramana.collect import demo
 from pramana.collect import folder as survey_folders
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import new_survey
 from pramana.files import leftovers
+from pramana.signals import interrupt_on_signals
 from tests.cli.conftest import Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]
@@ -134,45 +134,6 @@ def test_an_interruption_while_it_is_loaded_shows_no_trace() -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-def test_a_signal_that_comes_when_all_is_done_changes_nothing(steward: Path) -> None:
-    """The handlers are still ours, or those of before: in between it must not be an error."""
-    done = told_by(
-        "from pramana.cli import app\n"
-        "usual = signal.signal\n"
-        "def slow(number, handler):\n"
-        "    number == signal.SIGINT and os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    return usual(number, handler)\n"
-        "def told(*_):\n"
-        "    signal.signal = slow\n"
-        "    return 0\n"
-        "app._outcome = told\n"
-        "app.main()\n"
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-class Deaf:
-    """Told to end where Python can only ignore that: in what a library calls back."""
-
-    def __del__(self) -> None:
-        signal.raise_signal(signal.SIGTERM)
-
-
-def deaf_for_a_while() -> None:
-    """And then at work."""
-    Deaf()
-    time.sleep(10)
-
-
-def test_a_signal_that_can_only_be_ignored_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
-    """Without a word of Python's about it; what is being done ends all the same."""
-    told: list[int] = []
-    with pytest.raises(KeyboardInterrupt), _signals_heard(told, to_the_end=False):
-        deaf_for_a_while()
-    assert told == [signal.SIGTERM]
-    assert "Traceback" not in capfd.readouterr().err
-
-
 def told_to_end(*_: object, **__: object) -> None:
     """In the middle of something."""
     signal.raise_signal(signal.SIGTERM)
@@ -260,22 +221,16 @@ def test_the_exit_code_tells_the_signal_wherever_it_came(
 
 
 @pytest.mark.parametrize("stream", [1, 2])
-@pytest.mark.parametrize("how", ["closed", "full"])
-def test_a_command_that_can_tell_nobody_does_what_it_was_told(
-    steward: Path, stream: int, how: str
-) -> None:
-    """No file takes the number of a stream that is closed, and no fault is made of it."""
-
-    def silence() -> None:
-        if how == "full":
-            os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
-        else:
-            os.close(stream)
-
+def test_a_full_stream_does_not_undo_the_command(steward: Path, stream: int) -> None:
+    """A full stdout is an error that names what was written; a full stderr is none."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = [*COMMAND, "keygen", "office"]
-    done = subprocess.run(command, preexec_fn=silence, **pipes, check=False)  # type: ignore[call-overload]
-    if (stream, how) == (1, "full"):  # what it prints is what was asked for
+    done = subprocess.run(
+        [*COMMAND, "keygen", "office"],
+        preexec_fn=lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), stream),
+        check=False,
+        **pipes,
+    )  # type: ignore[call-overload]
+    if stream == 1:
         assert done.returncode == 2
         assert b"Written before that: " in done.stderr
     else:
@@ -298,7 +253,7 @@ def test_a_signal_while_something_is_loaded_is_heard_when_it_is(
         assert not told
         time.sleep(10)
 
-    with pytest.raises(KeyboardInterrupt), _signals_heard(told, to_the_end=False):
+    with pytest.raises(KeyboardInterrupt), interrupt_on_signals(told):
         load()
     assert told == [signal.SIGTERM]
     assert sys.modules.pop("loaded_while_told").whole

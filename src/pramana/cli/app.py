@@ -5,51 +5,30 @@ Only what is needed to show help is imported here; the rest loads inside the ver
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from pramana.cli.options import option
-from pramana.cli.verbs import PROGRAM, Verbs
+from pramana.cli.verbs import Verbs
 from pramana.errors import InputError, Notice, PramanaError
-from pramana.files import forget_placed, heard_later, placed, send_again
+from pramana.files import forget_placed, placed
 from pramana.memory import memory_bound, require_some
+from pramana.signals import interrupt_on_signals
 
 __all__ = ["app", "main"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
-FEW_COLLECTIONS = 100_000
-"""New objects between two searches for garbage: starting makes many, and keeps them."""
-COMPLAINING = frozenset({"_duckdb"})
-"""Libraries that print a list of what is left of theirs when the process ends."""
-LAST_STREAM = 2
 SILENT = logging.NullHandler()
 """What libraries log may show data: whoever wants it sets up logging of their own."""
-TOLD_TO_END = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-"""Signals that end a command as an interruption does; its exit code is 128 and their number."""
-
-
-class Interruption(KeyboardInterrupt):
-    """The command was told to end.
-
-    A plain interruption that passes through text which Python runs (a dataclass is made of one)
-    has the interpreter end itself by SIGINT at last, whatever the exit code and the signal were.
-    """
-
 
 # Newer versions of typer bring their own copy of click: its errors are found through this one.
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -93,46 +72,27 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code; every failure is one line on stderr."""
+    """Run one command and exit with its code; a failure is one line on stderr."""
     forget_placed()
-    if arguments is None:  # the process is ours: what starting makes is not garbage
-        gc.set_threshold(FEW_COLLECTIONS)
-        _require_streams()
     logging.getLogger().addHandler(SILENT)
-    told: list[int] = []
+    received: list[int] = []
     try:
-        with _signals_heard(told, to_the_end=arguments is None), _notices_shown():
-            code = _outcome(arguments, told)
-    except KeyboardInterrupt:  # all was done just then
-        code = _interrupted(told)
-    if arguments is None and not COMPLAINING & sys.modules.keys():
-        gc.disable()  # nor is what ends with it looked through for garbage once more
-        gc.freeze()
+        with interrupt_on_signals(received), _notices_shown():
+            code = _run(arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _interrupted(received)
+    except Exception as error:  # libraries may replace an interruption by errors of their own
+        code = _interrupted(received) if received else _failed(error)
     raise SystemExit(code)
 
 
-def _require_streams() -> None:
-    """Give the process the streams that it was started without: no file may take their numbers."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
-        os.set_inheritable(number, True)
-    os.close(number)
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - to the end
-
-
-def _outcome(arguments: Sequence[str] | None, told: list[int]) -> int:
+def _run(arguments: Sequence[str] | None) -> int:
     """The exit code of a command."""
-    try:
-        given, whose = (None, PROGRAM) if arguments is None else (_words(arguments), None)
-        code = app(args=given, prog_name="pramana", standalone_mode=False, obj=whose)
-        sys.stdout.flush()
-        if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
-            raise KeyboardInterrupt
-    except (KeyboardInterrupt, typer.Abort):
-        return _interrupted(told)
-    except Exception as error:  # libraries turn an interruption into errors of their own
-        return _interrupted(told) if told else _failed(error)
+    words = None if arguments is None else _words(arguments)
+    code = app(args=words, prog_name="pramana", standalone_mode=False)
+    sys.stdout.flush()
+    if code == INTERRUPTED:  # newer versions of typer turn the interruption into a code
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
@@ -160,46 +120,6 @@ def _failed(error: Exception) -> int:
 
 
 @contextmanager
-def _signals_heard(told: list[int], *, to_the_end: bool) -> Iterator[None]:
-    """Those that ask to end do so as an interruption does; the first one is kept in the list.
-
-    Those that follow it are not heard: what is being cleared away is cleared away. Nor is one that
-    comes when all is done; ``to_the_end`` of the process it ends that at once, without a word.
-    One that comes where Python can only ignore it, while a library calls back, comes again, and so
-    does one that comes while something is being loaded.
-    """
-    over: list[bool] = []
-    usual = sys.unraisablehook
-
-    def end(number: int, frame: FrameType | None) -> None:
-        if not told and not over and not heard_later(number, frame):
-            told.append(number)
-            raise Interruption
-
-    def ignored(unheard: Any) -> None:
-        if told and isinstance(unheard.exc_value, KeyboardInterrupt):
-            send_again(told.pop())
-        else:
-            usual(unheard)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard = [
-        one for one in (signal.SIGINT, *TOLD_TO_END) if signal.getsignal(one) != signal.SIG_IGN
-    ]
-    before = {one: signal.signal(one, end) for one in heard}
-    sys.unraisablehook = ignored
-    try:
-        yield
-    finally:
-        over.append(True)
-        sys.unraisablehook = usual
-        for one, handler in before.items():
-            signal.signal(one, signal.SIG_DFL if to_the_end else handler)
-
-
-@contextmanager
 def _notices_shown() -> Iterator[None]:
     """What the library wants a steward to know becomes a note, said once."""
     with warnings.catch_warnings():
@@ -220,8 +140,8 @@ def _notices_shown() -> Iterator[None]:
         yield
 
 
-def _interrupted(told: list[int]) -> int:
-    number = told[0] if told else signal.SIGINT
+def _interrupted(received: list[int]) -> int:
+    number = received[0] if received else signal.SIGINT
     word = "Interrupted" if number == signal.SIGINT else "Told to end"
     left = _written() if placed() else "What was not finished leaves nothing behind."
     return _fail(f"{word}. {left}", 128 + number)

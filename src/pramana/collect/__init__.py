@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.doors import door
+from pramana.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
@@ -37,7 +37,7 @@ __all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "che
            "load", "load_survey", "new_survey", "opened_store", "page_of", "remember",
            "require_server", "respond", "seen_store", "serve_survey", "status_of"]  # fmt: skip
 
-_PLACES = {
+_SOURCES = {
     "channel": "Remembered",
     "closing": "close_survey collected_release status_of",
     "consent": "consent_of",
@@ -51,4 +51,4 @@ _PLACES = {
     "watching": "Live live",
 }
 
-__getattr__ = door(__name__, _PLACES)
+__getattr__ = lazy_exports(__name__, _SOURCES)

@@ -29,7 +29,6 @@ from pramana.files import (
     read_file,
     require_free,
     stands,
-    undisturbed,
     whole_file,
     whole_folder,
     write_whole,
@@ -37,6 +36,7 @@ from pramana.files import (
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream
 from pramana.release.checks import Check, Verdict
+from pramana.signals import defer_signals
 
 __all__ = ["answers", "check_survey", "invite", "kept_elsewhere", "load", "load_survey",
            "new_survey", "opened_store", "page_of", "seen_store"]  # fmt: skip
@@ -274,6 +274,6 @@ def invite(
         place.touch(mode=0o600)
         place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
         for own in waves:
-            with opened_store(folder, own, database) as store, undisturbed():
+            with opened_store(folder, own, database) as store, defer_signals():
                 store.invite(spelled)
                 stands(folder)

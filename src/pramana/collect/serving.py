@@ -9,7 +9,7 @@ from pramana.collect.definition import Definition
 from pramana.collect.server import application
 from pramana.collect.store import Store
 from pramana.errors import MissingExtra
-from pramana.servers import ends_when_told
+from pramana.servers import stop_on_signals
 
 __all__ = ["require_server", "serve_survey"]
 
@@ -50,7 +50,7 @@ def serve_survey(definition: Definition, store: Store, page: bytes, at: socket.s
         timeout_keep_alive=KEEP_SECONDS,
     )
     server = uvicorn.Server(config)
-    with ends_when_told(server):
+    with stop_on_signals(server):
         server.run(sockets=[at])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.doors import door
+from pramana.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.experiments.demonstration import demonstrate
@@ -16,11 +16,11 @@ __all__ = ["EXPERIMENTS", "count_steps", "demonstrate", "guide_of", "make_popula
            "population_schema", "reference_sets", "run_experiment", "table_sets", "title",
            "try_grid"]  # fmt: skip
 
-_PLACES = {
+_SOURCES = {
     "demonstration": "demonstrate",
     "harness": "EXPERIMENTS count_steps run_experiment title",
     "population": "make_population population_schema",
     "tree_grid": "guide_of reference_sets table_sets try_grid",
 }
 
-__getattr__ = door(__name__, _PLACES)
+__getattr__ = lazy_exports(__name__, _SOURCES)

@@ -8,7 +8,6 @@ from pramana.files.leftovers import (
     leftovers,
     remove_leftovers,
 )
-from pramana.files.moves import heard_later, send_again, undisturbed
 from pramana.files.reading import read_file
 from pramana.files.whole import (
     forget_placed,
@@ -29,7 +28,6 @@ __all__ = [
     "Leftover",
     "forget_placed",
     "free_name",
-    "heard_later",
     "hidden_folder",
     "leftovers",
     "placed",
@@ -38,9 +36,7 @@ __all__ = [
     "require_free",
     "require_name",
     "require_not_here",
-    "send_again",
     "stands",
-    "undisturbed",
     "whole_file",
     "whole_folder",
     "write_whole",

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pramana.files.moves import FORMER, former_name, move_new, undisturbed
+from pramana.files.moves import FORMER, former_name, move_new
+from pramana.signals import defer_signals
 
 __all__ = [
     "EARLIER",
@@ -91,9 +92,10 @@ def hidden_folder(parent: Path) -> Iterator[Path]:
         finally:
             _clear(folder)
     finally:
-        if handle is not None:
-            os.close(handle)
-        _clear(folder)  # again, if the process was told to end just then, or had no handle left
+        with defer_signals():
+            if handle is not None:
+                os.close(handle)
+            _clear(folder)  # again, if a signal interrupted it, or the process had no handle left
 
 
 def _clear(folder: Path) -> None:
@@ -157,7 +159,7 @@ def remove_leftovers(parent: Path) -> list[Leftover]:
     Where its name has been taken meanwhile, it gets another one beside it. A signal that asks to
     end waits until all are removed.
     """
-    with undisturbed():
+    with defer_signals():
         found = leftovers(parent)
         for one in found:
             if one.former and one.name is not None:

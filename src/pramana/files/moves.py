@@ -8,7 +8,7 @@ system has neither, the same is done in two steps that still destroy nothing of 
 - a folder's name is taken by an empty folder first: a folder may take the place of an empty one;
 - an exchange moves what stands there aside first, so that for a moment there is nothing.
 
-A signal that asks the process to end waits until all steps are done (``undisturbed``).
+Callers defer signals around these steps (:func:`pramana.signals.defer_signals`).
 """
 
 from __future__ import annotations
@@ -16,25 +16,16 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 __all__ = [
-    "ENDING",
     "FORMER",
     "exchange",
     "former_name",
-    "heard_later",
     "move_new",
-    "send_again",
-    "undisturbed",
 ]
 
 AT_FDCWD: Final = -100
@@ -51,14 +42,6 @@ UNSUPPORTED: Final = {
 NO_LINKS: Final = {errno.EMLINK, errno.EXDEV, *UNSUPPORTED}
 FORMER: Final = "former"
 """As what something is put aside where it cannot be exchanged in one step."""
-
-ENDING: Final = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-
-LOADING: Final = "<frozen importlib._bootstrap>"
-AGAIN: Final = 0.01
-"""Seconds after which a signal that came at a bad moment comes again."""
 
 
 def move_new(place: Path, path: Path) -> None:
@@ -122,53 +105,6 @@ def exchange_by_steps(place: Path, path: Path) -> None:
 def former_name(name: str) -> str:
     """As what something of a name is put aside, beside the new one."""
     return FORMER if name != FORMER else f"{FORMER} one"
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Steps that belong together: a signal is heard when they are done.
-
-    That is one that asks to end, or that this process answers; of several one that asks to end.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are heard by the main thread
-        return
-    heard: list[int] = []
-    before = {one: signal.getsignal(one) for one in {*ENDING, *signal.valid_signals()}}
-    usual = {
-        one: how
-        for one, how in before.items()
-        if callable(how) or (one in ENDING and how is signal.SIG_DFL)
-    }
-    for one in usual:
-        signal.signal(one, lambda number, _: heard.append(number))
-    try:
-        yield
-    finally:
-        for one, how in usual.items():
-            signal.signal(one, how)
-        for number in sorted(set(heard), key=lambda one: one not in ENDING):
-            signal.raise_signal(number)
-
-
-def heard_later(number: int, frame: FrameType | None) -> bool:
-    """Whether a signal came while something is being loaded: it comes again then.
-
-    Who raises an error in the middle of that may leave the lock of all loading held, and every
-    other thread that loads anything waits for it from then on.
-    """
-    while frame is not None and frame.f_code.co_filename != LOADING:
-        frame = frame.f_back
-    if frame is not None:
-        send_again(number)
-    return frame is not None
-
-
-def send_again(number: int) -> None:
-    """Send this process a signal once more, a moment later."""
-    again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
-    again.daemon = True
-    again.start()
 
 
 def _renamed(place: Path, path: Path, flag: int) -> bool:

@@ -21,7 +21,8 @@ from typing import Final
 
 from pramana.errors import InputError, Notice, OutputExists, PramanaError
 from pramana.files.leftovers import NAME, hidden_folder, leftovers
-from pramana.files.moves import exchange, move_new, undisturbed
+from pramana.files.moves import exchange, move_new
+from pramana.signals import defer_signals
 
 __all__ = [
     "forget_placed",
@@ -137,7 +138,7 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
             place.chmod(mode)
         if not _hidden(path):
             _to_disk(place)
-        with undisturbed():
+        with defer_signals():
             if force:
                 require_free(path, force=True)
                 place.replace(path)
@@ -163,7 +164,7 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
         if may_go is not None and os.path.lexists(path):
             _take_turns(place, path, may_go)
             return
-        with undisturbed():
+        with defer_signals():
             _move(place, path)
             _confirm(path)
 
@@ -247,7 +248,7 @@ def _take_turns(place: Path, path: Path, may_go: Callable[[Path], None]) -> None
     require_not_here(path)
     before = _listing(path)
     may_go(path)
-    with undisturbed():
+    with defer_signals():
         _move(place, path, how=exchange)
         if _listing(place) != before:
             exchange(place, path)

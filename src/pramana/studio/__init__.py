@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.doors import door
+from pramana.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.studio.serving import Listening, serve_studio
 
 __all__ = ["Listening", "serve_studio"]
 
-__getattr__ = door(__name__, {"serving": "Listening serve_studio"})
+__getattr__ = lazy_exports(__name__, {"serving": "Listening serve_studio"})

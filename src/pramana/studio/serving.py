@@ -11,7 +11,7 @@ from typing import Final
 
 from pramana.errors import InputError, MissingExtra
 from pramana.files import write_whole
-from pramana.servers import ends_when_told, listener_at
+from pramana.servers import listener_at, stop_on_signals
 from pramana.studio.guard import LOOPBACK, Origin, new_token
 from pramana.studio.session import StudioSession
 
@@ -104,7 +104,7 @@ def serve_studio(
     door = session.home / "open.html"
     write_whole(door, DOOR.format(address), force=True, mode=0o600)
     try:
-        with ends_when_told(server):
+        with stop_on_signals(server):
             tell(address)
             if browser:
                 threading.Timer(0.3, webbrowser.open, [door.as_uri()]).start()

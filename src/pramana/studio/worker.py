@@ -25,9 +25,9 @@ from types import FrameType
 from typing import Any, Final, TypedDict
 
 from pramana.errors import Notice, PramanaError, is_heard
-from pramana.files import heard_later
 from pramana.memory import give_back
 from pramana.parallel import load_for_threads
+from pramana.signals import defer_during_import
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 
@@ -233,14 +233,14 @@ def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
 
 def _ended(number: int, frame: FrameType | None) -> None:
     """What is being written is cleared away on the way out, and nothing interrupts that."""
-    if heard_later(number, frame):
+    if defer_during_import(number, frame):
         return
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _superseded(told: list[int], number: int, frame: FrameType | None) -> None:
-    if heard_later(number, frame):
+    if defer_during_import(number, frame):
         return
     told.append(number)
     signal.signal(number, signal.SIG_IGN)
