@@ -19,7 +19,6 @@ from pramana.formats import parquet
 from pramana.formats.base import RecordStream, whole
 from pramana.formats.opening import open_table
 from pramana.formats.parquet import PARQUET
-from pramana.formats.parquet_footer import Chunk, chunks_of
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -82,24 +81,6 @@ def test_files_that_disagree_are_refused(tmp_path, other, match):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("sizes", [(), (5,), (300, 300, 7), (40,) * 20])
-def test_row_groups_encoded_apart_make_the_file_of_one_writer(tmp_path, sizes):
-    """Byte for byte, with missing values, numbers, texts and a note of our own."""
-    rng = np.random.default_rng(1)
-    groups = [mixed(rng, size).drop_columns("label") for size in sizes]
-    schema = mixed(rng, 3).drop_columns("label").schema.with_metadata({"pramana": "a note"})
-    PARQUET.write(tmp_path / "apart.parquet", RecordStream(schema, iter(groups)))
-    options = {"compression": "snappy", "write_statistics": False}
-    with pq.ParquetWriter(tmp_path / "one.parquet", schema, **options) as writer:
-        for group in groups:
-            writer.write_table(group)
-
-    written = (tmp_path / "apart.parquet").read_bytes()
-    assert written == (tmp_path / "one.parquet").read_bytes()
-    expected = pa.concat_tables(groups) if groups else schema.empty_table()
-    assert pq.read_table(tmp_path / "apart.parquet").to_pylist() == expected.to_pylist()
-
-
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 16, 17, 100, 256])
 @pytest.mark.parametrize("missing", [False, True])
 def test_labels_are_read_as_they_were_by_everybody(tmp_path, count, missing):
@@ -118,7 +99,6 @@ def test_labels_are_read_as_they_were_by_everybody(tmp_path, count, missing):
     assert open_table(path).never_missing("label") is False
     chunk = pq.read_metadata(path).row_group(2).column(0)
     assert (chunk.num_values, chunk.compression, chunk.is_stats_set) == (13, "SNAPPY", False)
-    assert chunk.encodings == ("PLAIN", "RLE", "RLE_DICTIONARY")
 
 
 def labelled(rng, size, count, missing):
@@ -133,36 +113,11 @@ def labelled(rng, size, count, missing):
     return pa.table([own for _, own, _ in kinds], schema=schema).slice(3)
 
 
-def test_a_code_without_a_label_is_refused(tmp_path):
-    """Nothing is written where a byte numbers no label."""
-    codes = pa.array([0, 1, 7], pa.uint8())
-    label = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]), safe=False)
-    table = pa.table({"label": label})
-    with pytest.raises(InvalidTable, match="'label' must be that of a label"):
-        PARQUET.write(tmp_path / "t.parquet", RecordStream(table.schema, [table]))
-
-
 def test_an_error_while_row_groups_are_encoded_comes_out(tmp_path):
     """Of whoever makes the groups, and of whoever encodes them."""
     groups = [pa.table({"x": [1.0]}), pa.table({"x": ["text"]})]
     with pytest.raises(ValueError, match="schema"):
         PARQUET.write(tmp_path / "out.parquet", RecordStream(groups[0].schema, groups))
-
-
-def mixed(rng, size):
-    """A table of one chunk with many kinds of columns; more than fifteen, and long names."""
-    labels = pa.DictionaryArray.from_arrays(
-        pa.array(rng.integers(0, 3, size), pa.uint8()), pa.array(["a", "b", "c"])
-    )
-    gone = rng.random(size) < 0.2
-    kinds = {
-        "label": labels,
-        "text" * 40: pa.array([f"t{n}" for n in rng.integers(0, 99, size)], mask=gone),
-        "number": pa.array(rng.normal(size=size), mask=gone),
-        "flag": pa.array(rng.random(size) < 0.5),
-    }
-    more = {f"x{at}": pa.array(rng.integers(0, 2**40, size)) for at in range(16)}
-    return pa.table(kinds | more)
 
 
 def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
@@ -176,41 +131,23 @@ def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
         open_table(folder)
 
 
-def test_what_a_footer_says_of_its_columns_is_read_without_the_library(tmp_path):
-    """Values, missing ones and packing of every column, as the library has them."""
-    numbers = {"UNCOMPRESSED": 0, "SNAPPY": 1, "ZSTD": 6}
+def test_statistics_say_whether_values_are_missing(tmp_path):
+    """In all row groups, or nothing is known."""
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]}), path, row_group_size=2,
-                   compression={"a": "zstd", "b": "none"})  # fmt: skip
-    found = pq.read_metadata(path)
-    assert chunks_of(path) == [
-        [
-            Chunk(
-                found.row_group(g).column(c).num_values,
-                found.row_group(g).column(c).statistics.null_count,
-                numbers[found.row_group(g).column(c).compression],
-            )
-            for c in range(2)
-        ]
-        for g in range(2)
-    ]
+    table = pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]})
+    for statistics in (True, False):
+        pq.write_table(table, path, row_group_size=2, write_statistics=statistics)
+        opened = open_table(path)
+        assert [opened.never_missing(name) for name in "ab"] == [False, statistics]
 
 
-def test_sizes_that_do_not_fit_their_column_do_not_end_the_process(tmp_path):
-    """The library throws where nobody catches, if it is asked for such a column."""
-    from pramana.formats import parquet_footer as footer
-    from pramana.formats import thrift
-
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": [1, 2, 3]}), path)
-    content = path.read_bytes()
-    body, tree = footer.body_and_footer(memoryview(content))
-    column = tree[footer.GROUPS][1][1][0][footer.COLUMNS][1][1][0][footer.CHUNK][1]
-    column[16] = (thrift.STRUCT, {3: (thrift.LIST, (thrift.I64, [0] * 7))})
-    made = thrift.to_bytes(tree)
-    path.write_bytes(b"PAR1" + body + made + len(made).to_bytes(4, "little") + b"PAR1")
-    with pytest.raises(InvalidTable, match="cannot be read"):
-        open_table(path).to_arrow()
+def test_codecs_of_all_columns_are_listed(tmp_path):
+    """Of one file, and of all files of a folder."""
+    for name, codec in (("one", "zstd"), ("other", "none")):
+        table = pa.table({"a": [1, 2], "b": ["x", "y"]})
+        pq.write_table(table, tmp_path / f"{name}.parquet", compression={"a": codec, "b": "lz4"})
+    assert PARQUET.packing(tmp_path / "one.parquet")[0] == {"ZSTD", "LZ4_RAW"}
+    assert PARQUET.packing(tmp_path)[0] == {"ZSTD", "LZ4_RAW", "UNCOMPRESSED"}
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.uint16()])

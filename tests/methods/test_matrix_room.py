@@ -136,7 +136,7 @@ def test_columns_released_beside_the_keys_make_room(alone, tmp_path):
 
 @pytest.mark.parametrize("rare", [0.5, 0.1, 0.01, 0.001])
 def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
-    """Of columns that pack as badly and as well as columns do: and it is not far below Parquet."""
+    """The entropy of the columns bounds the size of a file, however skewed they are."""
     generator, records = np.random.default_rng(5), 30_000
     columns = {f"k{place}": np.where(generator.random(records) < rare, "v1", "v0")
                for place in range(5)}  # fmt: skip
@@ -156,8 +156,7 @@ def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
         pm.protect(table, plan, seed=1, to=tmp_path / form, file_format=form)
         written[form] = sizes_of(tmp_path / form)[1]
     assert found <= min(written.values())
-    assert found >= 0.9 * written["parquet"] - 2_000
-    assert bits / 8 <= min(written.values())
+    assert found == int(bits / 8)
     assert room_of_records(step, numbers.astype(float), counted, enough=100) == 100
 
 

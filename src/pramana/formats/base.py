@@ -24,6 +24,7 @@ __all__ = [
     "RecordStream",
     "broken",
     "format_of",
+    "metadata_keys",
     "whole",
 ]
 
@@ -120,7 +121,7 @@ class Format(Protocol):
         return None
 
     def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
-        """How columns of a file are packed, and under which names it says something beside them."""
+        """Return the compression codecs of all columns and the keys of all metadata."""
         del path
         return frozenset(), frozenset()
 
@@ -190,3 +191,8 @@ def _require_whole(array: pa.Array) -> None:
 def broken(path: Path) -> InvalidTable:
     """What is said of a file that ends too early."""
     return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")
+
+
+def metadata_keys(schema: pa.Schema) -> set[bytes]:
+    """Return the keys of the metadata of a schema and of its fields."""
+    return {*(schema.metadata or ()), *(key for item in schema for key in item.metadata or ())}

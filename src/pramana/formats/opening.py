@@ -19,7 +19,7 @@ from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
 from pramana.formats.base import COMPRESSED, FORMATS, Format, format_of
 from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
-from pramana.formats.parquet import PARQUET, open_parts
+from pramana.formats.parquet import open_parts
 from pramana.formats.part_of import PartOf
 from pramana.formats.postgres import is_address, open_postgres
 from pramana.shown import listed
@@ -140,7 +140,6 @@ def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) 
     if not file.is_file():
         raise InvalidTable(f"{file} must be a file that holds a table, and is a pipe or a device.")
     before = FileStamp.of(file)
-    before = before if member is PARQUET else before.sealed()  # the table of that has a seal
     _require_content(file, member)
     try:
         opened = member.open(path) if opener is None else opener(path)

@@ -1,7 +1,7 @@
-"""Parquet: a file, or a folder of files that together are one table, as clusters write them.
+"""Parquet files, and folders of Parquet files that together are one table.
 
-Files are read by row groups, which several threads may load. Text that will be looked up comes as
-dictionaries: each distinct value once, so that the codec looks up a few values a row group.
+Row groups are loaded by several threads. Text columns that will be looked up are read as
+dictionaries, so that the codec looks up each distinct value once a row group.
 """
 
 from __future__ import annotations
@@ -12,28 +12,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
-from pramana.formats.arrow_messages import words_beside
-from pramana.formats.base import BROKEN, Format, RecordStream, broken, whole
+from pramana.formats.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
 from pramana.formats.names import distinct_names
-from pramana.formats.parquet_footer import (
-    MARK,
-    Chunk,
-    body_and_footer,
-    chunks_of,
-    columns_of,
-    footer_of,
-    moved,
-    row_group,
-)
-from pramana.formats.parquet_labels import CODEC, column_of_labels, is_of_labels
 from pramana.formats.spill import Spill
-from pramana.formats.thrift import Struct
 from pramana.parallel import default_threads
 from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
@@ -57,9 +44,7 @@ BUFFER: Final = 2**16
 GROUP_MOST: Final = 2**21
 """Row groups with more records are read in several batches, one after the other."""
 
-
-CODECS: Final = {0: "UNCOMPRESSED", 1: "SNAPPY", 5: "LZ4", 7: "LZ4_RAW"}
-"""As Parquet numbers them; the others are none that a release is packed with."""
+COMPRESSION: Final = "snappy"
 
 
 class ParquetFormat(Format):
@@ -81,77 +66,50 @@ class ParquetFormat(Format):
         return _opened(path, file.schema, (file,))
 
     def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
-        """Of every column of every part, and what files say of themselves and of columns."""
-        files = parts_of(path) if path.is_dir() else [path]
-        chunks = (chunk for file in files for group in chunks_of(file) for chunk in group)
-        said: set[bytes] = set()
-        packed = {CODECS.get(chunk.codec, "") for chunk in chunks}
-        for own in files:
-            with pq.ParquetFile(own) as file:
-                said |= {*(file.metadata.metadata or ()), *words_beside(file.schema_arrow)}
-        return packed, said
+        """Return the compression codecs of all columns and the keys of all metadata."""
+        codecs: set[str] = set()
+        keys: set[bytes] = set()
+        for part in parts_of(path) if path.is_dir() else [path]:
+            codecs |= _codecs(part)
+            with pq.ParquetFile(part) as file:
+                keys |= {*(file.metadata.metadata or ()), *metadata_keys(file.schema_arrow)}
+        return codecs, keys
 
     def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file of one row group a group, each encoded by whoever has its records."""
-        groups: list[Struct] = []
-        with path.open("wb") as file:
-            file.write(MARK)
-            for group in records.each(partial(_encoded, records.schema)):
-                groups.append(row_group(group.columns, rows=group.rows, begin=file.tell()))
-                file.writelines(group.pages)
-                group.pages.clear()  # before the next is waited for
-            footer = footer_of(memoryview(_by_library(records.schema.empty_table())), groups)
-            file.write(footer + len(footer).to_bytes(4, "little") + MARK)
+        """Write each group of records as a row group.
+
+        Without statistics: the range of values of a row group says nothing where records stand in
+        random order.
+        """
+        options = {"compression": COMPRESSION, "write_statistics": False}
+        with pq.ParquetWriter(path, records.schema, **options) as writer:
+            for group in records.groups:
+                writer.write_table(group, row_group_size=len(group))
+
+
+def _codecs(path: Path) -> set[str]:
+    """Return the compression codecs of a file whose columns have as many values as records.
+
+    DuckDB reads the footer: PyArrow aborts the process when it is asked for a column whose codec
+    it does not know, or whose size statistics contradict its type.
+    """
+    import duckdb
+
+    query = "SELECT DISTINCT compression, num_values = row_group_num_rows FROM parquet_metadata(?)"
+    try:
+        with duckdb.connect() as connection:
+            columns = connection.execute(query, [str(path)]).fetchall()
+    except duckdb.Error:
+        raise broken(path) from None
+    if not all(complete for _, complete in columns):
+        raise broken(path)
+    return {codec for codec, _ in columns}
 
 
 def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     """The types under other names, and nothing else that the file says of itself."""
     own = [item.with_name(name) for item, name in zip(schema, names, strict=True)]
     return pa.schema(own)
-
-
-class _Encoded(NamedTuple):
-    """A row group: its pages, and what a footer says of its columns where they begin a file."""
-
-    pages: list[bytes]
-    columns: list[Struct]
-    rows: int
-
-
-def _encoded(schema: pa.Schema, group: pa.Table) -> _Encoded:
-    """Labels page by page, and all other columns as the library encodes them."""
-    if not group.schema.equals(schema):
-        raise ValueError("a group of records with another schema than the file")
-    pages: list[bytes] = []
-    columns: dict[int, Struct] = {}
-    begin = 0
-    for at, item in enumerate(schema):
-        values = group.column(at).chunk(0)
-        if is_of_labels(item, values):
-            own, about = column_of_labels(item, values)
-            pages.append(own)
-            columns[at] = moved(about, begin)
-            begin += len(own)
-    others = [at for at in range(len(schema)) if at not in columns]
-    if others:
-        body, footer = body_and_footer(memoryview(_by_library(group.select(others))))
-        pages.append(bytes(body))
-        told = columns_of(footer)
-        columns |= {at: moved(about, begin) for at, about in zip(others, told, strict=True)}
-    return _Encoded(pages, [columns[at] for at in range(len(schema))], len(group))
-
-
-def _by_library(group: pa.Table) -> pa.Buffer:
-    """A file in memory of at most one row group.
-
-    No statistics: the range of a value says nothing where records stand in random order.
-    """
-    sink = pa.BufferOutputStream()
-    options = {"compression": CODEC, "write_statistics": False}
-    with pq.ParquetWriter(sink, group.schema, **options) as writer:
-        if len(group):
-            writer.write_table(group, row_group_size=len(group))
-    return sink.getvalue()
 
 
 PARQUET: Final = ParquetFormat()
@@ -199,12 +157,8 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
 
 def _never_missing(files: Sequence[_File], name: str) -> bool:
-    """Whether all row groups state that no value of a column is missing."""
-    return all(
-        columns[file.schema.get_field_index(name)].missing == 0
-        for file in files
-        for columns in file.chunks
-    )
+    """Return whether the statistics of all row groups say that no value of a column is missing."""
+    return all(file.states_no_missing(name) for file in files)
 
 
 @dataclass(frozen=True)
@@ -217,29 +171,34 @@ class _File:
     stamp: FileStamp
     schema: pa.Schema
     metadata: Any
-    chunks: list[list[Chunk]]
     written: tuple[str, ...]
     coded: tuple[str, ...] = ()
     wide: _Wide = field(default_factory=lambda: _Wide(), compare=False)
 
     @classmethod
     def of(cls, path: Path) -> _File:
-        stamp = FileStamp.of(path).sealed()
+        stamp = FileStamp.of(path)
         try:
             with pq.ParquetFile(path) as file:
-                metadata = file.metadata
-                groups = map(metadata.row_group, range(metadata.num_row_groups))
-                if sum(group.num_rows for group in groups) != metadata.num_rows:
-                    raise broken(path)
-                schema = file.schema_arrow
-                chunks = chunks_of(path)
-                if len(schema.names) and len(chunks) != metadata.num_row_groups:
-                    raise broken(path)
-        except (*BROKEN, LookupError, TypeError, RecursionError):
+                metadata, schema = file.metadata, file.schema_arrow
+        except (*BROKEN, LookupError, TypeError):
             raise broken(path) from None
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        if sum(group.num_rows for group in groups) != metadata.num_rows:
+            raise broken(path)
         written = tuple(schema.names)
         names = distinct_names(written, where=str(path))
-        return cls(stamp, _viewless(named(schema, names)), metadata, chunks, written)
+        return cls(stamp, _viewless(named(schema, names)), metadata, written)
+
+    def states_no_missing(self, name: str) -> bool:
+        """Return whether the statistics of all row groups count no missing value of a column."""
+        at = self.schema.get_field_index(name)
+        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
+        statistics = [group.column(at).statistics for group in groups]
+        return all(
+            found is not None and found.has_null_count and found.null_count == 0
+            for found in statistics
+        )
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
@@ -275,7 +234,7 @@ class _File:
 
     def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
         with self.opened() as file:
-            records = sum(self._stated(group) for group in groups)
+            records = sum(self.metadata.row_group(group).num_rows for group in groups)
             table = file.read_row_groups(groups, self._asked(columns), use_threads=False)
             table = table.select(self._own(table.column_names, columns))
             table = table.rename_columns(columns).replace_schema_metadata(None)
@@ -304,7 +263,7 @@ class _File:
     ) -> Iterator[pa.RecordBatch]:
         """The records of a row group, a few at a time."""
         with self.opened(buffer_size=BUFFER) as file:
-            left = self._stated(group)
+            left = self.metadata.row_group(group).num_rows
             rows = rows or batch_rows(len(columns))
             for batch in file.iter_batches(rows, [group], self._asked(columns)):
                 left -= batch.num_rows
@@ -312,14 +271,8 @@ class _File:
                     raise broken(self.stamp.path)
                 own = batch.select(self._own(batch.schema.names, columns)).rename_columns(columns)
                 yield _plain(whole(own.replace_schema_metadata(None)))
-
-    def _stated(self, group: int) -> int:
-        """The records of a row group, if all of its columns state as many."""
-        records = int(self.metadata.row_group(group).num_rows)
-        lengths = {chunk.values for chunk in self.chunks[group]}
-        if lengths != {records}:
-            raise broken(self.stamp.path)
-        return records
+            if left:
+                raise broken(self.stamp.path)
 
     @contextmanager
     def opened(self, **more: int) -> Iterator[Any]:
@@ -331,9 +284,9 @@ class _File:
             with pq.ParquetFile(self.stamp.path, **options) as file:
                 yield file
         except BROKEN:
-            self.stamp.require_same_times()
+            self.stamp.require_unchanged()
             raise broken(self.stamp.path) from None
-        self.stamp.require_same_times()
+        self.stamp.require_unchanged()
 
 
 def _is_loaded_whole(records: int, columns: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -109,7 +108,7 @@ def _require_modest(path: Path, member: Format) -> None:
     """Refuse what no release has: data packed too hard for any memory, words beside records."""
     try:
         packed, said = member.packing(path)
-    except (*BROKEN, InvalidTable, struct.error, LookupError, TypeError, RecursionError):
+    except (*BROKEN, InvalidTable, LookupError, TypeError):
         raise broken(path) from None
     if not packed <= MODEST or not said <= OF_WRITERS:
         raise _foreign(path)

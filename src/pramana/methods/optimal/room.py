@@ -7,10 +7,9 @@ decision does not hang on chance), the number of records, and the frequencies of
 columns (of those that are randomised, the expected ones). So the decision tells less than the
 matrix would, and is the same for every seed, engine and format.
 
-Of the formats that are written, Parquet takes least room. It packs columns one by one, and records
-lie in a random order: its size hangs on how frequent the values of each column are, and on
-nothing else. Of randomised columns it is found by packing values of these frequencies; of others
-the entropy is taken, below which nothing packs them.
+The size of the records is bounded below by their entropy: columns are stored one by one and
+records lie in a random order, so no lossless format stores a column in fewer bits than the entropy
+of its frequencies. Nothing is packed to find out, so that the decision depends on no library.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from pramana.formats.parquet_labels import CODEC, column_of_labels
 from pramana.matrices import TransitionMatrix
 from pramana.matrices.mechanism import Step
 from pramana.methods.optimal.decoys import transitions
 from pramana.methods.people import People
 from pramana.numeric import TOTAL, coarse_up
-from pramana.randomness import Keystream, Stream
 from pramana.release.forms import labels_to_json, schema_to_json
 from pramana.release.one_spelling import canonical
 from pramana.table.groups import COUNT, MOST_ATTACHED, group_sizes
@@ -45,12 +41,6 @@ __all__ = [
 
 WORDS: Final = 4 * 1024
 """What a certificate says in sentences, beside columns, labels and the matrix."""
-
-BYTE: Final = 256
-"""So many values a byte numbers."""
-
-SURELY: Final = 0.98
-"""Other draws of the same frequencies are packed a little better, other decoys a little worse."""
 
 BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
 
@@ -76,7 +66,7 @@ def room_of_certificate(matrix: TransitionMatrix, people: People) -> int:
 
 
 def room_of_records(step: Step, numbers: FloatArray, people: People, *, enough: int) -> int:
-    """The fewest bytes that a file of the released records takes, or ``enough`` once it has those.
+    """Return a lower bound on the bytes of a file of the released records, at most ``enough``.
 
     Args:
         step: what moves the randomised columns.
@@ -85,36 +75,12 @@ def room_of_records(step: Step, numbers: FloatArray, people: People, *, enough: 
         enough: where counting ends.
     """
     released = step.matrices[0].apply(numbers)
-    margins = [_added(codes, released, 0) for codes in _codes(step)]
-    if sum(map(_bits, margins)) >= 8 * enough:
-        return enough
-    room = SURELY * sum(map(_packed, margins))
-    for bits in _kept(people):
-        if room >= enough:
+    bits = sum(_bits(_added(codes, released, 0)) for codes in _codes(step))
+    for column_bits in _kept(people):
+        if bits >= 8 * enough:
             break
-        room += bits / 8
-    return min(int(room), enough)
-
-
-def _packed(numbers: FloatArray) -> int:
-    """The bytes of a column in Parquet, of which so many records have each value."""
-    import pyarrow.parquet as pq
-
-    whole = np.floor(numbers).astype(np.int64)
-    rest = np.argsort(whole - numbers, kind="stable")[: round(float(numbers.sum() - whole.sum()))]
-    whole[rest] += 1
-    values = np.repeat(np.arange(len(whole)), whole)
-    order = Keystream.from_seed(0).permutation(len(values), Stream("room", "records"))
-    texts = pa.array([str(code) for code in range(len(whole))])
-    kind = pa.int32() if len(whole) > BYTE else pa.uint8()
-    column = pa.DictionaryArray.from_arrays(pa.array(values[order], kind), texts)
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table({"": column}), sink, compression=CODEC, write_statistics=False)
-    metadata = pq.read_metadata(pa.BufferReader(sink.getvalue()))
-    groups = (metadata.row_group(at).column(0) for at in range(metadata.num_row_groups))
-    room = int(sum(group.total_compressed_size for group in groups))
-    labels = pa.field("", column.type)  # texts that a byte numbers are packed by ourselves
-    return min(room, len(column_of_labels(labels, column)[0])) if len(whole) <= BYTE else room
+        bits += column_bits
+    return min(int(bits / 8), enough)
 
 
 def _bits(numbers: FloatArray) -> float:
