@@ -210,18 +210,18 @@ def test_choices_on_the_command_line_are_those_of_the_library():
     """A name that one of them knows and the other does not would be a trap."""
     from typing import get_args
 
-    from pramana.cli import asking
+    from pramana.cli import options
     from pramana.estimation.counts import METHODS
     from pramana.estimation.question import Inference
     from pramana.estimation.rebuild import REBUILDS
     from pramana.estimation.regression import FAMILIES
     from pramana.readings.percentages import SHARES
 
-    assert [choice.value for choice in asking.CountMethod] == list(METHODS)
-    assert [choice.value for choice in asking.RebuildMethod] == list(REBUILDS)
-    assert [choice.value for choice in asking.ModelFamily] == list(FAMILIES)
-    assert [choice.value for choice in asking.Infer] == list(get_args(Inference))
-    assert {choice.value for choice in asking.ShareOf} == {s for s in SHARES if isinstance(s, str)}
+    assert [choice.value for choice in options.CountMethod] == list(METHODS)
+    assert [choice.value for choice in options.RebuildMethod] == list(REBUILDS)
+    assert [choice.value for choice in options.ModelFamily] == list(FAMILIES)
+    assert [choice.value for choice in options.Infer] == list(get_args(Inference))
+    assert {choice.value for choice in options.ShareOf} == {s for s in SHARES if isinstance(s, str)}
 
 
 def test_a_folder_that_is_no_release(capsys, tmp_path):

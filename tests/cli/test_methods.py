@@ -53,8 +53,8 @@ def test_the_first_screen_has_a_dozen_options(run: Run, verb: str) -> None:
     """At most, with every verb; a verb with more says where they are."""
     shown = run(f"{verb} --help").out
     assert len(re.findall(r"^  -", shown, re.MULTILINE)) <= FIRST_SCREEN
-    if "--more" in shown:
-        assert len(run(f"{verb} --more").out) > len(shown)
+    if "--help-all" in shown:
+        assert len(run(f"{verb} --help-all").out) > len(shown)
 
 
 @pytest.mark.parametrize("verb", ["design", "protect"])
@@ -80,7 +80,7 @@ def test_help_of_a_method_has_its_options_and_no_others(run: Run, name: str) -> 
 
 def test_more_shows_every_option_of_every_method(run: Run) -> None:
     """Those of the guide too."""
-    shown = run("design --more").out
+    shown = run("design --help-all").out
     for method in METHODS.values():
         for one in options_of(method):
             assert f"  {one.flag} " in shown

@@ -137,7 +137,7 @@ def test_the_command_line_offers_it(toy, tmp_path, capsys):
     """As an option with its help, and as a target."""
     (tmp_path / "schema.toml").write_text(SCHEMA.to_toml())
     asked = ("--surprise-odds", "5", "--method", "retention")
-    help_text = shown(capsys, "design", "--more")
+    help_text = shown(capsys, "design", "--help-all")
     design = shown(capsys, "design", "--schema", tmp_path / "schema.toml", "--records", 200, *asked)
 
     assert "--surprise-odds" in {letter.flag for letter in letters()}
@@ -158,7 +158,7 @@ def test_an_installed_package_brings_one_by_an_entry_point(tmp_path):
     )
     paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
-        [sys.executable, "-c", "from pramana.cli.app import main; main(['design', '--more'])"],
+        [sys.executable, "-c", "from pramana.cli.app import main; main(['design', '--help-all'])"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,

@@ -36,9 +36,9 @@ def go_all_the_way() -> None:
     assert "--doubt NUMBER" in shown
     assert "--slices NUMBER" in shown
     assert "cake " in run("design --help")
-    assert "--doubt NUMBER" in run("design --more")
-    assert "|lines" in run("protect --more")
-    assert "|rows" in run("protect --more")
+    assert "--doubt NUMBER" in run("design --help-all")
+    assert "|lines" in run("protect --help-all")
+    assert "|rows" in run("protect --help-all")
 
     made = run(f"{PROTECT} 3 --format lines --seed 1 -o release")
     assert "400 released records" in made

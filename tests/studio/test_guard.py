@@ -209,23 +209,6 @@ def test_a_copy_that_a_kill_has_left_is_named_by_who_writes_there(tmp_path: Path
     assert not left.exists()
 
 
-def test_what_a_studio_of_an_earlier_version_left_is_found_too(tmp_path: Path) -> None:
-    """It had one folder for all that was dropped, and one lock: while that is held, it stays."""
-    left = tmp_path / ".pramana-studio" / "uploads"
-    running = StudioSession(tmp_path)
-    left.mkdir(mode=0o700)
-    (left / "x.csv").write_text("a")
-    assert not leftovers(tmp_path)
-    running.close()
-    assert [(one.folder, one.name) for one in leftovers(tmp_path)] == [(left, "x.csv")]
-    StudioSession(tmp_path).close()
-    assert not left.exists()
-    left.mkdir()
-    assert [one.folder for one in remove_leftovers(tmp_path)] == [left]
-    left.symlink_to(tmp_path)
-    assert not leftovers(tmp_path)
-
-
 def test_another_machine_is_let_in_only_by_who_understands(tmp_path: Path) -> None:
     """A host that is not this machine needs TLS files and the word; this machine needs nothing."""
     files = {"certificate": tmp_path / "c", "key": tmp_path / "k"}

@@ -86,10 +86,10 @@ def audit(
       pramana audit release/ --original people.csv
     """
     from pramana import api
+    from pramana.cli.progress import stage_status
     from pramana.cli.rendering import show_json
-    from pramana.cli.stages import stages
 
-    with stages("Auditing") as say:
+    with stage_status("Auditing") as say:
         found = api.audit(
             table if original is not None else told(table, encoding, rename),
             keys=names_of(keys) or None,

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from pramana.cli.asking import (
+from pramana.cli.options import (
     AsCsv,
+    AsJson,
     CountMethod,
     Fay,
     Filter,
     Infer,
     Level,
+    ReleaseFolder,
     ReplicateColumns,
     ReplicatesBy,
     ReplicationKind,
     ShareOf,
     Simultaneous,
     Unweighted,
+    names_of,
+    option,
     replicates_of,
 )
-from pramana.cli.options import AsJson, ReleaseFolder, names_of, option
 from pramana.errors import InputError
 
 if TYPE_CHECKING:

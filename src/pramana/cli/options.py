@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.steward import SELDOM, method_names
+from pramana.cli.commands import SELDOM, method_names
 from pramana.errors import InputError
 from pramana.spelling import as_file, names_in, pasted
 
+if TYPE_CHECKING:
+    from pramana.table.replicates import Replicates
+
 __all__ = [
+    "AsCsv",
     "AsJson",
+    "CountMethod",
     "Encoding",
+    "Fay",
+    "Filter",
+    "Infer",
+    "Level",
     "MethodName",
+    "ModelFamily",
     "PlanPath",
+    "RebuildMethod",
     "ReleaseFolder",
     "Rename",
+    "ReplicateColumns",
+    "ReplicatesBy",
+    "ReplicationKind",
     "SchemaFile",
+    "ShareOf",
+    "Simultaneous",
     "TableFile",
+    "Unweighted",
     "argument",
     "listed_methods",
     "names_of",
     "option",
     "reading",
+    "replicates_of",
     "require_schema",
     "told",
-]  # fmt: skip
+]
 
 
 def option(
@@ -144,3 +163,99 @@ def require_schema(schema: Path | None, table: Path | None) -> Path:
             f"and add --schema schema.toml: {look}"
         )
     return schema
+
+
+# Options of the commands that analyse a release.
+
+
+class CountMethod(StrEnum):
+    """How counts are estimated."""
+
+    AUTO = "auto"
+    INVERSE = "inverse"
+    CLIPPED = "clipped"
+    EM = "em"
+
+
+class ShareOf(StrEnum):
+    """What a share is a share of."""
+
+    TOTAL = "total"
+    ROW = "row"
+    COLUMN = "column"
+
+
+class Infer(StrEnum):
+    """What intervals are about."""
+
+    RECORDS = "records"
+    POPULATION = "population"
+
+
+class RebuildMethod(StrEnum):
+    """How records are rebuilt."""
+
+    POSTERIOR = "posterior"
+    RANK = "rank"
+
+
+class ModelFamily(StrEnum):
+    """Which regression."""
+
+    LINEAR = "linear"
+    LOGISTIC = "logistic"
+    POISSON = "poisson"
+
+
+class ReplicationKind(StrEnum):
+    """How replicate weights were made."""
+
+    BRR = "brr"
+    FAY = "fay"
+    JACKKNIFE = "jackknife"
+    BOOTSTRAP = "bootstrap"
+    SDR = "sdr"
+
+
+Filter: TypeAlias = Annotated[
+    list[str] | None,
+    option("--where", "sex=F, region=north|south or income>=50000; may repeat.", metavar="FILTER"),
+]
+Level: TypeAlias = Annotated[float, option("--level", "Of the intervals.", metavar="NUMBER")]
+Simultaneous: TypeAlias = Annotated[
+    bool, option("--simultaneous", "All intervals hold together.", seldom=True)
+]
+Unweighted: TypeAlias = Annotated[
+    bool, option("--unweighted", "Count every record once, whatever its weight.", seldom=True)
+]
+ReplicateColumns: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "--replicates",
+        "Columns of replicate weights: PWGTP* or names with commas.",
+        metavar="COLUMNS",
+        seldom=True,
+    ),
+]
+ReplicatesBy: TypeAlias = Annotated[
+    ReplicationKind,
+    option("--replication", "How they were made; sdr is that of the ACS.", seldom=True),
+]
+Fay: TypeAlias = Annotated[
+    float | None,
+    option("--fay", "For --replication fay: what a half keeps.", metavar="NUMBER", seldom=True),
+]
+AsCsv: TypeAlias = Annotated[bool, option("--csv", "Give the table as CSV.", seldom=True)]
+
+
+def replicates_of(
+    columns: list[str] | None, kind: ReplicationKind, fay: float | None
+) -> Replicates | None:
+    """Replicate weights as they were named, or none."""
+    from pramana import Replicates
+
+    names = names_of(columns)
+    if not names:
+        return None
+    starred = names[0] if len(names) == 1 else tuple(names)
+    return Replicates(starred, kind=kind.value, fay=fay)

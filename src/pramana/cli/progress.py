@@ -1,4 +1,4 @@
-"""Progress bars: on stderr, and only where someone is looking."""
+"""Progress on stderr, where that is a terminal: a bar, or the current stage."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "stage_status"]
 
 Advance = Callable[[int], None]
 
 
 @contextmanager
 def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
-    """A function that is told how many more records are done; ``None`` without a terminal."""
+    """A function that advances the bar by a number of records; ``None`` without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -43,3 +43,16 @@ def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
             bar.refresh()
 
         yield advance
+
+
+@contextmanager
+def stage_status(label: str) -> Iterator[Callable[[str], None] | None]:
+    """A function that shows the current stage; ``None`` without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(label)) as status:
+        yield lambda text: status.update(escape(text))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pramana.cli.commands import engine_names, format_names
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -20,7 +21,6 @@ from pramana.cli.options import (
     option,
     reading,
 )
-from pramana.cli.steward import engine_names, format_names
 from pramana.errors import InputError
 from pramana.files import free_name
 from pramana.parallel import meanwhile

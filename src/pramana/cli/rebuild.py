@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pramana.cli.asking import RebuildMethod
-from pramana.cli.options import AsJson, ReleaseFolder, option
+from pramana.cli.options import AsJson, RebuildMethod, ReleaseFolder, option
 
 __all__ = ["rebuild"]
 

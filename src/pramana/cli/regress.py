@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pramana.cli.asking import (
+from pramana.cli.options import (
     AsCsv,
+    AsJson,
     Fay,
     Filter,
     Infer,
     Level,
     ModelFamily,
+    ReleaseFolder,
     ReplicateColumns,
     ReplicatesBy,
     ReplicationKind,
     Simultaneous,
     Unweighted,
+    argument,
+    option,
     replicates_of,
 )
-from pramana.cli.options import AsJson, ReleaseFolder, argument, option
 
 __all__ = ["regress"]
 

@@ -50,11 +50,11 @@ def report(
       pramana report release/ --external --name "Survey 2026" --office "Statistics" -o report.pdf
     """
     from pramana import api
+    from pramana.cli.progress import stage_status
     from pramana.cli.rendering import note, out, show_json
-    from pramana.cli.stages import stages
 
     require_free(output, force=force, reads=[original])
-    with stages("Writing the report") as say:
+    with stage_status("Writing the report") as say:
         made = api.report(
             folder,
             original=told(original, encoding, rename),

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pramana.cli.commands import CliTargets, options_by_flag
 from pramana.cli.options import require_schema
-from pramana.cli.steward import Wishes, options_by_flag
 from pramana.errors import Infeasible, InputError, InvalidTable
 
 if TYPE_CHECKING:
@@ -35,31 +35,38 @@ class Stated:
     """What a command was given, by its options and by a plan file.
 
     Attributes:
-        wishes: targets and the options of methods.
+        targets: targets and the options of methods.
         schema: where it lies.
         method: where one is named.
         copies: further formats of the released data.
     """
 
-    wishes: Wishes
+    targets: CliTargets
     schema: Path | None
     method: str | None
     copies: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, wishes: Wishes, *, schema: Path | None, method: str | None, plan: Path | None = None
+        cls,
+        targets: CliTargets,
+        *,
+        schema: Path | None,
+        method: str | None,
+        plan: Path | None = None,
     ) -> Stated:
         """An option counts before what the plan file says."""
         if plan is None:
-            return cls(wishes, schema, method)
+            return cls(targets, schema, method)
         from pramana import api
 
         found = api.PlanFile.load(plan)
-        given = {name: value for name, value in wishes.numbers.items() if value is not None}
+        given = {name: value for name, value in targets.numbers.items() if value is not None}
         options = {f"--{name}": value for name, value in found.options.items()}
         return cls(
-            Wishes({**wishes.numbers, **found.target, **given}, {**options, **wishes.options}),
+            CliTargets(
+                {**targets.numbers, **found.target, **given}, {**options, **targets.options}
+            ),
             schema or found.schema_beside(plan),
             method or found.method or None,
             found.copies,
@@ -71,7 +78,7 @@ class Stated:
         """What was given, for commands that follow from it."""
         from pramana import api
 
-        numbers, options = self.wishes.numbers, dict(self.wishes.options)
+        numbers, options = self.targets.numbers, dict(self.targets.options)
         asked = [(own.flag, numbers.get(own.field)) for own in api.letters()]
         tables = options.pop(TABLES, ())
         how = () if self.method is None else ("--method", self.method)
@@ -90,8 +97,8 @@ class Stated:
         from pramana import api
 
         schema = require_schema(self.schema, None)
-        numbers = {name: own for name, own in self.wishes.numbers.items() if own is not None}
-        options = {flag[2:]: _plain(own) for flag, own in self.wishes.options.items()}
+        numbers = {name: own for name, own in self.targets.numbers.items() if own is not None}
+        options = {flag[2:]: _plain(own) for flag, own in self.targets.options.items()}
         beside = os.path.relpath(schema, place.parent)
         made = api.PlanFile(Path(beside).as_posix(), numbers, self.method or "", options)
         made.save(place, force=force)
@@ -128,7 +135,7 @@ def plan_for(
     """
     from pramana import Schema, api
 
-    asked, schema, method = stated.wishes, stated.schema, stated.method
+    asked, schema, method = stated.targets, stated.schema, stated.method
     if method is not None and method not in api.METHODS:
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
     if table is not None and records is not None:
@@ -204,7 +211,7 @@ def method_of(method: type[Method], options: Form) -> Method:
     return method(**stated)
 
 
-def _told_by(asked: Wishes) -> str | None:
+def _told_by(asked: CliTargets) -> str | None:
     """The method that an option stands for by itself, where none is stated."""
     known = options_by_flag() if asked.options else {}
     told = (

@@ -39,13 +39,13 @@ LINES: Final = {
 """Each verb with the first line of its help, so that listing them imports none."""
 
 COMMANDS: Final = {
-    "design": "StewardCommand",
-    "protect": "StewardCommand",
+    "design": "PlanCommand",
+    "protect": "PlanCommand",
     "describe": "BriefCommand",
     "estimate": "BriefCommand",
     "audit": "BriefCommand",
 }
-"""Verbs with more options than fit on a first screen."""
+"""Verbs whose brief help leaves options out."""
 
 
 class Verbs(TyperGroup):
@@ -76,7 +76,7 @@ def _command(name: str) -> Any:
         return typer.main.get_command(verb)
     kind = None
     if name in COMMANDS:
-        kind = getattr(import_module("pramana.cli.steward"), COMMANDS[name])
+        kind = getattr(import_module("pramana.cli.commands"), COMMANDS[name])
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name=name, cls=kind, help=help_of(verb))(verb)
     return typer.main.get_command(alone)

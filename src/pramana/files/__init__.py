@@ -1,7 +1,6 @@
 """Files and folders that appear whole or not at all, and what unfinished ones leave behind."""
 
 from pramana.files.leftovers import (
-    EARLIER,
     STUDIO,
     Leftover,
     hidden_folder,
@@ -23,7 +22,6 @@ from pramana.files.whole import (
 )
 
 __all__ = [
-    "EARLIER",
     "STUDIO",
     "Leftover",
     "forget_placed",

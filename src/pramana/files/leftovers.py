@@ -24,7 +24,6 @@ from pramana.files.moves import FORMER, former_name, move_new
 from pramana.signals import defer_signals
 
 __all__ = [
-    "EARLIER",
     "NAME",
     "STUDIO",
     "Leftover",
@@ -37,9 +36,6 @@ NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
 
 STUDIO: Final = ".pramana-studio"
 """What the studio keeps in a folder that it was opened in."""
-
-EARLIER: Final = "uploads"
-"""Where studios of earlier versions had what was dropped on their pages, without its own lock."""
 
 TRIES: Final = 100
 """Whoever looks for leftovers has the lock of a new folder for a moment."""
@@ -128,20 +124,7 @@ def _clear_by_names(folder: Path) -> None:
 def leftovers(parent: Path) -> list[Leftover]:
     """What processes that have ended left in a folder, and the studio in its own part of it."""
     studio = parent / STUDIO
-    return _left_in(parent) + ([] if studio.is_symlink() else _left_in(studio) + _earlier(studio))
-
-
-def _earlier(studio: Path) -> list[Leftover]:
-    """What a studio of an earlier version left; it held one lock on all that it had."""
-    folder = studio / EARLIER
-    try:
-        with (studio / "lock").open("rb") as lock:
-            gone = _take(lock.fileno())
-        age = time.time() - folder.stat().st_mtime
-        left = not folder.is_symlink() and (age > LONG_AGO if gone is None else gone)
-        return [_leftover(folder)] if left else []
-    except OSError:
-        return []
+    return _left_in(parent) + ([] if studio.is_symlink() else _left_in(studio))
 
 
 def _left_in(parent: Path) -> list[Leftover]:

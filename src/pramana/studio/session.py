@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 from pramana.errors import InputError, OutputExists
 from pramana.files import (
-    EARLIER,
     STUDIO,
     hidden_folder,
     remove_leftovers,
@@ -113,7 +111,6 @@ class StudioSession:
         self._lock: int | None = _locked(self.home / "lock")
         for own in (self.home, self.results):
             remove_leftovers(own)
-        shutil.rmtree(self.home / EARLIER, ignore_errors=True)  # the lock is ours: nobody uses it
         self._held = ExitStack()
         self.uploads = self._held.enter_context(hidden_folder(self.home))
         self._states, self._at, self.number = self._load()
