@@ -15,10 +15,8 @@ from pramana.memory import memory_bound
 
 __all__ = [
     "default_threads",
-    "do_meanwhile",
     "in_order",
     "load_for_threads",
-    "meanwhile",
     "side_by_side",
 ]
 
@@ -27,8 +25,6 @@ CELL_BYTES: Final = 24
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-_MEANWHILE: Final[list[Callable[[], None]]] = []
 
 
 def default_threads() -> int:
@@ -70,23 +66,10 @@ def in_order(
                 yield waiting.popleft()[0].result()
             waiting.append((pool.submit(function, item), size))
             held += size
-            if len(waiting) == threads:
-                do_meanwhile()
         while waiting:
             yield waiting.popleft()[0].result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def meanwhile(function: Callable[[], None]) -> None:
-    """Have something done, once, when others work and this thread would wait; or never."""
-    _MEANWHILE.append(function)
-
-
-def do_meanwhile() -> None:
-    """Do now what was to be done while others work."""
-    while _MEANWHILE:
-        _MEANWHILE.pop()()
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.engines.base import Source, Table
+from pramana.engines.base import Table
 from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
 from pramana.formats import door
@@ -28,7 +28,7 @@ from pramana.matrices.mechanism import Mechanism, Step
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import Keystream
 from pramana.table.domains import Categories
-from pramana.table.opened import placed
+from pramana.table.opened import OpenedTable, placed
 from pramana.table.schema import Column, Role, Schema
 
 SEEDED = Keystream.from_seed(51)
@@ -342,18 +342,14 @@ def test_sources_can_be_read_again(parquet):
     assert table.to_arrow().equals(table.to_arrow())
 
 
-def test_a_source_of_batches_counts_positions():
-    """Batches of any length, also empty ones."""
+def test_batches_of_any_length_have_positions():
+    """Also empty ones."""
     schema = pa.schema([("x", pa.int64())])
     batches = [pa.record_batch([pa.array(range(n))], schema=schema) for n in (2, 0, 3)]
-    source = Source(schema, lambda _: placed(batches))
+    opened = OpenedTable(schema, 5, "frame", None, lambda _: placed(batches))
 
-    assert [(part.position, part.records) for part in source.parts(None)] == [
-        (0, 2),
-        (2, 0),
-        (2, 3),
-    ]
-    assert LocalTable(source).shuffle(keystream=SEEDED).to_arrow().num_rows == 5
+    assert [(part.position, part.records) for part in opened.parts()] == [(0, 2), (2, 0), (2, 3)]
+    assert LocalTable(opened).shuffle(keystream=SEEDED).to_arrow().num_rows == 5
 
 
 def _umask():

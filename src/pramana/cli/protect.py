@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +22,6 @@ from pramana.cli.options import (
 )
 from pramana.errors import InputError
 from pramana.files import free_name
-from pramana.parallel import meanwhile
 from pramana.shown import listed
 from pramana.spelling import as_file, as_list, pasted
 
@@ -186,7 +184,6 @@ def protect(
     made, opened = plan_for(stated, table=data, looked_at=True, pasting=pasting)
     forms = {"csv": csv, "dta": stata, "sav": spss}
     told: list[Verbatim] = []
-    meanwhile(_load_what_shows)
     with progress_bar("Protecting", total=PASSES * made.records) as advance:
         release = api.protect(
             opened,
@@ -220,13 +217,6 @@ def protect(
         _warn_of_others(release, place)
     elif not as_json:
         _show_together(ledger)
-
-
-def _load_what_shows() -> None:
-    """Load what the last lines need, while records are read and written."""
-    shown = ("rich.console", "rich.markup", "rich.segment")
-    for name in (*shown, "pramana.readings.release", "pramana.attacks.composition"):
-        import_module(name)
 
 
 def _budget(

@@ -14,61 +14,64 @@ in parallel as it likes without changing a result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from pramana.errors import InvalidTable
 from pramana.randomness import Address, Keystream
 from pramana.table.counts import Counts
 from pramana.table.labels import Labels
-from pramana.table.opened import OpenedTable, Part, TableFormat
+from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.schema import Column, Schema
 from pramana.types import Progress, TableLike
 
 if TYPE_CHECKING:
     from pramana.engines.sums import SumsAsked
 
-__all__ = ["BatchFunction", "Engine", "Source", "Table"]
+__all__ = ["BatchFunction", "Engine", "MapBatches", "Shuffle", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where batches come from: a file or a data frame that can be read more than once.
+class MapBatches:
+    """A step of a table's work: a function on every batch.
 
     Attributes:
-        schema: The columns and their types.
-        parts: Opens the source and gives its parts in order. A source that has to work through
-            all records before the first part tells the progress of that.
-        records: The number of records where it is known beforehand.
-        narrow: The same source with some of its columns, where it can leave the others unread.
-        step: Of what every part has a multiple of records, but for the last one; if it is known.
+        function: Keeps the number of records of a batch.
+        schema: The columns and types that it gives.
     """
 
+    function: BatchFunction
     schema: pa.Schema
-    parts: Callable[[Progress | None], Iterator[Part]]
-    records: int | None = None
-    narrow: Callable[[Sequence[str]], Source] | None = None
-    step: int | None = None
 
-    def only(self, columns: Sequence[str]) -> Source:
-        """The source of these columns; the whole where leaving out saves nothing."""
-        return self if self.narrow is None else self.narrow(columns)
+    def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """The new batch; refused where it has other records or columns than announced."""
+        made = self.function(batch, position)
+        if len(made) != len(batch) or made.schema != self.schema:
+            raise InvalidTable(
+                f"A function on batches must keep the {len(batch)} records and give the columns "
+                f"that were announced, got {len(made)} records."
+            )
+        return made
 
-    @classmethod
-    def of_opened(cls, opened: OpenedTable) -> Source:
-        """A table that has been opened."""
 
-        def narrow(columns: Sequence[str]) -> Source:
-            schema = pa.schema([opened.schema.field(name) for name in columns])
-            return cls(schema, lambda _: opened.parts(columns), opened.rows, narrow)
+@dataclass(frozen=True)
+class Shuffle:
+    """A step of a table's work: all records in a uniformly random order.
 
-        return narrow(opened.schema.names)
+    Attributes:
+        keystream: The source of random words.
+        stream: The address of the words that decide over the order.
+    """
+
+    keystream: Keystream
+    stream: Address
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -45,21 +45,14 @@ class RecordStream:
         schema: The columns and their types.
         groups: All records in order, in tables of one chunk and of one size but for the last.
         labels: What statistical packages say about columns.
-        by_others: Does what ``each`` does where others than this thread have the groups.
     """
 
     schema: pa.Schema
     groups: Iterable[pa.Table]
     labels: Labels = field(default_factory=Labels)
-    by_others: Callable[[Callable[[pa.Table], Any]], Iterator[Any]] | None = None
 
     def each(self, function: Callable[[pa.Table], Made]) -> Iterator[Made]:
-        """What ``function`` makes of every group, in order: something that can be pickled.
-
-        Instead of the groups themselves, and by several at once.
-        """
-        if self.by_others is not None:
-            return self.by_others(function)
+        """What ``function`` makes of every group, in order, by several threads."""
         return in_order(function, self.groups, threads=default_threads(), cells=_cells)
 
 

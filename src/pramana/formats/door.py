@@ -10,11 +10,11 @@ released records give the same bytes, whichever file, frame or engine they came 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +34,9 @@ from pramana.table.codec import (
     released_type,
 )
 from pramana.table.labels import Labels
-from pramana.table.opened import Part, TableFormat
+from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED, Column, Schema
-from pramana.types import BoolArray, Progress
+from pramana.types import BoolArray
 
 __all__ = [
     "ROW_GROUP",
@@ -44,7 +44,6 @@ __all__ = [
     "group_size",
     "in_groups",
     "plain",
-    "write_parts",
     "write_records",
     "write_table",
 ]
@@ -54,10 +53,6 @@ ROW_GROUP: Final = 2**18
 
 GROUP_CELLS: Final = 2**22
 """Cells that a row group of many columns has, about: several are encoded at once."""
-
-
-Work: TypeAlias = Callable[[Callable[[Part], Any], Iterable[Part], bool], Iterator[Any]]
-"""``map`` by whoever does the work; and whether that may be another process."""
 
 
 @dataclass(frozen=True)
@@ -208,43 +203,6 @@ def write_records(
 
     noted = schema.with_metadata(_note(schema))
     _write(path, RecordStream(noted, groups(), labels or Labels()), file_format, force=force)
-    return written
-
-
-def write_parts(
-    schema: pa.Schema,
-    parts: Iterable[Part],
-    path: Path,
-    *,
-    work: Work,
-    file_format: TableFormat,
-    labels: Labels | None = None,
-    progress: Progress | None = None,
-) -> int:
-    """The same of parts that are each a number of whole groups, but for the end of the last one.
-
-    ``work`` does something with every part, in order: anywhere where the format can encode a group
-    by itself, and in this process where it wants the groups.
-    """
-    written = 0
-
-    def each(function: Callable[[pa.Table], Any] | None) -> Iterator[Any]:
-        nonlocal written
-
-        def made(part: Part) -> tuple[int, list[Any]]:
-            groups = list(in_groups([part.load()], schema))
-            for group in groups:
-                require_kept(group, file_format)
-            return part.records, groups if function is None else list(map(function, groups))
-
-        for records, own in work(made, parts, function is not None):
-            yield from own
-            written += records
-            if progress is not None:
-                progress(records)
-
-    noted = schema.with_metadata(_note(schema))
-    _write(path, RecordStream(noted, each(None), labels or Labels(), each), file_format)
     return written
 
 

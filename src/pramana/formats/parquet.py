@@ -135,10 +135,10 @@ def open_parts(folder: Path) -> OpenedTable:
 
 def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedTable:
     def parts(columns: Sequence[str]) -> Iterator[Part]:
-        position, apart = 0, all(file.loads_parts(len(columns)) for file in files)
+        position = 0
         for file in files:
             for part in file.parts(columns):
-                yield replace(part, position=position, apart=apart)
+                yield replace(part, position=position)
                 position += part.records
 
     def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
@@ -210,11 +210,6 @@ class _File:
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
                 yield from placed(self.batches(groups[0], list(columns)))
-
-    def loads_parts(self, columns: int) -> bool:
-        """Whether nothing is read before a part of so many columns is loaded, or all is held."""
-        parts = self._grouped(columns)
-        return columns > WIDE or all(_is_loaded_whole(records, columns) for _, records in parts)
 
     def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
         least, most = PART_RECORDS

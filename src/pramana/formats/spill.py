@@ -74,7 +74,7 @@ class Spill:
         """The batches of some columns, to be loaded by whoever comes first."""
         position = 0
         for rows, places in self._batches:
-            yield Part(position, rows, partial(self._load, places, tuple(columns)), apart=True)
+            yield Part(position, rows, partial(self._load, places, tuple(columns)))
             position += rows
 
     def _load(self, places: dict[str, Place], columns: Sequence[str]) -> pa.RecordBatch:

@@ -54,15 +54,11 @@ class Part:
         position: The position of its first record in the whole table.
         records: How many records it will have.
         load: Reads or computes it.
-        apart: Whether nothing has been read for it yet, or all is in memory: a copy of this process
-            can load it as well, and whoever lists all parts of the table holds no records. Of one
-            table all parts are, or none.
     """
 
     position: int
     records: int
     load: Callable[[], pa.RecordBatch]
-    apart: bool = False
 
 
 OpenParts: TypeAlias = Callable[[Sequence[str]], Iterator[Part]]
@@ -120,8 +116,7 @@ class OpenedTable:
 
         def parts(columns: Sequence[str]) -> Iterator[Part]:
             rows = batch_rows(len(columns))
-            batches = table.select(list(columns)).to_batches(max_chunksize=rows)
-            return (replace(part, apart=True) for part in placed(batches))
+            return placed(table.select(list(columns)).to_batches(max_chunksize=rows))
 
         source = table if source is None else source
         return cls(table.schema, table.num_rows, kind, source, parts, **about)

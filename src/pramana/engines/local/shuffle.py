@@ -9,20 +9,17 @@ key and the number of records alone. It is found in two passes, which also bound
 2. Each range is ordered by the rest of the words, on its own.
 
 Columns of fixed width without missing values travel packed, row by row: one gather moves them all.
-Where copies of this process scatter, what is packed lies in memory that all of them share.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakValueDictionary, finalize
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +30,7 @@ from pramana.memory import memory_bound
 from pramana.randomness import Address, Keystream, order_of_words
 from pramana.types import IntArray, Words
 
-__all__ = ["Piece", "Room", "RowLayout", "Shuffler"]
+__all__ = ["Piece", "RowLayout", "Shuffler"]
 
 RANGE_BITS_MOST: Final = 8
 RANGE_RECORDS: Final = 2**16
@@ -119,83 +116,38 @@ def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class Room:
-    """Where words and packed columns of records lie, one entry a record.
+class Piece:
+    """Some records in the order of their ranges; range r is ``ends[r]`` to ``ends[r + 1]``.
 
-    What is shared by several processes is handed over by its ``place``: which memory it is of, and
-    from which record to which.
+    Attributes:
+        ends: Where the ranges end.
+        words: The random word of each record.
+        rows: The packed columns.
+        others: The columns that travel as Arrow arrays.
     """
 
+    ends: IntArray
     words: Words
     rows: NDArray[np.void]
-    place: tuple[int, int, int] | None = None
-
-    @classmethod
-    def of(cls, records: int, width: int) -> Room:
-        """For so many records, packed in so many bytes each."""
-        rows = np.empty(records, np.dtype((np.void, width))) if width else _NONE
-        return cls(np.empty(records, np.uint64), rows)
-
-    @classmethod
-    def shared(cls, records: int, width: int) -> Room:
-        """The same in memory that all copies share which this process makes from now on."""
-        memory = mmap.mmap(-1, max(1, (8 + width) * records))
-        kind = np.dtype((np.void, max(1, width)))
-        rows = np.frombuffer(memory, kind, records, offset=8 * records) if width else _NONE
-        number = next(_NUMBERS)
-        made = cls(np.frombuffer(memory, np.uint64, records), rows, (number, 0, records))
-        _SHARED[number] = made
-        return made
-
-    def part(self, begin: int, end: int) -> Room:
-        """That of some of the records."""
-        rows = self.rows[begin:end] if len(self.rows) else self.rows
-        place = self.place and (self.place[0], self.place[1] + begin, self.place[1] + end)
-        return Room(self.words[begin:end], rows, place)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Room, (self.words, self.rows)) if self.place is None else (_lying, self.place)
-
-
-_NUMBERS: Final = count()
-_SHARED: Final[WeakValueDictionary[int, Room]] = WeakValueDictionary()
-
-
-def _lying(number: int, begin: int, end: int) -> Room:
-    return _SHARED[number].part(begin, end)
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some records in the order of their ranges; range r is ``ends[r]`` to ``ends[r + 1]``."""
-
-    ends: IntArray
     others: pa.RecordBatch
-    room: Room
 
     @property
     def size(self) -> int:
         """Bytes in memory, about."""
-        return int(self.room.words.nbytes + self.room.rows.nbytes + self.others.nbytes)
-
-    @cached_property
-    def _places(self) -> list[int]:
-        places: list[int] = self.ends.tolist()
-        return places
+        return int(self.words.nbytes + self.rows.nbytes + self.others.nbytes)
 
     def part(self, number: int) -> tuple[Words, NDArray[np.void], pa.RecordBatch]:
         """The records of one range."""
-        begin, end = self._places[number], self._places[number + 1]
-        own = self.room.part(begin, end)
+        begin, end = int(self.ends[number]), int(self.ends[number + 1])
+        rows = self.rows[begin:end] if len(self.rows) else self.rows
         others = self.others.slice(begin, end - begin) if self.others.num_columns else self.others
-        return own.words, own.rows, others
+        return self.words[begin:end], rows, others
 
 
 class Shuffler:
     """Takes the records of a table piece by piece and gives them back range by range.
 
-    ``scatter`` and ``ordered`` may run in several threads at once, ``add`` in one. So they may in
-    copies of this process where these ``share`` what is packed: of so many records as are stated.
+    ``scatter`` and ``ordered`` may run in several threads at once, ``add`` in one.
     """
 
     def __init__(
@@ -204,28 +156,19 @@ class Shuffler:
         *,
         keystream: Keystream,
         stream: Address,
-        records: int | None = None,
+        records: int,
         memory: int | None = None,
         folder: Path | None = None,
-        share: bool = False,
     ) -> None:
         self._layout = RowLayout(schema)
         self._keystream, self._stream = keystream, stream
         self._bits = _range_bits(records, len(schema))
-        self._memory = _memory(memory)
+        self._memory = memory_bound() // SHARE if memory is None else memory
         self._folder = folder
         self._held: list[Piece] = []
         self._held_bytes = 0
         self._spill: _Spill | None = None
         self._counts = np.zeros(2**self._bits, dtype=np.int64)
-        shared = share and records is not None
-        self._room = Room.shared(records or 0, self._layout.width) if shared else None
-
-    @staticmethod
-    def holds(schema: pa.Schema, records: int | None, memory: int | None) -> bool:
-        """Whether what is packed of so many records is held in memory."""
-        room = 8 + RowLayout(schema).width
-        return records is not None and records * room <= _memory(memory)
 
     @property
     def counts(self) -> list[int]:
@@ -234,29 +177,17 @@ class Shuffler:
 
     def scatter(self, batch: pa.RecordBatch, position: int) -> Piece:
         """The records of a batch by range, each range in the order of the records."""
-        room = self._room_for(position, len(batch))
         words = self._keystream.words(self._stream, position, len(batch))
         rows, others = self._layout.pack(batch), batch.select(self._layout.others)
+        if not self._bits:
+            return Piece(np.array([0, len(batch)]), words, rows, others)
+        ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint16)
+        # Arrow counts where NumPy sorts digit by digit, and keeps the order of equals as well.
+        order = pc.array_sort_indices(pa.array(ranges)).to_numpy().view(np.int64)
         ends = np.zeros(2**self._bits + 1, dtype=np.int64)
-        if self._bits:
-            ranges = (words >> np.uint64(64 - self._bits)).astype(np.uint16)
-            # Arrow counts where NumPy sorts digit by digit, and keeps the order of equals as well.
-            order = pc.array_sort_indices(pa.array(ranges)).to_numpy().view(np.int64)
-            np.cumsum(np.bincount(ranges, minlength=2**self._bits), out=ends[1:])
-            words.take(order, mode="clip", out=room.words)
-            if len(rows):
-                rows.take(order, mode="clip", out=room.rows)
-            others = _take(others, order)
-        else:
-            ends[1] = len(batch)
-            room.words[:] = words
-            room.rows[:] = rows
-        return Piece(ends, others, room)
-
-    def _room_for(self, position: int, records: int) -> Room:
-        if self._room is None:
-            return Room.of(records, self._layout.width)
-        return self._room.part(position, position + records)
+        np.cumsum(np.bincount(ranges, minlength=2**self._bits), out=ends[1:])
+        words = words.take(order, mode="clip")
+        return Piece(ends, words, _take_rows(rows, order), _take(others, order))
 
     def add(self, piece: Piece) -> None:
         """Hold the piece, in memory or in the temporary file."""
@@ -305,14 +236,8 @@ class Shuffler:
         return rows, _take(_concatenated([part[2] for part in parts]), order)
 
 
-def _memory(stated: int | None) -> int:
-    return memory_bound() // SHARE if stated is None else stated
-
-
-def _range_bits(records: int | None, columns: int) -> int:
+def _range_bits(records: int, columns: int) -> int:
     """By how many leading bits of their words records are scattered; the order is the same."""
-    if records is None:
-        return RANGE_BITS_MOST
     by_cells = records * columns // RANGE_CELLS
     wanted = max((records // RANGE_RECORDS).bit_length(), by_cells.bit_length())
     most = WIDE_BITS_MOST if columns > WIDE else RANGE_BITS_MOST

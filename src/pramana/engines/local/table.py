@@ -1,25 +1,23 @@
 """The engine inside: one machine, all its cores, memory that does not grow with the table.
 
-Parts of a table are loaded and worked on in several threads and come out in order. Parquet files
-are read by row groups; everything else in batches as they come.
+A table is opened once and carries a list of steps. Whoever counts, writes or collects it runs the
+steps from first to last: threads load and work on large batches, which come out in order. Parquet
+files are read by row groups; everything else in batches as they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from pramana.crew import Hands
-from pramana.engines.base import BatchFunction, Source
+from pramana.engines.base import BatchFunction, MapBatches, Shuffle
 from pramana.engines.local.shuffle import Piece, Shuffler
-from pramana.errors import InvalidTable, UnknownColumn
-from pramana.formats.door import group_size, write_parts, write_records
+from pramana.errors import UnknownColumn
+from pramana.formats.door import group_size, write_records
 from pramana.formats.opening import open_table
 from pramana.parallel import default_threads, in_order
 from pramana.randomness import Address, Keystream
@@ -32,12 +30,6 @@ from pramana.types import Codes, Progress, TableLike
 
 __all__ = ["LocalTable"]
 
-SPAN_RECORDS: Final = 2**18
-SPANS: Final = 4
-"""Records are put in order so many at a time, or so often for each processor."""
-
-Made = TypeVar("Made")
-
 
 @dataclass(frozen=True)
 class LocalTable:
@@ -49,16 +41,16 @@ class LocalTable:
     ['F', 'M', 'M']
 
     Attributes:
-        source: Where its parts come from.
+        opened: Where its records come from.
+        steps: What is done to them, in order.
         threads: How many parts are worked on at once.
         memory: Bytes that a shuffle holds before it goes to a temporary file.
-        passes: How often each record is reported to ``progress``: once, and once a shuffle.
     """
 
-    source: Source
+    opened: OpenedTable
+    steps: tuple[MapBatches | Shuffle, ...] = ()
     threads: int = field(default_factory=default_threads)
     memory: int | None = None
-    passes: int = 1
 
     @classmethod
     def of(
@@ -75,34 +67,40 @@ class LocalTable:
         makes it fast.
         """
         opened = open_table(table)
-        source = Source.of_opened(opened.fitted(coded=coded) if coded else opened)
-        return cls(source, default_threads() if threads is None else threads, memory)
+        opened = opened.fitted(coded=coded) if coded else opened
+        return cls(opened, (), default_threads() if threads is None else threads, memory)
 
     @property
-    def records(self) -> int | None:
-        """The number of records, where it is known before reading."""
-        return self.source.records
+    def records(self) -> int:
+        """The number of records."""
+        return self.opened.rows
+
+    @property
+    def passes(self) -> int:
+        """How often each record is reported to ``progress``: once, and once a shuffle."""
+        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
 
     # -- the five verbs --------------------------------------------------------------------
 
     def schema(self) -> pa.Schema:
         """The columns and their types."""
-        return self.source.schema
+        schemas = [step.schema for step in self.steps if isinstance(step, MapBatches)]
+        return schemas[-1] if schemas else self.opened.schema
 
     def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
         """How many records have which combination of values in these columns."""
         for column in columns:
-            if column.name not in self.source.schema.names:
+            if column.name not in self.schema().names:
                 raise UnknownColumn(f"The table has no column '{column.name}'.")
         names = [column.name for column in columns]
         counter = Counter(names, [column.labels for column in columns])
 
-        def coded(part: Part) -> list[Codes]:
+        def codes_of(part: Part) -> list[Codes]:
             batch = part.load()
             return [encode(column, batch.column(column.name)) for column in columns]
 
-        parts = self.source.only(names).parts(progress)
-        for codes in in_order(coded, parts, threads=self.threads, cells=_cells(len(names))):
+        parts = self._parts(progress) if self.steps else self.opened.parts(names)
+        for codes in in_order(codes_of, parts, threads=self.threads, cells=_cells(len(names))):
             counter.add(codes)
             if progress is not None:
                 progress(len(codes[0]))
@@ -110,43 +108,11 @@ class LocalTable:
 
     def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> LocalTable:
         """The table that ``function`` makes of each batch; it has the given schema."""
-        source = self.source
-
-        def parts(progress: Progress | None) -> Iterator[Part]:
-            for part in source.parts(progress):
-                yield replace(part, load=partial(_mapped, function, part, schema))
-
-        return replace(self, source=replace(source, schema=schema, parts=parts, narrow=None))
+        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
 
     def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> LocalTable:
         """The records in a uniformly random order, by words that are addressed by position."""
-        source = self.source
-        step = group_size(len(source.schema))
-
-        def parts(progress: Progress | None) -> Iterator[Part]:
-            apart = all(map(_is_narrow, source.schema))
-            hands = self._hands(source.parts(progress), len(source.schema), apart=apart)
-            held = Shuffler.holds(source.schema, source.records, self.memory)
-            shuffler = Shuffler(
-                source.schema,
-                keystream=keystream,
-                stream=stream,
-                records=source.records,
-                memory=self.memory,
-                share=held and hands.copies > 0,
-            )
-            for piece in hands.each(partial(_scattered, shuffler), apart=held):
-                shuffler.add(piece)
-                if progress is not None:
-                    progress(int(piece.ends[-1]))
-            total = sum(shuffler.counts)
-            span = step * max(1, min(SPAN_RECORDS, total // (SPANS * self.threads)) // step)
-            for begin in range(0, total, span):
-                end = min(begin + span, total)
-                yield Part(begin, end - begin, partial(shuffler.ordered, begin, end), apart)
-
-        made = Source(source.schema, parts, source.records, step=step)
-        return replace(self, source=made, passes=self.passes + 1)
+        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
 
     def write(
         self,
@@ -157,83 +123,75 @@ class LocalTable:
         progress: Progress | None = None,
     ) -> int:
         """Write all records to one file, which appears whole or not at all; give their number."""
-        schema, step = self.source.schema, self.source.step
-        if step is None or step % group_size(len(schema)):
-            batches = self.batches(progress)
-            if progress is not None:
-                batches = _told(batches, progress)
-            return write_records(schema, batches, path, file_format=file_format, labels=labels)
-
-        def work(
-            function: Callable[[Part], Made], parts: Iterable[Part], apart: bool
-        ) -> Iterator[Made]:
-            return self._hands(parts, len(schema)).each(function, apart=apart)
-
-        parts = self.source.parts(progress)
-        return write_parts(
-            schema, parts, path,
-            work=work, file_format=file_format, labels=labels, progress=progress,
-        )  # fmt: skip
+        batches = self.batches(progress)
+        return write_records(self.schema(), batches, path, file_format=file_format, labels=labels)
 
     # -- what they rest on -----------------------------------------------------------------
 
     def batches(self, progress: Progress | None = None) -> Iterator[pa.RecordBatch]:
-        """The records in order; ``progress`` hears of the passes before the last."""
-        cells = _cells(len(self.source.schema))
-        return in_order(_loaded, self.source.parts(progress), threads=self.threads, cells=cells)
-
-    def _hands(self, parts: Iterable[Part], columns: int, *, apart: bool = True) -> Hands[Part]:
-        """Who works on parts: copies of this process on those that they can load, or threads.
-
-        Not ``apart`` is what would be held by several at once, and takes any amount of memory.
-        """
-        cells, waiting = _cells(columns), iter(parts)
-        first = next(waiting, None)
-        if first is None or not first.apart or not apart:
-            left = waiting if first is None else chain([first], waiting)
-            return Hands(left, self.threads, cells)
-        return Hands.of([first, *waiting], self.threads, cells)
+        """The records after all steps, in order."""
+        parts, cells = self._parts(progress), _cells(len(self.schema()))
+        for batch in in_order(_loaded, parts, threads=self.threads, cells=cells):
+            yield batch
+            if progress is not None:
+                progress(len(batch))
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
-        batches = self.batches(progress)
-        held = list(batches if progress is None else _told(batches, progress))
-        return pa.Table.from_batches(held, self.source.schema)
+        return pa.Table.from_batches(list(self.batches(progress)), self.schema())
 
     def to_opened(self) -> OpenedTable:
         """All records in memory, opened."""
         return open_table(self.to_arrow())
 
+    def _parts(self, progress: Progress | None) -> Iterator[Part]:
+        """The parts of the table after all steps; ``progress`` hears of every shuffle."""
+        parts, schema = self.opened.parts(), self.opened.schema
+        for step in self.steps:
+            if isinstance(step, MapBatches):
+                parts, schema = _mapped(parts, step), step.schema
+            else:
+                parts = self._shuffled(parts, schema, step, progress)
+        return parts
 
-def _cells(columns: int) -> Callable[[Part], int]:
-    """How many cells a part of so many columns has."""
-    return lambda part: part.records * columns
+    def _shuffled(
+        self, parts: Iterator[Part], schema: pa.Schema, step: Shuffle, progress: Progress | None
+    ) -> Iterator[Part]:
+        """The same records in their new order, one part a row group of the file to come."""
+        shuffler = Shuffler(
+            schema,
+            keystream=step.keystream,
+            stream=step.stream,
+            records=self.records,
+            memory=self.memory,
+        )
 
+        def scattered(part: Part) -> Piece:
+            return shuffler.scatter(part.load(), part.position)
 
-def _told(batches: Iterable[pa.RecordBatch], progress: Progress) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        yield batch
-        progress(len(batch))
+        for piece in in_order(scattered, parts, threads=self.threads, cells=_cells(len(schema))):
+            shuffler.add(piece)
+            if progress is not None:
+                progress(len(piece.words))
+        total, size = sum(shuffler.counts), group_size(len(schema))
+        for begin in range(0, total, size):
+            end = min(begin + size, total)
+            yield Part(begin, end - begin, partial(shuffler.ordered, begin, end))
 
 
 def _loaded(part: Part) -> pa.RecordBatch:
     return part.load()
 
 
-def _mapped(function: BatchFunction, part: Part, schema: pa.Schema) -> pa.RecordBatch:
-    batch = function(part.load(), part.position)
-    if len(batch) != part.records or batch.schema != schema:
-        raise InvalidTable(
-            f"A function on batches must keep the {part.records} records and give the columns "
-            f"that were announced, got {len(batch)} records."
-        )
-    return batch
+def _mapped(parts: Iterator[Part], step: MapBatches) -> Iterator[Part]:
+    for part in parts:
+        yield replace(part, load=partial(_load_mapped, part, step))
 
 
-def _is_narrow(field: pa.Field) -> bool:
-    """Whether each value of a column takes the same few bytes: not texts, nor lists of them."""
-    return bool(pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type))
+def _load_mapped(part: Part, step: MapBatches) -> pa.RecordBatch:
+    return step(part.load(), part.position)
 
 
-def _scattered(shuffler: Shuffler, part: Part) -> Piece:
-    return shuffler.scatter(part.load(), part.position)
+def _cells(columns: int) -> Callable[[Part], int]:
+    """How many cells a part of so many columns has."""
+    return lambda part: part.records * columns

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from pramana.engines.base import BatchFunction
+from pramana.engines.base import MapBatches
 from pramana.engines.spark.errors import one_line
 from pramana.engines.spark.keys import Luggage, Packer, open_door
 from pramana.engines.spark.tasks import (
@@ -79,9 +79,9 @@ class SparkOpened(OpenedTable):
         begin, frame = self.beginning()
         with (
             one_line(),
-            packed(frame, (begin, ((_Mapped(functions, schema), schema),), Typed(plain))) as (
-                task,
-            ),
+            packed(
+                frame, (begin, (MapBatches(_Mapped(functions, schema), schema),), Typed(plain))
+            ) as (task,),
         ):
             made = map_in_arrow(frame, task, from_arrow_schema(plain))
         arrow = _arrow_schema(made)
@@ -172,7 +172,7 @@ def packed(frame: DataFrame, *contents: tuple[Any, ...]) -> Iterator[list[Task]]
 def collect_summaries(
     frame: DataFrame,
     begin: Begin,
-    functions: Sequence[tuple[BatchFunction, pa.Schema]],
+    functions: Sequence[MapBatches],
     function: Callable[[Iterator[pa.RecordBatch]], Made],
 ) -> Iterator[Made]:
     """The summaries of all partitions, in their order."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.base import BatchFunction
+from pramana.engines.base import BatchFunction, MapBatches, Shuffle
 from pramana.engines.spark.errors import one_line
 from pramana.engines.spark.opening import (
     SparkOpened,
@@ -63,18 +63,6 @@ RANGE_BITS_MOST: Final = 15
 
 
 @dataclass(frozen=True)
-class _Map:
-    function: BatchFunction
-    schema: pa.Schema
-
-
-@dataclass(frozen=True)
-class _Shuffle:
-    keystream: Keystream
-    stream: Address
-
-
-@dataclass(frozen=True)
 class SparkTable:
     """A Spark data frame with the five verbs of :class:`pramana.engines.base.Table`.
 
@@ -84,7 +72,7 @@ class SparkTable:
     """
 
     opened: SparkOpened
-    steps: tuple[_Map | _Shuffle, ...] = ()
+    steps: tuple[MapBatches | Shuffle, ...] = ()
 
     @classmethod
     def of(cls, table: DataFrame | SparkOpened, *, schema: Schema | None = None) -> SparkTable:
@@ -99,13 +87,13 @@ class SparkTable:
     @property
     def passes(self) -> int:
         """How often each record is reported to ``progress``: once, and once a shuffle."""
-        return 1 + sum(isinstance(step, _Shuffle) for step in self.steps)
+        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
 
     # -- the five verbs --------------------------------------------------------------------
 
     def schema(self) -> pa.Schema:
         """The columns and their types."""
-        made = [step.schema for step in self.steps if isinstance(step, _Map)]
+        made = [step.schema for step in self.steps if isinstance(step, MapBatches)]
         return made[-1] if made else self.opened.schema
 
     def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
@@ -122,11 +110,11 @@ class SparkTable:
 
     def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> SparkTable:
         """The table that ``function`` makes of each batch; it has the given schema."""
-        return replace(self, steps=(*self.steps, _Map(function, schema)))
+        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
 
     def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> SparkTable:
         """The records in a uniformly random order, by words that are addressed by position."""
-        return replace(self, steps=(*self.steps, _Shuffle(keystream, stream)))
+        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
 
     def write(
         self,
@@ -189,7 +177,7 @@ class SparkTable:
     @contextmanager
     def _staged(
         self,
-    ) -> Iterator[tuple[DataFrame, Begin, tuple[tuple[BatchFunction, pa.Schema], ...]]]:
+    ) -> Iterator[tuple[DataFrame, Begin, tuple[MapBatches, ...]]]:
         """Everything up to the last shuffle as a data frame, and what is to be done after it."""
         begin, frame = self.opened.beginning()
         yield from _after_shuffles(frame, begin, self.steps, self.opened.schema, self.records)
@@ -202,15 +190,15 @@ class SparkTable:
 def _after_shuffles(
     frame: DataFrame,
     begin: Begin,
-    steps: Sequence[_Map | _Shuffle],
+    steps: Sequence[MapBatches | Shuffle],
     schema: pa.Schema,
     records: int,
-) -> Iterator[tuple[DataFrame, Begin, tuple[tuple[BatchFunction, pa.Schema], ...]]]:
+) -> Iterator[tuple[DataFrame, Begin, tuple[MapBatches, ...]]]:
     """Turn shuffle after shuffle into a data frame of chunks."""
-    functions: list[tuple[BatchFunction, pa.Schema]] = []
+    functions: list[MapBatches] = []
     for at, step in enumerate(steps):
-        if isinstance(step, _Map):
-            functions.append((step.function, step.schema))
+        if isinstance(step, MapBatches):
+            functions.append(step)
             schema = step.schema
             continue
         bits = min(RANGE_BITS_MOST, (records // RANGE_RECORDS).bit_length())

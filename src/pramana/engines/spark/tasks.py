@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.base import BatchFunction
+from pramana.engines.base import MapBatches
 from pramana.engines.spark.keys import Luggage
 from pramana.engines.spark.parts import part_name
 from pramana.errors import InvalidTable, PramanaError
@@ -59,7 +59,7 @@ class Task:
     """One stage: where records come from, what is done to them, how they leave.
 
     Attributes:
-        luggage: (begin, functions with the schemas that they give, end).
+        luggage: (begin, functions on batches, end).
     """
 
     luggage: Luggage
@@ -74,8 +74,8 @@ class Task:
             if isinstance(begin, Partition) and isinstance(end, Summary):
                 end = replace(end, noted=begin.noted)
             placed = begin(batches, partition)
-            for function, schema in functions:
-                placed = _mapped(placed, function, schema)
+            for function in functions:
+                placed = _mapped(placed, function)
             yield from end(placed, partition)
         except PramanaError:
             raise
@@ -85,15 +85,9 @@ class Task:
             ) from None
 
 
-def _mapped(placed: Placed, function: BatchFunction, schema: pa.Schema) -> Placed:
+def _mapped(placed: Placed, function: MapBatches) -> Placed:
     for batch, position in placed:
-        made = function(batch, position)
-        if len(made) != len(batch) or made.schema != schema:
-            raise InvalidTable(
-                f"A function on batches must keep the {len(batch)} records and give the columns "
-                f"that were announced, got {len(made)} records."
-            )
-        yield made, position
+        yield function(batch, position), position
 
 
 # -- how a stage begins ----------------------------------------------------------------------
