@@ -1,30 +1,43 @@
-"""From the truth and a plan to a release."""
+"""Protect a table: the pipeline from the original data and a plan to a release.
+
+``protect`` reads from top to bottom:
+
+1. refuse what would fail later: places that are taken, a ledger with a seed;
+2. open the table, once, and hold it against the plan;
+3. lay out the released records: randomise, shuffle, add noise, cast to the types that leave;
+4. where the data decide how much changes, count unchanged records, and again on a permuted copy;
+5. make the certificate and enter it in the ledger;
+6. write the records, a batch at a time, into a folder that appears whole or not at all;
+7. read the release back, and tell the owner how many records are unchanged.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from pramana.engines.base import Table
-from pramana.engines.choose import empty_like, engine_for, open_source
+from pramana.engines.choose import empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
 from pramana.formats.base import FORMATS
-from pramana.matrices.mechanism import Mechanism
+from pramana.formats.opening import open_table
 from pramana.methods.people import refused_in_all, require_listed, require_numbers
 from pramana.methods.plan import Plan
-from pramana.methods.stand_ins import copies_of_stand_ins, drawn_by
-from pramana.randomness import Keystream
+from pramana.randomise.noise import with_noise
+from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
-from pramana.release.folder import require_counted, require_free
+from pramana.release.folder import release_folder, require_counted, require_free
 from pramana.release.stewards import require_apart_from, stewards_folder
-from pramana.release.stored import write_release
-from pramana.risk.verbatim import Verbatim, measure_verbatim
-from pramana.risk.watching import Watch
+from pramana.release.stored import complete_folder, data_name, require_writable
+from pramana.risk.verbatim import Verbatim, measure_verbatim, numbers_of
 from pramana.table.domains import Label
 from pramana.table.groups import group_sizes
 from pramana.table.households import require_unlinked
@@ -38,6 +51,10 @@ if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledg
     from pramana.readings.release import Release
 
 __all__ = ["protect"]
+
+OWNER_SAMPLE = 2**17
+"""Unchanged records are counted for the owner in a random sample of about this size, where the
+table is larger. Shares are then off by about a tenth of a percent."""
 
 
 def protect(
@@ -81,52 +98,78 @@ def protect(
     """
     if not isinstance(plan, Plan):
         raise InputError(f"A plan is what design gives, got {type(plan).__name__}.")
-    if copies and to is None:
-        raise InputError("Copies lie beside the data file: give a folder to write to.")
-    if to is not None:
-        require_free(Path(to), force=force)
-    kept = None if steward_folder is None else Path(steward_folder)
-    if kept is not None:
-        require_apart_from(kept, None if to is None else Path(to))
+    folder = None if to is None else Path(to)
+    owner_folder = None if steward_folder is None else Path(steward_folder)
+    _require_places(folder, owner_folder, force=force, copies=copies)
     opened = open_source(table, schema=plan.schema)
     _require_fit(plan, opened)
-    if not engine_for(opened).on_one_machine:
-        seen = None
-    watch, booked_table = None, opened
-    kind = plan.nature
-    if seen is not None and kind.whole and not kind.grouped:  # a label in every column with labels
-        watch = Watch(plan.schema, opened.rows)
-        opened = watch.truth(opened)
+    _require_ledger(ledger, budget, people, seed, folder)
     keystream = Keystream.of(seed)
-    _require_ledger(ledger, budget, people, seed, to)
+    mechanism = plan.mechanism
     with (
-        _booking(ledger, booked_table, plan, people, to) as booking,
+        _booking(ledger, opened, plan, people, folder) as booking,
         refused_in_all(plan.schema, opened),
     ):
-        done = plan.mechanism
-        made, plan = _drawn(plan, opened, keystream)
-        by_matrices = kind.shows_matrices or kind.withholds_matrices  # which change labels alone
-        shown = opened if by_matrices else made.to_opened()
-        made = made if watch is None else watch.released(made)
-        labels = opened.labels.released(plan.schema, partial(_occurring, shown))
-        labels = plan.method.published_labels(labels)
+        records, plan = _released_records(plan, opened, keystream)
+        unchanged = None
+        if _must_count_unchanged(plan, opened):
+            records = _drawn_once(records)
+            unchanged = measure_verbatim(plan.schema, opened, records.to_opened())
+            _warn_of_copies(plan, unchanged)
+            plan = _with_unchanged_share(plan, opened, records.to_opened(), keystream)
+        labels = _released_labels(plan, opened, records)
         certificate = _certificate(plan, keystream, labels)
-        if booking is not None:
-            booking.require(certificate, budget)
-        with nullcontext() if booking is None else booking.entered(certificate):
-            if to is None:
-                release = _in_memory(made, certificate, labels, opened, like=empty_like(table))
+        with _entered(booking, certificate, budget):
+            if folder is None:
+                release = _in_memory(records, certificate, labels, opened, empty_like(table))
             else:
-                with _kept(kept, Path(to), plan, done):
-                    _written(
-                        made, certificate, labels, opened, file_format=file_format,
-                        keep=partial(write_release, folder=Path(to), force=force,
-                                     sign_with=sign_with, copies=copies),
-                        progress=progress, passed=None if watch is None else watch.count,
-                    )  # fmt: skip
-    release = release if to is None else _as_read(Path(to))
-    _tell(seen, watch, release, opened)
+                data_format = file_format or _writable(opened.format)
+                require_writable(data_format, *copies)
+                with (
+                    stewards_folder(
+                        owner_folder, release=folder, plan=plan.to_json(), mechanism=mechanism
+                    ),
+                    release_folder(folder, force=force) as work,
+                ):
+                    written = records.write(
+                        work / data_name(data_format),
+                        file_format=data_format,
+                        labels=labels.beside_missing(certificate.schema),
+                        progress=progress,
+                    )
+                    opened.require_unchanged()
+                    require_counted(certificate, written)
+                    complete_folder(
+                        work,
+                        certificate,
+                        file_format=data_format,
+                        sign_with=sign_with,
+                        copies=copies,
+                    )
+    if folder is not None:
+        release = _read_back(folder)
+    if seen is not None and engine_for(opened).on_one_machine:
+        seen(unchanged or _unchanged_records(release, opened))
     return release
+
+
+# -- 1 and 2: what is refused before any work ---------------------------------------------------
+
+
+def _require_places(
+    folder: Path | None,
+    owner_folder: Path | None,
+    *,
+    force: bool,
+    copies: Sequence[TableFormat],
+) -> None:
+    """Refuse places that are taken, and copies of a release that is not written."""
+    if copies and folder is None:
+        raise InputError("Copies lie beside the data file: give a folder to write to.")
+    if folder is not None:
+        require_free(folder, force=force)
+    if owner_folder is not None:
+        require_apart_from(owner_folder, folder)
 
 
 def _require_fit(plan: Plan, opened: OpenedTable) -> None:
@@ -140,91 +183,12 @@ def _require_fit(plan: Plan, opened: OpenedTable) -> None:
     require_unlinked(plan.schema, opened)
 
 
-def _as_read(folder: Path) -> Release:
-    """The release as a stranger reads it."""
-    from pramana.readings.release import written_release
-
-    return written_release(folder)
-
-
-def _kept(
-    folder: Path | None, release: Path, plan: Plan, mechanism: Mechanism
-) -> AbstractContextManager[None]:
-    """What the steward keeps apart from the release, where a folder for it was named."""
-    if folder is None:
-        return nullcontext()
-    return stewards_folder(folder, release=release, plan=plan.to_json(), mechanism=mechanism)
-
-
-def _drawn(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-    """The released records, in the types in which they leave, and the plan as it came out."""
-    made, plan = drawn_by(plan, opened, keystream)
-    kind = plan.nature
-    if kind.grouped or (not kind.shows_matrices and engine_for(opened).on_one_machine):
-        return _copies_counted(made, plan, opened, keystream)
-    return made, plan
-
-
-def _in_memory(
-    made: Table, certificate: Certificate, labels: Labels, opened: OpenedTable, *, like: object
-) -> Release:
-    """The release as an object, in the kind of data frame that went in."""
-    from pramana.readings.release import Release
-
-    released = replace(made.to_opened(), labels=labels)
-    opened.require_unchanged()
-    require_counted(certificate, released.rows)
-    return Release(certificate, released, like=like)
-
-
-def _written(
-    made: Table,
-    certificate: Certificate,
-    labels: Labels,
-    opened: OpenedTable,
-    *,
-    file_format: TableFormat | None,
-    progress: Progress | None,
-    keep: Callable[..., object],
-    passed: Callable[[], None] | None,
-) -> None:
-    """The release as a folder; ``keep`` puts it into place once the data are written.
-
-    ``passed`` is told when all records have.
-    """
-    chosen = file_format or _writable(opened.format)
-    labels = labels.beside_missing(certificate.schema)
-
-    def write(path: Path) -> int:
-        written = made.write(path, file_format=chosen, labels=labels, progress=progress)
-        opened.require_unchanged()
-        if passed is not None:
-            passed()
-        return written
-
-    keep(certificate, write, file_format=chosen)
-
-
-def _tell(
-    seen: Callable[[Verbatim], None] | None,
-    watch: Watch | None,
-    release: Release,
-    opened: OpenedTable,
-) -> None:
-    """What was counted while records passed; counted now where not all of them were seen whole."""
-    if seen is None:
-        return
-    counted = None if watch is None else watch.result()
-    schema = release.certificate.true_schema
-    seen(counted or measure_verbatim(schema, opened, release.opened))
-
-
 def _require_ledger(
     ledger: str | Path | None,
     budget: Budget | None,
     people: str | None,
     seed: int | None,
-    to: str | Path | None,
+    folder: Path | None,
 ) -> None:
     """Refuse what goes with a ledger only, a seed beside one, and a ledger that is published."""
     if ledger is None and (budget is not None or people is not None):
@@ -239,50 +203,114 @@ def _require_ledger(
         from pramana.ledger.chain import require_file
 
         require_file(Path(ledger))
-        require_apart(Path(ledger), None if to is None else Path(to))
+        require_apart(Path(ledger), folder)
 
 
-@contextmanager
-def _booking(
-    ledger: str | Path | None,
-    opened: OpenedTable,
-    plan: Plan,
-    people: str | None,
-    to: str | Path | None,
-) -> Iterator[Booking | None]:
-    """A place on the ledger, where there is one."""
-    if ledger is None:
-        yield None
-        return
-    from pramana.ledger.booking import booked
-
-    folder = None if to is None else Path(to)
-    kept = [column.name for column in plan.schema.released_as_is]
-    with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:
-        yield booking
+# -- 3: the released records --------------------------------------------------------------------
 
 
-def _copies_counted(
-    made: Table, plan: Plan, opened: OpenedTable, keystream: Keystream
-) -> tuple[Table, Plan]:
-    """The records, drawn once, and the plan with what stands in such ones word for word.
+def _released_records(plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+    """The released records in the types that leave, and the plan with the numbers of this table.
 
-    Groups and matrices that were made from the data say nothing in advance about how much they
-    change, so it is counted in what leaves, with its noise: for the owner in this release, for
-    all others on stand-ins, since a figure of the truth would break the promise beside it. Matrices
-    that do not look at the data are their own statement.
+    The steps are laid out here. Batches flow when the records are written.
     """
+    records, plan = plan.method.release(plan, opened, keystream)
+    records = with_noise(records, plan.schema, keystream)
+    released_schema = plan.method.published_schema(plan.schema)
+    return leaving(records, released_schema, plan.mechanism.marks), plan
+
+
+# -- 4: unchanged records -----------------------------------------------------------------------
+
+
+def _must_count_unchanged(plan: Plan, opened: OpenedTable) -> bool:
+    """Whether the certificate states how many records are unchanged.
+
+    Groups and matrices that were made from the data do not say in advance how much they change.
+    Published matrices do.
+    """
+    kind = plan.nature
+    return kind.grouped or (not kind.shows_matrices and engine_for(opened).on_one_machine)
+
+
+def _drawn_once(records: Table) -> Table:
+    """The same records in memory, so that those counted are those released."""
     from pramana.engines.local.table import LocalTable
 
-    drawn = LocalTable.of(made.to_arrow())
-    released = drawn.to_opened()
-    seen = measure_verbatim(plan.schema, opened, released)
-    bounds = [own.attained.suggests for own in plan.published if own.attained.suggests is not None]
-    warning = seen.warning(min(bounds, default=None))
+    return LocalTable.of(records.to_arrow())
+
+
+def _warn_of_copies(plan: Plan, unchanged: Verbatim) -> None:
+    """Warn the owner where more records are unchanged than the guarantees suggest."""
+    bounds = [
+        claim.attained.suggests for claim in plan.published if claim.attained.suggests is not None
+    ]
+    warning = unchanged.warning(min(bounds, default=None))
     if warning is not None:
-        warnings.warn(warning, Copies, stacklevel=4)
-    told = copies_of_stand_ins(plan, opened, released, keystream).public()
-    return drawn, replace(plan, public={**plan.public, "verbatim": told}, stand_ins=None)
+        warnings.warn(warning, Copies, stacklevel=3)
+
+
+def _with_unchanged_share(
+    plan: Plan, opened: OpenedTable, released: OpenedTable, keystream: Keystream
+) -> Plan:
+    """The plan with the published share of unchanged records, counted on a permuted copy.
+
+    The count on the original data depends on who has which values, and this is what a guarantee
+    takes as unknown: two people who form a group and exchange their keys are told apart by a share
+    of 0 or 1. The count on a permuted copy depends on what the guarantee takes as known, and on
+    fresh randomness.
+    """
+    if plan.permuted_copy is not None:  # of the groups: it has the same release
+        copy = open_table(plan.permuted_copy)
+    else:
+        copy = _permuted_copy(plan, opened, keystream)
+        records, _ = _released_records(plan, copy, keystream.apart(Stream("stand-ins", "release")))
+        released = records.to_opened()
+    share = measure_verbatim(plan.schema, copy, released).public()
+    return replace(plan, public={**plan.public, "verbatim": share}, permuted_copy=None)
+
+
+def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> OpenedTable:
+    """The table with its randomised columns permuted among records that agree in known columns.
+
+    Records are sorted by their values first, so that the order of the rows decides nothing.
+    """
+    from pramana.kanonymity.tables import known_groups, permute_columns  # loads Numba
+
+    columns = plan.schema.released
+    table = opened.to_arrow([column.name for column in columns])
+    batches = table.combine_chunks().to_batches()
+    numbers = [numbers_of(columns, batch, released=False) for batch in batches]
+    table = table.take(pa.array(np.argsort(np.concatenate(numbers), kind="stable")))
+    groups = known_groups(table, plan.schema.known)
+    if groups is None:
+        groups = np.zeros(table.num_rows, np.int64)
+    randomised = [column.name for column in plan.schema.randomised]
+    return open_table(permute_columns(table, randomised, groups, keystream))
+
+
+def _unchanged_records(release: Release, opened: OpenedTable) -> Verbatim:
+    """How many records of the original data are in the release unchanged."""
+    schema = release.certificate.true_schema
+    return measure_verbatim(schema, opened, release.opened, most=OWNER_SAMPLE)
+
+
+# -- 5: certificate and ledger ------------------------------------------------------------------
+
+
+def _released_labels(plan: Plan, opened: OpenedTable, records: Table) -> Labels:
+    """Labels of the released columns and of the values that occur in them."""
+    kind = plan.nature
+    by_matrices = kind.shows_matrices or kind.withholds_matrices  # which change labels alone
+    shown = opened if by_matrices else records.to_opened()
+    labels = opened.labels.released(plan.schema, partial(_occurring, shown))
+    return plan.method.published_labels(labels)
+
+
+def _occurring(opened: OpenedTable, name: str) -> list[Label | None]:
+    """The values of a column."""
+    values: list[Label | None] = group_sizes(opened, [name]).total().column(name).to_pylist()
+    return values
 
 
 def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificate:
@@ -306,10 +334,58 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
     )
 
 
-def _occurring(opened: OpenedTable, name: str) -> list[Label | None]:
-    """The values of a column."""
-    found: list[Label | None] = group_sizes(opened, [name]).total().column(name).to_pylist()
-    return found
+@contextmanager
+def _booking(
+    ledger: str | Path | None,
+    opened: OpenedTable,
+    plan: Plan,
+    people: str | None,
+    folder: Path | None,
+) -> Iterator[Booking | None]:
+    """A place on the ledger, where there is one."""
+    if ledger is None:
+        yield None
+        return
+    from pramana.ledger.booking import booked
+
+    kept = [column.name for column in plan.schema.released_as_is]
+    with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:
+        yield booking
+
+
+@contextmanager
+def _entered(
+    booking: Booking | None, certificate: Certificate, budget: Budget | None
+) -> Iterator[None]:
+    """Enter the release in the ledger before it is made, where there is a ledger."""
+    if booking is None:
+        yield
+        return
+    booking.require(certificate, budget)
+    with booking.entered(certificate):
+        yield
+
+
+# -- 6 and 7: writing and reading back ----------------------------------------------------------
+
+
+def _in_memory(
+    records: Table, certificate: Certificate, labels: Labels, opened: OpenedTable, like: object
+) -> Release:
+    """The release as an object, in the kind of data frame that went in."""
+    from pramana.readings.release import Release
+
+    released = replace(records.to_opened(), labels=labels)
+    opened.require_unchanged()
+    require_counted(certificate, released.rows)
+    return Release(certificate, released, like=like)
+
+
+def _read_back(folder: Path) -> Release:
+    """The release as everybody else reads it."""
+    from pramana.readings.release import written_release
+
+    return written_release(folder)
 
 
 def _writable(file_format: TableFormat) -> TableFormat:

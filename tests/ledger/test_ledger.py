@@ -580,15 +580,19 @@ def test_neither_depth_nor_links_bring_a_ledger_into_a_release(people, tmp_path,
 
 STOPPED = """
 import os, sys
+from contextlib import contextmanager
 import pyarrow as pa
 import pramana as pm
 import pramana.protecting as protecting
-real = protecting.write_release
-def write(*given, **named):
-    if sys.argv[2] == "after":
-        real(*given, **named)
+real = protecting.release_folder
+@contextmanager
+def stopped(*given, **named):
+    if sys.argv[2] == "before":
+        os._exit(9)
+    with real(*given, **named) as work:
+        yield work
     os._exit(9)
-protecting.write_release = write
+protecting.release_folder = stopped
 column = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 table = pa.table({"sex": ["F", "M"] * 250})
 plan = pm.design(pm.Schema((column,)), pm.PkAnonymity(k=5), data=table)

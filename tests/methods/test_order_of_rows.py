@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,9 +9,16 @@ import pytest
 import pramana as pm
 from pramana.engines.choose import open_source
 from pramana.methods.registry import METHODS
-from pramana.protecting import _certificate, _drawn
+from pramana.protecting import (
+    _certificate,
+    _drawn_once,
+    _must_count_unchanged,
+    _released_records,
+    _with_unchanged_share,
+)
 from pramana.randomness import Keystream, Stream
-from pramana.release.stored import write_release
+from pramana.release.folder import release_folder
+from pramana.release.stored import complete_folder, data_name
 
 RNG = np.random.default_rng(5)
 RECORDS = 240
@@ -112,11 +117,14 @@ def written(folder, table, rows, method, asked, schema, file_format) -> dict[str
     opened = open_source(table, schema=plan.schema)
     keystream = ToPeople(bytes(range(32)), reproducible=False)  # no seed: central promises hold
     keystream.rows = rows
-    made, plan = _drawn(plan, opened, keystream)
-    write_release(
-        _certificate(plan, keystream, opened.labels), partial(made.write, file_format=file_format),
-        folder=folder, file_format=file_format,
-    )  # fmt: skip
+    made, plan = _released_records(plan, opened, keystream)
+    if _must_count_unchanged(plan, opened):
+        made = _drawn_once(made)
+        plan = _with_unchanged_share(plan, opened, made.to_opened(), keystream)
+    with release_folder(folder) as work:
+        made.write(work / data_name(file_format), file_format=file_format)
+        certificate = _certificate(plan, keystream, opened.labels)
+        complete_folder(work, certificate, file_format=file_format)
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 
 

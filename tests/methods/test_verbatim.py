@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 
@@ -12,14 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.crew import in_copies
-from pramana.engines.local.table import LocalTable
 from pramana.errors import Copies, InvalidSchema
-from pramana.formats.opening import open_table
 from pramana.methods.grouped import Permute, Resample
 from pramana.numeric import SHARES
-from pramana.risk.verbatim import measure_verbatim, numbers_of
-from pramana.risk.watching import Watch
+from pramana.risk.verbatim import numbers_of
 from pramana.table.domains import Categories
 from pramana.table.recoding import Noise, Recoding
 from pramana.table.schema import Column, Impossible, Role, Schema
@@ -203,9 +198,7 @@ def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
     ],
 )
 @pytest.mark.parametrize("saved", [True, False])
-def test_what_is_told_while_records_pass_is_what_is_counted_afterwards(
-    method, asked, saved, tmp_path
-):
+def test_the_owner_is_told_what_is_counted_afterwards(method, asked, saved, tmp_path):
     """Every kind of release, on the way to a folder and in memory."""
     table, described, told = people(income=True), schema(income=True), []
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=100)
@@ -216,53 +209,6 @@ def test_what_is_told_while_records_pass_is_what_is_counted_afterwards(
 
     assert told == [pm.verbatim(release, table)]
     assert told[0].records == 600
-
-
-def test_a_watch_that_has_not_seen_all_says_nothing():
-    """A place that passes twice counts once, and one that never passed is missed."""
-    table = people()
-    watch = Watch(schema(), 600)
-    opened = watch.truth(open_table(table))
-    made = watch.released(LocalTable.of(table))
-    for _ in range(2):
-        list(opened.batches())
-        assert watch.result() is None
-    list(opened.batches(["a", "b"]))
-    made.to_arrow()
-
-    assert watch.result() == measure_verbatim(schema(), open_table(table), open_table(table))
-    assert watch.result().share == 1
-
-
-@pytest.mark.parametrize("in_memory", [True, False], ids=["in memory", "on disk"])
-def test_notes_of_several_processes_stay_apart(monkeypatch, in_memory):
-    """None is lost, and none written over another, where copies look at many batches at once."""
-    if not in_memory:
-        monkeypatch.delattr(os, "memfd_create", raising=False)
-    watch, batch = Watch(schema(), 600), people().to_batches()[0]
-
-    def look(place):
-        watch._look(batch, place, released=False)
-
-    assert len(list(in_copies(look, range(400), copies=4))) == 400
-    truth, _ = watch._seen()
-    assert {place: many for place, (many, _) in truth.items()} == dict.fromkeys(range(400), 600)
-    assert all((numbers == truth[0][1]).all() for _, numbers in truth.values())
-
-
-@pytest.mark.parametrize("left", [8, 31, 32, 40, 100, 4096])
-def test_half_a_note_of_who_was_killed_is_not_read(left):
-    """Nor what comes behind it: all is looked at once more then."""
-    table = people()
-    watch = Watch(schema(), 600)
-    list(watch.truth(open_table(table)).batches())
-    whole = os.pread(watch._notes, 10**6, 0)
-    os.ftruncate(watch._notes, 0)
-    os.write(watch._notes, whole[:left])
-    list(watch.truth(open_table(table)).batches())
-    watch.released(LocalTable.of(table)).to_arrow()
-
-    assert watch.result() is None
 
 
 def test_a_number_of_a_record_is_the_same_however_its_columns_are_kept():

@@ -7,6 +7,8 @@ import pytest
 
 import pramana as pm
 from pramana.release.contents import fingerprint
+from pramana.release.folder import release_folder
+from pramana.release.stored import complete_folder
 from tests.release.people import people, plan
 
 
@@ -14,17 +16,13 @@ from tests.release.people import people, plan
 def release(tmp_path):
     """A release whose data lie in two files."""
     made = pm.protect(people(), plan(), seed=1)
-
-    def write(path):
-        path.mkdir()
-        table = made.opened.to_arrow()
-        pq.write_table(table.slice(0, 1500), path / "part-00000.parquet")
-        pq.write_table(table.slice(1500), path / "part-00001.parquet")
-        return table.num_rows
-
-    from pramana.release.stored import write_release
-
-    write_release(made.certificate, write, folder=tmp_path / "release", file_format="parquet")
+    table = made.opened.to_arrow()
+    with release_folder(tmp_path / "release") as work:
+        data = work / "data.parquet"
+        data.mkdir()
+        pq.write_table(table.slice(0, 1500), data / "part-00000.parquet")
+        pq.write_table(table.slice(1500), data / "part-00001.parquet")
+        complete_folder(work, made.certificate, file_format="parquet")
     return tmp_path / "release"
 
 

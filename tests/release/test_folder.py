@@ -16,8 +16,9 @@ from pramana import api
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
 from pramana.readings.release import load_release
 from pramana.release.contents import fingerprint, read_certificate
-from pramana.release.folder import write_explanations, write_folder
+from pramana.release.folder import release_folder, write_explanations
 from pramana.release.signing import make_keys, sign
+from pramana.release.stored import complete_folder
 from pramana.release.verify import verify_folder
 from tests.release.people import people, plan
 
@@ -247,15 +248,14 @@ def test_a_release_that_appears_meanwhile_is_left_alone(tmp_path, release):
     """Of two at once one wins, and the other says so and leaves nothing."""
     new = tmp_path / "new"
 
-    def write_data(path):
-        release.save(new)  # somebody else was quicker
-        path.write_bytes(b"the records of the slower one")
-        return release.records
+    def slower():
+        with release_folder(new) as work:
+            release.save(new)  # somebody else was quicker
+            (work / "data.parquet").write_bytes(b"the records of the slower one")
+            complete_folder(work, release.certificate, file_format="parquet")
 
     with pytest.raises(OutputExists, match="appeared while"):
-        write_folder(
-            new, release.certificate, write_data, data_name="data.parquet", data_format="parquet"
-        )
+        slower()
     assert verify_folder(new).valid
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "release"]
 
@@ -264,15 +264,13 @@ def test_a_release_that_appears_meanwhile_is_left_alone(tmp_path, release):
 def test_a_failure_half_way_leaves_nothing(tmp_path, release, failure):
     """A full disk or an interrupt: no folder, and no trace beside it."""
 
-    def write_data(path):
-        path.write_bytes(b"half of the records")
-        raise failure
+    def stopped():
+        with release_folder(tmp_path / "new") as work:
+            (work / "data.parquet").write_bytes(b"half of the records")
+            raise failure
 
     with pytest.raises(type(failure)):
-        write_folder(
-            tmp_path / "new", release.certificate, write_data,
-            data_name="data.parquet", data_format="parquet",
-        )  # fmt: skip
+        stopped()
 
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
 
@@ -283,20 +281,15 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         """
         import sys, time
         from pathlib import Path
-        from pramana.release.folder import write_folder
-        from pramana.readings.release import load_release
-        old = load_release(sys.argv[1])
-        def write(path):
-            path.write_bytes(b"half")
+        from pramana.release.folder import release_folder
+        with release_folder(Path(sys.argv[1])) as work:
+            (work / "data.parquet").write_bytes(b"half")
             print("writing", flush=True)
             time.sleep(60)
-        write_folder(Path(sys.argv[2]), old.certificate, write,
-                     data_name="data.parquet", data_format="parquet")
         """
     )
-    old = api.protect(people(), plan(), to=tmp_path / "old", seed=1)
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(old.folder), str(tmp_path / "new")],
+        [sys.executable, "-c", script, str(tmp_path / "new")],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -15,7 +15,8 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.grouped import Gaussian, Permute, Resample
 from pramana.methods.invariant import Invariant
-from pramana.release.stored import write_release
+from pramana.release.folder import release_folder
+from pramana.release.stored import complete_folder
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -78,12 +79,9 @@ def _around(folder, release, records, **figures):
     types = pq.read_schema(next(folder.glob("data*.parquet")))
     other = records.select(types.names).cast(types)
 
-    def write(path):
-        return write_table(other, path, file_format="parquet")
-
-    write_release(
-        certificate, write, folder=folder, file_format="parquet", force=True, sign_with=None
-    )
+    with release_folder(folder, force=True) as work:
+        write_table(other, work / "data.parquet", file_format="parquet")
+        complete_folder(work, certificate, file_format="parquet")
 
 
 @pytest.mark.parametrize(("method", "asked"), METHODS, ids=str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Protocol, TypeVar
@@ -10,7 +10,6 @@ from typing import ClassVar, Final, Protocol, TypeVar
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.parallel import default_threads, in_order
 from pramana.registry import Registry
 from pramana.table.codec import points_inside
 from pramana.table.labels import Labels
@@ -28,10 +27,7 @@ __all__ = [
     "whole",
 ]
 
-CELL_BYTES: Final = 8
-
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
-Made = TypeVar("Made")
 
 BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError, MemoryError, OverflowError)
 """What libraries raise over a damaged file. Their words may show rows, and are never passed on."""
@@ -50,15 +46,6 @@ class RecordStream:
     schema: pa.Schema
     groups: Iterable[pa.Table]
     labels: Labels = field(default_factory=Labels)
-
-    def each(self, function: Callable[[pa.Table], Made]) -> Iterator[Made]:
-        """What ``function`` makes of every group, in order, by several threads."""
-        return in_order(function, self.groups, threads=default_threads(), cells=_cells)
-
-
-def _cells(group: pa.Table) -> int:
-    """As many cells as a group has bytes for: long texts count for more."""
-    return int(group.nbytes // CELL_BYTES)
 
 
 class Format(Protocol):

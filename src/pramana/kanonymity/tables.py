@@ -14,12 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
+from pramana.formats.door import plain
 from pramana.kanonymity.clustering import Groups, form_groups
 from pramana.kanonymity.distance import Key
 from pramana.kanonymity.diversity import Sensitive
 from pramana.kanonymity.numbers import numbers_of
 from pramana.kanonymity.release import Donors, centroid, permute_members
 from pramana.randomness import Keystream, Stream
+from pramana.table.alike import alike
+from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Categories
 from pramana.table.schema import Column
@@ -34,14 +37,14 @@ class Anonymised:
         table: the records in their old order; shuffle before publication.
         sizes: the number of records of every group, in rising order: of no group in particular.
         share: the sum of squares within groups over the total.
-        stand_ins: the true records, the keys of each group handed round once more: to who knows
-            keys, groups and release they are as likely to be the truth as the truth is.
+        permuted_copy: the original records with the keys of each group permuted once more. To an
+            adversary who knows keys, groups and release it is as likely as the original data.
     """
 
     table: pa.Table
     sizes: tuple[int, ...]
     share: float
-    stand_ins: pa.Table
+    permuted_copy: pa.Table
 
 
 def key_of(column: Column, values: pa.ChunkedArray) -> Key:
@@ -112,11 +115,20 @@ def anonymise(
     )
     new = replace_keys(table, keys, numbers, groups, donors, keystream)
     sizes = tuple(sorted(groups.sizes.tolist()))
-    stand_ins = handed_round(table, [column.name for column in keys], groups.labels, keystream)
-    return Anonymised(new, sizes, groups.share, stand_ins)
+    permuted = permute_columns(table, [column.name for column in keys], groups.labels, keystream)
+    return Anonymised(new, sizes, groups.share, permuted)
 
 
-def handed_round(
+def known_groups(table: pa.Table, known: Sequence[str]) -> IntArray | None:
+    """One number a record, the same for records that agree in all known columns."""
+    if not known:
+        return None
+    values = (alike(plain(table.column(name).combine_chunks())) for name in known)
+    coded = [column.dictionary_encode() for column in values]
+    return joint_groups([c.indices.fill_null(len(c.dictionary)).to_numpy() for c in coded])
+
+
+def permute_columns(
     table: pa.Table, columns: Sequence[str], groups: IntArray, keystream: Keystream
 ) -> pa.Table:
     """The table with these columns, all of a record together, in a random order of every group."""

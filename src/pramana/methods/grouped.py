@@ -22,7 +22,6 @@ from pramana.methods.base import Method, option, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
-from pramana.methods.stand_ins import known_groups
 from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
@@ -187,7 +186,7 @@ class Grouped(Method):
             records=people.records,
             crowd=people.crowd,
             attained=attained(evidence, plan.asked),
-            stand_ins=made.stand_ins,
+            permuted_copy=made.permuted_copy,
             public=self._told(target.k)
             # Below a billionth it is what rounding leaves of nothing.
             | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
@@ -203,7 +202,7 @@ class Grouped(Method):
         it the values beside them, groups would tell who has which. Groups never cross the values of
         columns that an adversary may know and that are released as they are.
         """
-        from pramana.kanonymity.tables import anonymise
+        from pramana.kanonymity.tables import anonymise, known_groups
 
         table = opened.to_arrow([column.name for column in schema.released])
         order = _order_of_values(table)

@@ -50,7 +50,8 @@ class Plan(Shown):
         basis: a fingerprint of the counts that a data-dependent plan was made for.
         attached: the size of the smallest group formed by all columns that are released as they
             are, where those that may be known are not all.
-        stand_ins: where groups were drawn, people of whom copies may be counted in public.
+        permuted_copy: where groups were drawn, the records with keys permuted within groups: what
+            is published about unchanged records is counted on it.
         kind: how the release is to be read, where not as others of the method are.
     """
 
@@ -66,7 +67,7 @@ class Plan(Shown):
     public: Entries = field(default_factory=dict)
     basis: str | None = None
     attached: int | None = None
-    stand_ins: pa.Table | None = field(default=None, repr=False, compare=False)
+    permuted_copy: pa.Table | None = field(default=None, repr=False, compare=False)
     kind: str | None = None
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from pramana.engines.choose import as_kind, write_opened
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn, harmless
 from pramana.estimation.question import Question
 from pramana.files import require_free
-from pramana.formats.base import FORMATS, format_of
+from pramana.formats.base import format_of
 from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
 from pramana.numeric import require_choice
@@ -30,7 +30,14 @@ from pramana.readings.coarse import of_values, recoded_words, require_told
 from pramana.readings.filters import conditions_of
 from pramana.release.certificate import Certificate
 from pramana.release.contents import require_as_written, stamps_of
-from pramana.release.stored import open_data, read_certificate, write_release
+from pramana.release.folder import release_folder, require_counted
+from pramana.release.stored import (
+    complete_folder,
+    data_name,
+    open_data,
+    read_certificate,
+    require_writable,
+)
 from pramana.table.opened import OpenedTable, TableFormat
 from pramana.table.stamps import require_unchanged
 from pramana.types import TableLike
@@ -71,14 +78,6 @@ class Release:
     opened: OpenedTable = field(repr=False)
     like: Any = field(default=None, repr=False, compare=False)
     folder: Path | None = None
-
-    def __getattr__(self, name: str) -> OpenedTable:
-        """Records that were just written as text are opened when somebody asks for them."""
-        if name != "opened" or self.folder is None:
-            raise AttributeError(f"A release has no attribute '{name}'.")
-        opened = open_data(self.folder, self.certificate)
-        object.__setattr__(self, "opened", opened)
-        return opened
 
     def __repr__(self) -> str:
         columns = harmless(", ".join(self.opened.schema.names))
@@ -134,22 +133,24 @@ class Release:
             sign_with: a private key to sign the certificate with.
             copies: further formats to write the same records in: ``csv``, ``dta``, ``sav``.
         """
+        require_writable(file_format, *copies)
         labelled = replace(self.opened, labels=self.certificate.labels)
-        write_release(
-            self.certificate,
-            lambda path: write_opened(
+        with release_folder(Path(folder), force=force) as work:
+            written = write_opened(
                 labelled,
-                path,
+                work / data_name(file_format),
                 schema=self.certificate.schema,
                 file_format=file_format,
                 sets=self.certificate.marks,
-            ),
-            folder=Path(folder),
-            file_format=file_format,
-            force=force,
-            sign_with=sign_with,
-            copies=copies,
-        )
+            )
+            require_counted(self.certificate, written)
+            complete_folder(
+                work,
+                self.certificate,
+                file_format=file_format,
+                sign_with=sign_with,
+                copies=copies,
+            )
         return load_release(folder)
 
     def verify(self, *, key: str | Path | None = None) -> Verdict:
@@ -594,11 +595,6 @@ def load_release(folder: str | Path) -> Release:
 
 
 def written_release(folder: Path) -> Release:
-    """The release that was just written: text is read again when somebody asks for its records."""
+    """The release that this process has just written."""
     certificate = read_certificate(folder)
-    if certificate.data is None or not FORMATS[certificate.data.format].parsed:
-        return Release(certificate, open_data(folder, certificate), folder=folder)
-    release = object.__new__(Release)
-    for name, value in (("certificate", certificate), ("like", None), ("folder", folder)):
-        object.__setattr__(release, name, value)
-    return release
+    return Release(certificate, open_data(folder, certificate), folder=folder)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
 from pramana.files import require_name, require_not_here, whole_folder
-from pramana.release.certificate import Certificate, copy_name
+from pramana.release.certificate import Certificate
 from pramana.release.contents import (
     CERTIFICATE,
     data_path,
@@ -21,11 +22,11 @@ from pramana.shown import listed
 
 __all__ = [
     "files_of",
+    "release_folder",
     "require_counted",
     "require_free",
     "require_own",
     "write_explanations",
-    "write_folder",
 ]
 
 MOST_NAMED = 3
@@ -66,40 +67,13 @@ def _refuse_inside(folder: Path) -> None:
         raise OutputExists(f"{folder} lies inside the release {above}. Choose a place outside.")
 
 
-def write_folder(
-    folder: Path,
-    certificate: Certificate,
-    write_data: Callable[[Path], int],
-    *,
-    data_name: str,
-    data_format: str,
-    force: bool = False,
-    sign_with: Path | None = None,
-    copies: Mapping[str, Callable[[Path, Path], int]] | None = None,
-) -> Certificate:
-    """Write data and certificate so that both appear together; returns the finished certificate.
-
-    ``write_data`` gives the number of records that it wrote, which must be that of the certificate.
-    So do ``copies``, by format: each writes the data, at the first place, anew at the second.
-    """
+@contextmanager
+def release_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """An empty folder to write a release to; it gets its name when the block ends without error."""
     folder = folder.absolute()
     require_free(folder, force=force)
     with whole_folder(folder, may_go=require_own if force else None) as work:
-        data = work / data_name
-        require_counted(certificate, write_data(data))
-        made = []
-        for file_format, write_copy in (copies or {}).items():
-            place = work / str(copy_name(file_format))
-            require_counted(certificate, write_copy(data, place))
-            made.append(fingerprint(place, file_format))
-        done = certificate.with_data(fingerprint(data, data_format), tuple(made))
-        if sign_with is not None:
-            from pramana.release.signing import sign  # most are not signed
-
-            done = sign(done, sign_with)
-        (work / CERTIFICATE).write_bytes(done.to_bytes())
-        write_explanations(work, done)
-    return done
+        yield work
 
 
 def write_explanations(folder: Path, certificate: Certificate) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,9 +11,9 @@ from pramana.engines.choose import write_opened
 from pramana.errors import InvalidTable, NotARelease
 from pramana.formats.base import BROKEN, FORMATS, Format, broken
 from pramana.formats.opening import open_own
-from pramana.release.certificate import Certificate, DataFile
-from pramana.release.contents import file_path, read_certificate
-from pramana.release.folder import write_folder
+from pramana.release.certificate import Certificate, DataFile, copy_name
+from pramana.release.contents import CERTIFICATE, file_path, fingerprint, read_certificate
+from pramana.release.folder import require_counted, write_explanations
 from pramana.table.opened import OpenedTable, TableFormat
 
 REFUSED: Final = (b"FEA1", b"$FL3")
@@ -35,52 +35,84 @@ MOST_RECORDS: Final = 5_000_000
 MOST_A_BYTE: Final = 50
 """More records than this, beyond the first millions, hide in no byte that was drawn at random."""
 
-__all__ = ["open_data", "read_certificate", "write_release"]
+__all__ = [
+    "complete_folder",
+    "data_name",
+    "open_data",
+    "read_certificate",
+    "require_writable",
+]
 
 
-def write_release(
+def require_writable(*formats: TableFormat) -> None:
+    """Refuse formats that no release can be written in."""
+    writable = [name for name, member in FORMATS.items() if member.writes]
+    for name in formats:
+        if name not in writable:
+            raise NotARelease(
+                f"A release can be written as {', '.join(writable)}, not as {name!r}."
+            )
+
+
+def data_name(file_format: TableFormat) -> str:
+    """The name of the data file of a release."""
+    return f"data{FORMATS[file_format].endings[0]}"
+
+
+def complete_folder(
+    work: Path,
     certificate: Certificate,
-    write_data: Callable[[Path], int],
     *,
-    folder: Path,
     file_format: TableFormat,
-    force: bool = False,
     sign_with: str | Path | None = None,
     copies: Sequence[TableFormat] = (),
-) -> None:
-    """Write a release folder from a certificate and a function that writes the data file.
+) -> Certificate:
+    """Write what goes beside the data file: copies, certificate, explanations.
 
-    Copies in further formats are made of the data file, through the door that it went through.
+    Args:
+        work: the folder, with the data file in it.
+        certificate: what is claimed about the records.
+        file_format: of the data file.
+        sign_with: a private key to sign the certificate with.
+        copies: further formats to write the same records in.
+
+    Returns:
+        The certificate with the fingerprints of all data files.
     """
-    known = [name for name, member in FORMATS.items() if member.writes]
-    for wanted in (file_format, *copies):
-        if wanted not in known:
-            raise NotARelease(f"A release can be written as {', '.join(known)}, not as {wanted!r}.")
+    data = work / data_name(file_format)
+    others = [name for name in dict.fromkeys(copies) if name != file_format]
+    fingerprints = [_written_copy(data, certificate, name, file_format) for name in others]
+    finished = certificate.with_data(fingerprint(data, file_format), tuple(fingerprints))
+    if sign_with is not None:
+        from pramana.release.signing import sign  # loads the cryptography library
 
-    def copied(wanted: TableFormat) -> Callable[[Path, Path], int]:
-        def write(data: Path, place: Path) -> int:
-            opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
-            schema, marks = certificate.schema, certificate.marks
-            try:
-                return write_opened(opened, place, schema=schema, file_format=wanted, sets=marks)
-            except InvalidTable as error:
-                raise InvalidTable(
-                    f"{error} Nothing was written. The release itself would be {file_format}: "
-                    f"leave out its copy as {wanted}."
-                ) from None
+        finished = sign(finished, Path(sign_with))
+    (work / CERTIFICATE).write_bytes(finished.to_bytes())
+    write_explanations(work, finished)
+    return finished
 
-        return write
 
-    write_folder(
-        folder,
-        certificate,
-        write_data,
-        data_name=f"data{FORMATS[file_format].endings[0]}",
-        data_format=file_format,
-        force=force,
-        sign_with=None if sign_with is None else Path(sign_with),
-        copies={own: copied(own) for own in dict.fromkeys(copies) if own != file_format},
-    )
+def _written_copy(
+    data: Path, certificate: Certificate, wanted: TableFormat, file_format: TableFormat
+) -> DataFile:
+    """Write the records of the data file once more, in the format wanted."""
+    opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
+    place = data.parent / str(copy_name(wanted))
+    try:
+        written = write_opened(
+            opened,
+            place,
+            schema=certificate.schema,
+            file_format=wanted,
+            sets=certificate.marks,
+        )
+    except InvalidTable as error:
+        raise InvalidTable(
+            f"{error} Nothing was written. The release itself would be {file_format}: leave out "
+            f"its copy as {wanted}."
+        ) from None
+    require_counted(certificate, written)
+    return fingerprint(place, wanted)
 
 
 def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = None) -> OpenedTable:

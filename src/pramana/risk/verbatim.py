@@ -144,7 +144,7 @@ class Verbatim:
         }
 
     def public(self) -> dict[str, float]:
-        """What a certificate may hold, if it was counted on stand-ins and not on the truth."""
+        """What a certificate may hold, if it was counted on a permuted copy of the data."""
         share, unique = self.coarse
         return {"records_at_most": share, "unique_records_at_most": unique}
 

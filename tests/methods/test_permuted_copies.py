@@ -12,8 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 import pramana as pm
-from pramana.kanonymity.tables import anonymise
-from pramana.methods.stand_ins import known_groups
+from pramana.kanonymity.tables import anonymise, known_groups
 from pramana.randomness import Keystream
 
 RECORDS = 400
@@ -60,7 +59,7 @@ def test_of_few_people_nothing_is_told(method, asked):
     assert {tuple(own.values()) for own in stated} == {(1.0, 1.0)}
 
 
-def test_stand_ins_are_any_truth_with_these_keys_whatever_was_drawn():
+def test_permuted_copies_are_any_truth_with_these_keys_whatever_was_drawn():
     """A group of three: six truths by six releases, each as likely (chi-square, level 1e-6)."""
     table = pa.table({"x": [1, 2, 3], "s": [10, 20, 30]})
     seen: Counter[tuple[tuple[int, ...], ...]] = Counter()
@@ -70,8 +69,8 @@ def test_stand_ins_are_any_truth_with_these_keys_whatever_was_drawn():
             table, [ONE_GROUP.column("x")], k=3, donors=pm.Permute().donors,
             keystream=Keystream.from_seed(seed),
         )  # fmt: skip
-        assert made.stand_ins["s"].equals(table["s"])
-        seen[tuple(tuple(own["x"].to_pylist()) for own in (made.table, made.stand_ins))] += 1
+        assert made.permuted_copy["s"].equals(table["s"])
+        seen[tuple(tuple(own["x"].to_pylist()) for own in (made.table, made.permuted_copy))] += 1
 
     expected = draws / 36
     away = sum((many - expected) ** 2 / expected for many in seen.values())
