@@ -23,8 +23,8 @@ from scipy.sparse import csc_matrix, hstack, identity
 
 from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.distance import Key, embed
+from pramana.microaggregation.clustering import form_groups
+from pramana.microaggregation.distance import Key, embed
 from pramana.randomness import Keystream
 
 ROUNDS = 15  # of moving a centre to its cheapest members

@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks._classes import reidentification
 from benchmarks._measure import Result
 from benchmarks._tables import generated_people, meps
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import new_keys
 from pramana.methods.registry import METHODS
+from pramana.microaggregation.clustering import form_groups
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.donors import new_keys
 from pramana.randomness import Keystream
 
 NAMES = ("sex", "age group", "education", "poverty")

@@ -132,8 +132,8 @@ def _pure(truth) -> float:
 
 
 def _groups(points) -> float:
-    from pramana.kanonymity.clustering import form_groups
-    from pramana.kanonymity.distance import Key
+    from pramana.microaggregation.clustering import form_groups
+    from pramana.microaggregation.distance import Key
 
     keys = [Key(str(c), points[:, c]) for c in range(points.shape[1])]
     made = form_groups(keys, k=5, keystream=Keystream.from_seed(1))

@@ -62,8 +62,8 @@ def _measured(work: str, size: int):
 def clustering(records: int) -> None:
     import numpy as np
 
-    from pramana.kanonymity.clustering import form_groups
-    from pramana.kanonymity.distance import Key
+    from pramana.microaggregation.clustering import form_groups
+    from pramana.microaggregation.distance import Key
     from pramana.randomness import Keystream
 
     points = np.random.default_rng(1).normal(size=(records, 5))

@@ -1,8 +1,8 @@
 """Work that is long for the sake of figures which few tests look at: less of it, by the same code.
 
 Groups are annealed for a tenth of the time, and what tables are off by is told after a fifth of the
-answers. How good groups are is asked in tests/kanonymity, how exactly errors are told where a test
-says so itself. Charts, on the other hand, are looked through for mistakes in all tests.
+answers. How good groups are is asked in tests/microaggregation, how exactly errors are told where a
+test says so itself. Charts, on the other hand, are looked through for mistakes in all tests.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ pictures.LOOKED_THROUGH = True
 def brief() -> Iterator[None]:
     """What is done in here is done briefly."""
     from pramana.assess import trials
-    from pramana.kanonymity import anneal
+    from pramana.microaggregation import refinement
 
     usual = {
         (place, name): getattr(place, name)
         for place, name in (
-            (anneal, "TRIES_A_RECORD"),
-            (anneal, "TRIES_MOST"),
+            (refinement, "TRIES_A_RECORD"),
+            (refinement, "TRIES_MOST"),
             (trials, "ANSWERS"),
         )
     }

@@ -34,7 +34,7 @@ ROOMS = {
     "release": "Certificates and checks",
     "estimation": "Estimates",
     "workloads": "Learning",
-    "kanonymity": "Groups",
+    "microaggregation": "Microaggregation",
     "ledger": "Several releases",
     "errors": "Errors",
 }

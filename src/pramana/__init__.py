@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from pramana.guarantees.pk_anonymity import PkAnonymity
     from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
     from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-    from pramana.kanonymity.clustering import cluster
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
     from pramana.methods.base import Method
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from pramana.methods.plan import Plan
     from pramana.methods.reports import Reports
     from pramana.methods.retention import Retention
+    from pramana.microaggregation.clustering import cluster
     from pramana.readings.release import Release
     from pramana.release.certificate import Certificate
     from pramana.release.signing import make_keys
@@ -179,7 +179,7 @@ _SOURCES = {
     "guarantees.breach": "PrivacyBreach",
     "guarantees.shuffled_privacy": "ShuffledPrivacy",
     "guarantees.spontaneous_recognition": "SpontaneousRecognition",
-    "kanonymity.clustering": "cluster",
+    "microaggregation.clustering": "cluster",
     "ledger.book": "Budget Ledger",
     "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
     "readings.release": "Release",

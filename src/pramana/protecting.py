@@ -275,7 +275,7 @@ def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> Ope
 
     Records are sorted by their values first, so that the order of the rows decides nothing.
     """
-    from pramana.kanonymity.tables import known_groups, permute_columns  # loads Numba
+    from pramana.microaggregation.donors import known_groups, permute_columns
 
     columns = plan.schema.released
     table = opened.to_arrow([column.name for column in columns])

@@ -17,10 +17,10 @@ from pramana.attacks.optimal import exact_posterior
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.tables import anonymise, key_of, replace_keys
 from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.methods.registry import METHODS
+from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
+from pramana.microaggregation.clustering import form_groups
 from pramana.randomness import Keystream
 from pramana.risk.reidentification import link_chances
 from pramana.table.counts import Counts

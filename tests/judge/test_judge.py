@@ -15,8 +15,8 @@ import pytest
 
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
-from pramana.kanonymity.dither import draw_members
 from pramana.methods.registry import METHODS
+from pramana.microaggregation.donors import draw_members
 from pramana.table.closeness import closeness, codes_of
 from tests.judge.groups import Grouped, judge_groups
 from tests.judge.homes import judge_homes
@@ -233,28 +233,29 @@ def no_value_missing(values):
 
 
 BROKEN = [
-    ("resample", "pramana.kanonymity.dither.draw_members", own_keys),
-    ("resample", "pramana.kanonymity.dither.draw_members", own_keys_once),
-    ("permute", "pramana.kanonymity.release.permute_members",
+    ("resample", "pramana.microaggregation.donors.draw_members", own_keys),
+    ("resample", "pramana.microaggregation.donors.draw_members", own_keys_once),
+    ("permute", "pramana.microaggregation.donors.permute_members",
      lambda labels, *_: own_keys(labels, 0)),
-    ("gaussian", "pramana.kanonymity.dither.GaussianDither.draw", around_oneself),
-    ("sequential", "pramana.kanonymity.sequential.draw_members", own_keys),
-    ("sequential", "pramana.kanonymity.sequential.draw_members", own_keys_once),
-    ("sequential", "pramana.kanonymity.sequential._members", lambda cells, *_: own_keys(cells, 0)),
-    ("sequential", "pramana.kanonymity.sequential.tree_of",
+    ("gaussian", "pramana.microaggregation.rosenblatt.GaussianDither.draw", around_oneself),
+    ("sequential", "pramana.microaggregation.donors.draw_members", own_keys),
+    ("sequential", "pramana.microaggregation.donors.draw_members", own_keys_once),
+    ("sequential", "pramana.microaggregation.donors._members",
+     lambda cells, *_: own_keys(cells, 0)),
+    ("sequential", "pramana.microaggregation.donors.tree_of",
      lambda codes: [(at, None) for at in range(len(codes))]),
-    ("distinct", "pramana.kanonymity.diversity.codes_of", no_value_missing),
-    ("distinct", "pramana.kanonymity.diversity.Sensitive.short",
+    ("distinct", "pramana.microaggregation.merging.codes_of", no_value_missing),
+    ("distinct", "pramana.microaggregation.merging.Sensitive.short",
      lambda *given: np.zeros(given[2].size, bool)),
-    ("closeness", "pramana.kanonymity.diversity.Sensitive.short",
+    ("closeness", "pramana.microaggregation.merging.Sensitive.short",
      lambda *given: np.zeros(given[2].size, bool)),
-    ("closeness", "pramana.kanonymity.diversity.closeness",
+    ("closeness", "pramana.microaggregation.merging.closeness",
      lambda *given, ordered: 0.8 * closeness(*given, ordered=ordered)),
-    ("closeness", "pramana.kanonymity.diversity.closeness",
+    ("closeness", "pramana.microaggregation.merging.closeness",
      lambda *given, **_: closeness(*given, ordered=True)),
-    ("response", "pramana.kanonymity.dither.draw_members", own_keys),
-    ("resample", "pramana.methods.grouped.known_groups", lambda *_: None),
-    ("response", "pramana.kanonymity.release.permute_members",
+    ("response", "pramana.microaggregation.donors.draw_members", own_keys),
+    ("resample", "pramana.microaggregation.donors.known_groups", lambda *_: None),
+    ("response", "pramana.microaggregation.donors.permute_members",
      lambda labels, *_: own_keys(labels, 0)),
 ]  # fmt: skip
 

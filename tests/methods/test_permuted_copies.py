@@ -12,7 +12,8 @@ import pytest
 from scipy.stats import chi2
 
 import pramana as pm
-from pramana.kanonymity.tables import anonymise, known_groups
+from pramana.microaggregation.anonymisation import anonymise
+from pramana.microaggregation.donors import known_groups
 from pramana.randomness import Keystream
 
 RECORDS = 400

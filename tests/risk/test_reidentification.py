@@ -57,10 +57,10 @@ def test_frequencies_by_class_with_intervals():
 @pytest.mark.parametrize("method", ["centroid", "resample", "permute", "gaussian"])
 def test_k_anonymous_releases_stay_below_one_in_k(method):
     """No class of generated people is found more often than 1/k beyond sampling error."""
-    from pramana.kanonymity.clustering import form_groups
-    from pramana.kanonymity.distance import Key
-    from pramana.kanonymity.release import new_keys
     from pramana.methods.registry import METHODS
+    from pramana.microaggregation.clustering import form_groups
+    from pramana.microaggregation.distance import Key
+    from pramana.microaggregation.donors import new_keys
     from pramana.randomness import Keystream
 
     rng = np.random.default_rng(3)

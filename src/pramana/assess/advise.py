@@ -23,11 +23,11 @@ from pramana.assess.scenarios import Scenario, scenarios_of
 from pramana.assess.trials import Errors, draws_of, errors_of, typical
 from pramana.assess.ways import POOR, Way, share_text, ways_of
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError, unheard
-from pramana.kanonymity.shared import shared_groups
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
+from pramana.microaggregation.trial_cache import shared_groups
 from pramana.numeric import percent_up
 from pramana.parallel import side_by_side
 from pramana.planning import design, settle_bins

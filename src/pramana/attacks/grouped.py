@@ -15,10 +15,9 @@ import pyarrow as pa
 from pramana.engines.choose import open_source
 from pramana.errors import NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.numbers import numbers_of
 from pramana.methods.grouped import Grouped
 from pramana.methods.registry import METHODS
+from pramana.microaggregation.distance import Key, numbers_of
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import AlikeRecords, CodedTable

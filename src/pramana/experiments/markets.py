@@ -17,10 +17,10 @@ import numpy as np
 from pramana.experiments.additive import Form, features, levels_of, predict_cells
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import new_keys
 from pramana.methods.grouped import Centroid, Gaussian, Resample
+from pramana.microaggregation.clustering import form_groups
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.donors import new_keys
 from pramana.randomness import Keystream
 from pramana.table.cells import cell_numbers
 from pramana.types import FloatArray, IntArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,12 +16,12 @@ from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.evaluate import attained
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.kanonymity.choices import Clustering, Draw
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import Method, option, require_kinds
 from pramana.methods.counted import the_only
 from pramana.methods.people import People, require_coded
 from pramana.methods.plan import Plan
+from pramana.microaggregation.groups import Clustering
 from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
@@ -37,13 +37,16 @@ from pramana.table.schema import Column, Role, Schema, require_keys
 from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
-    from pramana.kanonymity.distance import Key
-    from pramana.kanonymity.diversity import Sensitive
-    from pramana.kanonymity.tables import Anonymised
+    from pramana.microaggregation.anonymisation import Anonymised
+    from pramana.microaggregation.distance import Key
+    from pramana.microaggregation.merging import Sensitive
 
 __all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
 
 ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
+
+Draw = Literal["whole", "sequential"]
+"""Whole members of a group, or key after key."""
 
 QUICKLY_GROUPED = 12_000_000
 """Records times values of their keys that all methods together group within a minute."""
@@ -125,7 +128,7 @@ class Grouped(Method):
 
         Keys of more than can be served are refused at once, and take no time.
         """
-        from pramana.kanonymity.distance import MOST_COORDINATES
+        from pramana.microaggregation.distance import MOST_COORDINATES
 
         values = sum(map(coordinates_of, schema.randomised))
         if values > MOST_COORDINATES or records * values <= QUICKLY_GROUPED:
@@ -202,7 +205,8 @@ class Grouped(Method):
         it the values beside them, groups would tell who has which. Groups never cross the values of
         columns that an adversary may know and that are released as they are.
         """
-        from pramana.kanonymity.tables import anonymise, known_groups
+        from pramana.microaggregation.anonymisation import anonymise
+        from pramana.microaggregation.donors import known_groups
 
         table = opened.to_arrow([column.name for column in schema.released])
         order = _order_of_values(table)
@@ -255,7 +259,7 @@ class Grouped(Method):
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
         """What every group must hold of sensitive columns."""
-        from pramana.kanonymity.diversity import Sensitive
+        from pramana.microaggregation.merging import Sensitive
 
         if self.distinct == 1 and self.closeness == 1:
             return ()
@@ -320,8 +324,7 @@ class Resample(Grouped):
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
         """Members of the group: one for all keys, or one a key."""
-        from pramana.kanonymity.dither import draw_members
-        from pramana.kanonymity.sequential import draw_keys
+        from pramana.microaggregation.donors import draw_keys, draw_members
 
         if self.draw == "whole":
             return [draw_members(labels, keystream)] * len(keys)
@@ -373,7 +376,7 @@ class Permute(Grouped):
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
         """The members of the group in a random order."""
-        from pramana.kanonymity.release import permute_members
+        from pramana.microaggregation.donors import permute_members
 
         return [permute_members(labels, keystream)] * len(keys)
 
@@ -394,7 +397,7 @@ class Gaussian(Grouped):
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
         """Records to which a Gaussian around the group leads."""
-        from pramana.kanonymity.release import gaussian_donors
+        from pramana.microaggregation.rosenblatt import gaussian_donors
 
         return [gaussian_donors(keys, labels, keystream)] * len(keys)
 

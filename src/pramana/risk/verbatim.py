@@ -364,11 +364,9 @@ def _digests(array: pa.Array) -> Words:
     alike_long = width * len(texts) <= 2 * (int(lengths.sum()) + 8 * len(texts))
     sums = _sums_side_by_side(texts, lengths, width) if alike_long else _sums(texts, ends)
     digests = sums + lengths.astype(np.uint64)
-    return (
-        np.where(np.asarray(array.is_null()), GOLDEN_GAMMA, digests)
-        if array.null_count
-        else digests
-    )
+    if array.null_count:
+        digests = np.where(np.asarray(array.is_null()), GOLDEN_GAMMA, digests)
+    return digests
 
 
 def _sums_side_by_side(texts: pa.Array, lengths: IntArray, width: int) -> Words:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.dither import draw_members
-from pramana.kanonymity.sequential import draw_keys, tree_of
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.donors import draw_keys, draw_members, tree_of
 from pramana.randomness import Keystream
 
 LEVEL = 1e-4

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.kanonymity import kernels_anneal
-from pramana.kanonymity.anneal import CHUNK, TRIES_MOST, anneal, tries_for
-from pramana.kanonymity.groups import centres, group_sums, rank_within, within
+from pramana.microaggregation import kernels
+from pramana.microaggregation.groups import centres, group_sums, rank_within, within
+from pramana.microaggregation.refinement import CHUNK, TRIES_MOST, anneal, tries_for
 
 
 def words(number, count):
@@ -75,10 +75,10 @@ def test_its_books_are_right_after_many_steps():
     inner = np.bincount(labels, np.square(points - centres(points, labels)[labels]).sum(axis=1))
     state = (group_sums(points, labels), sizes, inner, members, place)
     near = np.argsort(np.square(points[:, None] - points).sum(axis=-1), axis=1)[:, 1:9]
-    picks = rng.integers(0, 60, size=kernels_anneal.PICKS)
+    picks = rng.integers(0, 60, size=kernels.PICKS)
     before, best = labels.copy(), labels.copy()
     level = float(inner.sum())
-    heat, level, lowest = kernels_anneal.anneal(
+    heat, level, lowest = kernels.annealing_steps(
         points,
         labels,
         best,

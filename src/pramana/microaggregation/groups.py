@@ -1,12 +1,20 @@
-"""What is known of groups of records from their labels: sums, centres, sums of squares."""
+"""Partitions of records into groups, as one label a record: sums, centres, cells, cuts."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pramana.table.cells import joint_groups
 from pramana.types import FloatArray, IntArray
+
+Clustering = Literal["default", "greedy", "mdav", "cells"]
+"""How groups are found."""
+
+MOST_AXES = 10  # a k-d tree in more dimensions looks at nearly everything
+FEW_POINTS = 5000  # points for which that does not matter
 
 
 def compact(labels: NDArray[np.generic]) -> IntArray:
@@ -70,17 +78,35 @@ def rank_within(labels: IntArray, values: FloatArray | None = None) -> IntArray:
     return rank
 
 
-MOST_AXES = 10  # a k-d tree in more dimensions looks at nearly everything
-FEW = 5000  # points for which that does not matter
-
-
 def search_space(points: FloatArray) -> FloatArray:
     """The points as they are searched for neighbours: on their main axes where there are many.
 
     Distances on the first principal axes are never above the true ones and keep most of them.
     Only the choice of candidates rests on them.
     """
-    if points.shape[1] <= MOST_AXES or len(points) <= FEW:
+    if points.shape[1] <= MOST_AXES or len(points) <= FEW_POINTS:
         return np.ascontiguousarray(points)
     axes = np.linalg.eigh(np.cov(points, rowvar=False))[1][:, -MOST_AXES:]
     return np.ascontiguousarray(points @ axes)
+
+
+def cells_of(points: FloatArray) -> IntArray:
+    """One label a record: equal records, and only those, share it."""
+    if points.shape[1] == 0:
+        return np.zeros(len(points), np.int64)
+    return joint_groups(list(points.T))
+
+
+def chop(points: FloatArray, labels: IntArray, limit: int) -> IntArray:
+    """Cut groups of more than ``limit`` records into equal parts along their widest column.
+
+    With limit >= 2k - 1 and groups of k or more, no part has fewer than k.
+    """
+    low, high = bounds(points, labels)
+    sizes = np.bincount(labels)
+    widest = (high - low).argmax(axis=1)
+    along = points[np.arange(labels.size), widest[labels]]
+    rank = rank_within(labels, along)
+    parts = -(-sizes // limit)
+    part = rank * parts[labels] // sizes[labels]
+    return compact(labels * (int(parts.max()) + 1) + part)

@@ -16,9 +16,9 @@ from scipy import stats
 
 import pramana as pm
 from pramana.formats.opening import open_table
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.release import gaussian_donors
-from pramana.kanonymity.sequential import draw_keys
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.donors import draw_keys
+from pramana.microaggregation.rosenblatt import gaussian_donors
 from pramana.randomness import Keystream
 
 LEVEL = 1e-4

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 import pramana as pm
 from pramana.errors import Infeasible, InvalidTable, OutsideDomain, UnknownColumn
-from pramana.kanonymity import clustering
-from pramana.kanonymity.clustering import form_groups
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.dither import draw_members
-from pramana.kanonymity.release import centroid, gaussian_donors, new_keys, permute_members
-from pramana.kanonymity.shared import shared_groups
-from pramana.kanonymity.tables import anonymise, key_of, replace_keys
 from pramana.methods.grouped import Grouped
 from pramana.methods.registry import METHODS
+from pramana.microaggregation import clustering
+from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
+from pramana.microaggregation.clustering import form_groups
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.donors import centroid, draw_members, new_keys, permute_members
+from pramana.microaggregation.rosenblatt import gaussian_donors
+from pramana.microaggregation.trial_cache import shared_groups
 from pramana.randomness import Keystream
 from pramana.table.domains import Bins, Categories
 from pramana.table.schema import Column, Role

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks import clustering, floor, kanonymity
 
-from pramana.kanonymity.groups import compact, within
+from pramana.microaggregation.groups import compact, within
 
 
 def options(module, *arguments):

@@ -14,15 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.formats.door import plain
-from pramana.kanonymity.clustering import Groups, form_groups
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.diversity import Sensitive
-from pramana.kanonymity.numbers import numbers_of
-from pramana.kanonymity.release import Donors, centroid, permute_members
+from pramana.microaggregation.clustering import Groups, form_groups
+from pramana.microaggregation.distance import Key, numbers_of
+from pramana.microaggregation.donors import Donors, centroid, permute_columns
+from pramana.microaggregation.merging import Sensitive
 from pramana.randomness import Keystream, Stream
-from pramana.table.alike import alike
-from pramana.table.cells import joint_groups
 from pramana.table.codec import decode, encode
 from pramana.table.domains import Categories
 from pramana.table.schema import Column
@@ -117,26 +113,6 @@ def anonymise(
     sizes = tuple(sorted(groups.sizes.tolist()))
     permuted = permute_columns(table, [column.name for column in keys], groups.labels, keystream)
     return Anonymised(new, sizes, groups.share, permuted)
-
-
-def known_groups(table: pa.Table, known: Sequence[str]) -> IntArray | None:
-    """One number a record, the same for records that agree in all known columns."""
-    if not known:
-        return None
-    values = (alike(plain(table.column(name).combine_chunks())) for name in known)
-    coded = [column.dictionary_encode() for column in values]
-    return joint_groups([c.indices.fill_null(len(c.dictionary)).to_numpy() for c in coded])
-
-
-def permute_columns(
-    table: pa.Table, columns: Sequence[str], groups: IntArray, keystream: Keystream
-) -> pa.Table:
-    """The table with these columns, all of a record together, in a random order of every group."""
-    source = pa.array(permute_members(groups, keystream, Stream("stand-ins")))
-    for name in columns:
-        moved = table.column(name).combine_chunks().take(source)
-        table = table.set_column(table.column_names.index(name), name, moved)
-    return table
 
 
 def replace_keys(

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.kanonymity import cells
-from pramana.kanonymity.clustering import cluster
-from pramana.kanonymity.groups import group_sums
+from pramana.microaggregation import merging
+from pramana.microaggregation.clustering import cluster
+from pramana.microaggregation.groups import group_sums
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 300])
 def test_neighbours_are_the_nearest_points_however_many_are_asked_for_at_a_time(count, monkeypatch):
     """By all distances, written out; itself is the first of every point."""
-    monkeypatch.setattr(cells, "PORTION", 7)
+    monkeypatch.setattr(merging, "PORTION", 7)
     space = np.random.default_rng(count).normal(size=(count, 3))
     gaps = ((space[:, None] - space[None]) ** 2).sum(axis=2)
 
-    found = cells._neighbours(space)
+    found = merging._neighbours(space)
 
-    assert np.array_equal(found, gaps.argsort(axis=1)[:, : cells.NEAR + 1])
+    assert np.array_equal(found, gaps.argsort(axis=1)[:, : merging.NEAR + 1])
     assert found[:, 0].tolist() == list(range(count))
 
 

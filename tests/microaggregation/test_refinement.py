@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.kanonymity.cells import cells_of, merge_cells
-from pramana.kanonymity.clustering import cluster
-from pramana.kanonymity.groups import order_of_groups, search_space, within
-from pramana.kanonymity.halving import cut, divide, halve
-from pramana.kanonymity.refine import chop, fuse, improve, peel
+from pramana.microaggregation.clustering import cluster
+from pramana.microaggregation.groups import cells_of, chop, order_of_groups, search_space, within
+from pramana.microaggregation.merging import merge_cells
+from pramana.microaggregation.refinement import cut, divide, fuse, halve, improve, peel
 
 
 def words(count, epochs=3):

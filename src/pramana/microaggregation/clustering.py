@@ -20,17 +20,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
-from pramana.kanonymity.anneal import CHUNK, FEW, anneal, tries_for
-from pramana.kanonymity.cells import merge_cells
-from pramana.kanonymity.choices import Clustering
-from pramana.kanonymity.distance import Key, embed
-from pramana.kanonymity.diversity import Sensitive, diversify
-from pramana.kanonymity.greedy import greedy
-from pramana.kanonymity.groups import bounds, compact, within
-from pramana.kanonymity.mdav import mdav
-from pramana.kanonymity.numbers import number_columns
-from pramana.kanonymity.refine import LARGE, chop, improve, improve_large
-from pramana.kanonymity.shared import made_once, order_of_values, put_back, sharing
+from pramana.microaggregation.distance import Key, embed, number_columns
+from pramana.microaggregation.groups import Clustering, bounds, chop, compact, within
+from pramana.microaggregation.kernels import announce_compilation
+from pramana.microaggregation.mdav import greedy, mdav
+from pramana.microaggregation.merging import Sensitive, diversify, merge_cells
+from pramana.microaggregation.refinement import (
+    CHUNK,
+    FEW,
+    LARGE,
+    anneal,
+    improve,
+    improve_large,
+    tries_for,
+)
+from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
 from pramana.numeric import require_choice
 from pramana.randomness import Address, Keystream, Stream
 from pramana.types import Columnar, FloatArray, IntArray, Values
@@ -132,6 +136,7 @@ def form_groups(
     n = len(keys[0].values)
     _check(n, k, method, max_size, response_weight)
     _check_columns(n, sensitive, strata)
+    announce_compilation()
     k, limit = int(k), NO_LIMIT if max_size is None else int(max_size)  # of numpy they may be
 
     def formed(order: IntArray | slice) -> Groups:

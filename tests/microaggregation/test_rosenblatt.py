@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.kanonymity.clustering import cluster
-from pramana.kanonymity.dither import GaussianDither, draw_members
-from pramana.kanonymity.mixture import NormalMixture
-from pramana.kanonymity.rosenblatt import Empirical, transform
+from pramana.microaggregation.clustering import cluster
+from pramana.microaggregation.donors import draw_members
+from pramana.microaggregation.mixture import NormalMixture
+from pramana.microaggregation.rosenblatt import Empirical, GaussianDither, transform
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 

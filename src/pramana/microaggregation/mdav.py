@@ -1,7 +1,8 @@
-"""Compiled loops of the clusterings that the default is compared with: greedy and MDAV.
+"""Clusterings of the literature: MDAV and greedy k-member clustering.
 
-They work on a float64 array ``points`` (records by columns) and fill arrays that the caller
-hands in, as the loops in ``kernels.py`` do.
+MDAV, maximum distance to average vector, is the heuristic with fixed group size of Domingo-Ferrer
+and Torra [DomingoFerrer05]. The greedy k-member clustering is Byun's, used by the paper
+[Wei, sec. 3.1]. The kernels fill arrays that the caller hands in.
 """
 
 # Numba infers the types of every argument from the first call.
@@ -11,7 +12,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from pramana.kanonymity.kernels import kernel, squared
+from pramana.microaggregation.kernels import kernel, squared
+from pramana.types import FloatArray, IntArray
+
+
+def mdav(points: FloatArray, *, k: int) -> IntArray:
+    """Labels of groups of k records, the last of k to 2k - 1. Time grows as n squared over k."""
+    n, d = points.shape
+    labels = np.full(n, -1, np.int64)
+    free, near = np.empty(n, np.int64), np.empty(k, np.int64)
+    _mdav(points, k, labels, free, near, np.empty(k), np.empty((1, d)))
+    return labels
+
+
+def greedy(points: FloatArray, *, k: int, first: int = 0) -> IntArray:
+    """Labels of floor(n / k) groups; ``first`` is the record that the first start is far from.
+
+    Takes time in proportion to n squared. The paper prints ceil(n / k) groups, which would
+    leave one of them short; no more than floor(n / k) groups can have k members.
+    """
+    n, groups = len(points), len(points) // k
+    labels, free, sizes = (np.empty(size, np.int64) for size in (n, n, groups))
+    middle = np.empty((groups, points.shape[1]))
+    _greedy(points, n, k, first, labels, free, middle, sizes)
+    return labels
 
 
 @kernel
@@ -34,7 +58,7 @@ def admit(points, i, centres, sizes, g):
 
 
 @kernel
-def greedy(points, count, k, first, labels, free, centres, sizes):
+def _greedy(points, count, k, first, labels, free, centres, sizes):
     """Byun's k-member clustering of the first ``count`` points [Wei, sec. 3.1].
 
     A group starts at the record furthest from where the last one started, and takes the
@@ -93,7 +117,7 @@ def surround(points, k, free, count, seed, near, far, labels, group):
 
 
 @kernel
-def mdav(points, k, labels, free, near, far, centre):
+def _mdav(points, k, labels, free, near, far, centre):
     """Maximum distance to average vector; the last group has k to 2k - 1 members.
 
     Around the record furthest from the average of the free ones, then around the record

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, UnknownColumn
-from pramana.kanonymity.clustering import cluster, form_groups
-from pramana.kanonymity.distance import Key
-from pramana.kanonymity.diversity import Sensitive
-from pramana.kanonymity.groups import within
+from pramana.microaggregation.clustering import cluster, form_groups
+from pramana.microaggregation.distance import Key
+from pramana.microaggregation.groups import within
+from pramana.microaggregation.merging import Sensitive
 from pramana.randomness import Keystream
 
 METHODS = ("default", "greedy", "mdav", "cells")
@@ -260,7 +260,7 @@ def test_few_records_are_annealed(monkeypatch, max_size):
     points = np.random.default_rng(3).normal(size=(600, 5))
     keys = [Key(str(c), points[:, c]) for c in range(5)]
     made = form_groups(keys, k=5, max_size=max_size, keystream=Keystream.from_seed(1))
-    monkeypatch.setattr("pramana.kanonymity.clustering.FEW", 0)
+    monkeypatch.setattr("pramana.microaggregation.clustering.FEW", 0)
     plain = form_groups(keys, k=5, max_size=max_size, keystream=Keystream.from_seed(1))
 
     assert made.within < 0.999 * plain.within

@@ -12,17 +12,25 @@ then picks a place in the current run, and the run of that place is the next one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.errors import InvalidNumber
+from pramana.microaggregation.distance import Key, standardise
+from pramana.microaggregation.groups import centres
+from pramana.microaggregation.mixture import NormalMixture
+from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
 from pramana.randomness import Keystream
-from pramana.types import FloatArray, IntArray
+from pramana.types import FloatArray, IntArray, Values
 
 # A uniform number that stands for the exact end of a value's share must not spill over
 # into the next one by rounding; what this moves is less than one draw in 10**13.
+ALPHA = 1 / 3
+
 SLACK = 1 - 2.0**-44
 
 
@@ -98,3 +106,87 @@ class Empirical:
 def transform(dither: Dither, keys: Empirical, keystream: Keystream) -> IntArray:
     """For every record the record whose keys it takes: draw, forward, backward."""
     return keys.backward(dither.forward(dither.draw(keystream)))
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDither:
+    """N(mean, covariance + alpha I) of every group, on standardised keys [Wei, sec. 3.2.2]."""
+
+    points: FloatArray
+    labels: IntArray
+    alpha: float = ALPHA
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise InvalidNumber(f"alpha must be a number > 0, got {self.alpha!r}.")
+
+    def mixture(self) -> NormalMixture:
+        """The Gaussian of every group with its share of the records."""
+        means = centres(self.points, self.labels)
+        gaps = self.points - means[self.labels]
+        sizes = np.bincount(self.labels)
+        d = self.points.shape[1]
+        spread = np.empty((sizes.size, d, d))
+        for i in range(d):
+            for j in range(i + 1):
+                both = np.bincount(self.labels, gaps[:, i] * gaps[:, j]) / sizes
+                spread[:, i, j] = spread[:, j, i] = both + (self.alpha if i == j else 0.0)
+        return NormalMixture(sizes / sizes.sum(), means, spread)
+
+    def draw(self, keystream: Keystream) -> FloatArray:
+        """The mean of the group plus the root of its covariance times standard normals."""
+        n, d = self.points.shape
+        mixture = self.mixture()
+        normals = keystream.normals("k-anonymity/gaussian", 0, n * d).reshape(n, d)
+        drawn = mixture.means[self.labels]
+        for i in range(d):
+            for j in range(i + 1):
+                drawn[:, i] += mixture.roots[self.labels, i, j] * normals[:, j]
+        return drawn
+
+    def forward(self, points: FloatArray) -> FloatArray:
+        """Conditional distribution functions of the mixture, far components left out."""
+        return self.mixture().forward(points)
+
+
+def gaussian_donors(keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> IntArray:
+    """Gaussian dither, then Rosenblatt's transformation to the distribution of the keys.
+
+    Keys with few values go first: a value that no other record has settles all keys after it.
+    Unordered categories lie in the order of their codes; any order keeps the distribution.
+    """
+    ordered = transformation_order(keys)
+    points = np.column_stack([scores(key) for key in ordered])
+    dither = GaussianDither(points, labels)
+
+    def drawn() -> IntArray:
+        return transform(dither, empirical(ordered), keystream)
+
+    if not sharing():
+        return drawn()
+    columns: list[Values] = [*(key.values for key in ordered), labels]
+    order = order_of_values(columns)
+    place = np.argsort(order)
+    held = [column[order] for column in columns]
+    shared = made_once("gaussian", held, lambda: place[drawn()[order]])
+    return put_back(order[shared], order)
+
+
+def transformation_order(keys: Sequence[Key]) -> list[Key]:
+    """The keys, those with the fewest values first."""
+    return sorted(keys, key=lambda key: np.unique(key.values).size)
+
+
+def empirical(keys: Sequence[Key]) -> Empirical:
+    """The joint distribution of the keys; missing is a value that comes last."""
+    codes = [np.unique(key.values, return_inverse=True)[1].ravel() for key in keys]
+    return Empirical.of(np.column_stack(codes).astype(np.int64))
+
+
+def scores(key: Key) -> FloatArray:
+    """The standardised key, missing values one unit above the greatest."""
+    values = standardise(key.values)
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    return np.where(missing, np.max(values, where=~missing, initial=-1.0) + 1.0, values)
