@@ -19,16 +19,22 @@
         └── AlteredRelease        not as it was written; also a NotARelease   ValueError
 
 A message is one line: what must hold, what was found, where, what to do. It names
-columns and counts, and never a cell of the true data.
+columns and counts, and never a cell of the original data. It is for readers only: programs
+compare the class, the ``code`` and the ``fields`` of an error.
+
+    >>> error = InvalidSchema("Bins need two edges.", code="few-edges", column="age", count=1)
+    >>> error.code, error.fields
+    ('few-edges', {'column': 'age', 'count': 1})
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final, Self
 
 __all__ = [
     "AlteredRelease",
@@ -76,10 +82,34 @@ def _spelled(letter: str) -> str:
     return letter.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-class PramanaError(Exception):
+class _WithData(Exception):
+    """A message with a stable code and named fields.
+
+    Attributes:
+        code: what happened, in kebab case; the code of the class where none is given.
+        fields: what it happened to, such as ``column``, ``count`` or ``limit``.
+    """
+
+    code: str = ""
+
+    def __init__(self, message: str = "", *, code: str = "", **fields: Any) -> None:
+        super().__init__(message)
+        self.fields = fields
+        self.code = code or type(self).code
+
+    def __init_subclass__(cls) -> None:
+        """Give every class a code: its name in kebab case."""
+        cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+class PramanaError(_WithData):
     """Base of every error that pramana raises on purpose."""
 
     exit_code = 2
+
+    def reworded(self, message: str, **more: Any) -> Self:
+        """The same error in other words, with ``more`` fields."""
+        return type(self)(message, code=self.code, **self.fields | more)
 
     def __str__(self) -> str:
         # KeyError would show its message in quotes, and OSError would look for an errno.
@@ -95,11 +125,10 @@ class InvalidNumber(InputError, ValueError):
 
 
 class InvalidSchema(InputError, ValueError):
-    """The description of the columns contradicts itself; ``at`` names the entry, column first."""
+    """The description of the columns contradicts itself.
 
-    def __init__(self, message: str = "", *, at: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.at = at
+    Fields ``column`` and ``entry`` say where in a schema file, if that is known.
+    """
 
 
 class InvalidMatrix(InputError, ValueError):
@@ -139,14 +168,10 @@ class MissingExtra(InputError, ImportError):
 
 
 class Infeasible(PramanaError, ValueError):
-    """No mechanism meets the target; ``without`` some columns one may, or if some are coarser."""
+    """No mechanism meets the target.
 
-    def __init__(
-        self, message: str, *, without: tuple[str, ...] = (), coarser: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.without = without
-        self.coarser = coarser
+    Fields ``without`` and ``coarser`` name columns to leave out or to recode, if that helps.
+    """
 
 
 class NotCovered(PramanaError, ValueError):
@@ -165,7 +190,7 @@ class AlteredRelease(NotARelease, DoesNotHold):
     exit_code = 1
 
 
-class Notice(UserWarning):
+class Notice(_WithData, UserWarning):
     """Something that a steward should know, and that is no error."""
 
 

@@ -262,7 +262,8 @@ def settle_bins(schema: Schema) -> Schema:
             raise InvalidSchema(
                 f"The bins of '{column.name}' would not be used: it is {what} and released as it "
                 "is. Randomise it, give it role sensitive (binned, not randomised), cut it "
-                "beforehand, or take the bins out."
+                "beforehand, or take the bins out.",
+                column=column.name,
             )
     return schema.replace_columns(
         replace(column, missing="keep")

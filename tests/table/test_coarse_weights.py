@@ -95,14 +95,13 @@ def test_the_refusal_says_it_and_what_it_says_leaves_more_than_noise():
     table = people()
     with pytest.raises(Infeasible) as found:
         pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(10), data=table, method="retention")
-    entries = re.search(
-        r"\((round = \S+) and (top = \S+) in the schema: all weights", str(found.value)
-    )
-    assert entries is not None, found.value
-    assert found.value.coarser == ("w",)
+    fields = found.value.fields
+    assert found.value.code == "too-few-alike"
+    assert (fields["column"], fields["coarser"]) == ("w", ("w",))
 
-    text = changed_file(SCHEMA, coarsen=found.value.coarser, opened=open_source(table))
-    coarse = Schema.from_toml(SCHEMA + "\n".join(entries.groups()) + "\n")
+    text = changed_file(SCHEMA, coarsen=fields["coarser"], opened=open_source(table))
+    rounded = fields["rounded"]
+    coarse = Schema.from_toml(f"{SCHEMA}round = {rounded['round']}\ntop = {rounded['top']}\n")
     assert Schema.from_toml(text) == coarse
     made = pm.design(coarse, pm.PkAnonymity(10), data=table, method="retention")
     assert made.crowd >= 40

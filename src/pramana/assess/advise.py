@@ -67,8 +67,7 @@ class Tried:
         copies: the share of unique records that stand in the release word for word.
         seconds: that it took.
         note: why it was refused, or what could not be measured.
-        without: columns without which it might not be refused.
-        coarser: columns that would have to be coarser for that.
+        refusal: the error by which it was refused.
         left_out: whether it was not tried, as it would take long.
     """
 
@@ -80,8 +79,7 @@ class Tried:
     copies: float = 1.0
     seconds: float = 0.0
     note: str = ""
-    without: tuple[str, ...] = ()
-    coarser: tuple[str, ...] = ()
+    refusal: PramanaError | None = None
     left_out: bool = False
 
     @property
@@ -332,12 +330,16 @@ def _require_one(tried: Sequence[Tried]) -> None:
     """Refuse a table that no method can be tried on, with what each of them says."""
     if any(one.answers for one in tried):
         return
-    splitting = next((one for one in tried if one.without), None)
+    refusals = [attempt.refusal for attempt in tried if attempt.refusal is not None]
+    splitting = next((refusal for refusal in refusals if refusal.fields.get("without")), None)
     if splitting is not None:  # the others refuse for the same reason, in other words
-        raise Infeasible(splitting.note, without=splitting.without, coarser=splitting.coarser)
+        raise splitting
     notes = list(dict.fromkeys(one.note for one in tried))
     said = " ".join(f"{one.scenario.method}: {one.note}" for one in tried)
-    raise Infeasible(notes[0] if len(notes) == 1 else f"No method can be tried. {said}")
+    columns = (refusal.fields.get("column") for refusal in refusals)
+    column = next((name for name in columns if name is not None), None)
+    words = notes[0] if len(notes) == 1 else f"No method can be tried. {said}"
+    raise Infeasible(words, column=column)
 
 
 TAKES_LONGER = "not tried here, as with {} it takes a minute and more by itself."
@@ -367,8 +369,7 @@ def _try(
         release = protect(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
-        without, coarser = getattr(error, "without", ()), getattr(error, "coarser", ())
-        return Tried(scenario, note=str(error), without=without, coarser=coarser)
+        return Tried(scenario, note=str(error), refusal=error)
     errors: Errors = {one.columns: one.error for one in answers if one.found is not None}
     if not plan.method.data_dependent and draws_of(table, len(errors)) > 1:
         errors = errors_of(plan, table, tuple(errors))

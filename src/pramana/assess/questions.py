@@ -112,7 +112,8 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
         if name not in released:
             raise UnknownColumn(
                 f"Tables of advice are of columns that are released, and '{name}' is none. "
-                f"Columns: {', '.join(released) or 'none'}."
+                f"Columns: {', '.join(released) or 'none'}.",
+                column=name,
             )
     stated: dict[frozenset[str], tuple[str, ...]] = {}
     for table in tables or schema.tables:

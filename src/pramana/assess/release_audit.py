@@ -254,7 +254,9 @@ def _links(
 def _households(name: str, truth: OpenedTable, links: Links | None) -> HouseholdRisk:
     """A household is found if the strongest linker finds one of its people."""
     if name not in truth.schema.names:
-        raise UnknownColumn(f"The original has no column '{name}' that could number households.")
+        raise UnknownColumn(
+            f"The original has no column '{name}' that could number households.", column=name
+        )
     chances = None if links is None else links.of_people(truth.rows)
     if chances is None:
         raise TooLarge(

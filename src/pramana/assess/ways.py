@@ -309,7 +309,8 @@ def changed_file(
         if column is None:
             raise InvalidSchema(
                 f"'{name}' cannot be coarsened: it must be a key of more than three values, or a "
-                "weight of a table that is given (--table) and has enough people for each step."
+                "weight of a table that is given (--table) and has enough people for each step.",
+                column=name,
             )
         text = rewritten(text, with_column(schema, column), name)
     return text

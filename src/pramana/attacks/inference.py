@@ -116,7 +116,8 @@ def _parted(records: int, column: str, keystream: Keystream) -> tuple[IntArray, 
     if held < FEWEST_TRIALS:
         raise InvalidNumber(
             f"Inference of '{column}' holds out a fifth of the records as a control, and "
-            f"needs at least {FEWEST_TRIALS} of them; there are {records} records."
+            f"needs at least {FEWEST_TRIALS} of them; there are {records} records.",
+            column=column,
         )
     order = keystream.permutation(records, Stream("held out", column))
     return order[held:], order[:held]

@@ -191,7 +191,8 @@ def _reports(
         if wrong:
             raise OutsideDomain(
                 f"{records_that(wrong, 'holds', 'hold')} a value of '{name}' that the schema calls "
-                "impossible."
+                "impossible.",
+                column=name,
             )
     sets = stated_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
     return Records((*codes, sets), crowd, (None,) * (len(codes) + 1))

@@ -106,7 +106,9 @@ def repeated_attack(
     """
     require_number("times", times, low=1)
     if matrix.size > 2_000:
-        raise NotCovered(f"'{column}' has {matrix.size:,} values; powers are shown up to 2,000.")
+        raise NotCovered(
+            f"'{column}' has {matrix.size:,} values; powers are shown up to 2,000.", column=column
+        )
     shares = np.full(matrix.size, 1 / matrix.size) if prior is None else prior / prior.sum()
     codes = released.astype(np.uint32)
     power = np.eye(matrix.size)

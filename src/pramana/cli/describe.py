@@ -150,7 +150,7 @@ def _show(found: Description) -> None:
         for text in profile.notes:
             bullet(console, f"{profile.name}: {_cut(text)}")
 
-    others = [profile.name for profile in found.profiles if "not among the" in profile.why]
+    others = [profile.name for profile in found.profiles if profile.crowded_out]
     if others:
         bullet(
             console,

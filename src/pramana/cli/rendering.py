@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -270,8 +271,8 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
         said = plan.expected_error.sentence()
-        strong = said.startswith("A ") and plan.expected_error.mean >= NOISY
-        bullet(console, f"By unbiased estimates a{said[1:]}" if strong else said)
+        strong = NOISY <= plan.expected_error.mean < math.inf
+        bullet(console, f"By unbiased estimates {said[0].lower()}{said[1:]}" if strong else said)
     for sentence in plan.choice:
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]

@@ -174,14 +174,14 @@ def way_out_shown(pasting: Pasting) -> Iterator[None]:
     try:
         yield
     except Infeasible as error:
-        coarser = error.coarser if pasting.table is not None else ()
-        names = coarser or error.without
+        coarser = error.fields.get("coarser", ()) if pasting.table is not None else ()
+        names = coarser or error.fields.get("without", ())
         if not names:
             raise
         command = pasting.coarser(names) if coarser else pasting.without(names)
         them = "it" if len(names) == 1 else "them"
         verb = "coarsen" if coarser else "drop"
-        raise Infeasible(f"{error} To {verb} {them}: {command}") from None
+        raise error.reworded(f"{error} To {verb} {them}: {command}") from None
 
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:

@@ -305,7 +305,7 @@ class AnswerChannel:
 
 def _answer(answers: Mapping[str, str], name: str) -> str:
     if name not in answers:
-        raise InputError(f"The question '{name}' must be answered.")
+        raise InputError(f"The question '{name}' must be answered.", column=name)
     return answers[name]
 
 

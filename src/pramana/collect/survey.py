@@ -227,7 +227,7 @@ class Survey:
         try:
             return read_survey(text), text
         except PramanaError as error:
-            raise type(error)(f"{path}: {error}") from None
+            raise error.reworded(f"{path}: {error}") from None
 
 
 def read_survey(text: str) -> Survey:
@@ -296,19 +296,21 @@ def _question(number: int, given: Entries) -> SurveyQuestion:
             _unknown(word, ENTRIES, where)
     name = _text("name", given.get("name"), needed=True)
     if not NAME.fullmatch(name) or name == ASKED:
-        raise InvalidSchema(f"{where}: name must be a word of letters, digits and _, got {name!r}.")
+        raise InvalidSchema(
+            f"{where}: name must be a word of letters, digits and _, got {name!r}.", column=name
+        )
     ways = [way for way in ("answers", "bins", "months") if way in given]
     if len(ways) != 1:
-        raise InvalidSchema(f"'{name}' must have one of answers, bins and months.")
+        raise InvalidSchema(f"'{name}' must have one of answers, bins and months.", column=name)
     ask_if = _ask_if(name, given.get("ask_if", {}))
     extra = [SKIPPED] if ask_if else []
     extra += [NOT_SAID] if _truth("optional", given.get("optional", False)) else []
     answers, labels = _answers(name, ways[0], given)
     clash = [own for own in extra if own in answers]
     if clash:
-        raise InvalidSchema(f"'{name}' lists '{clash[0]}', which is added by itself.")
+        raise InvalidSchema(f"'{name}' lists '{clash[0]}', which is added by itself.", column=name)
     if len(answers) + len(extra) > MOST_ANSWERS:
-        raise InvalidSchema(f"'{name}' may have at most {MOST_ANSWERS} answers.")
+        raise InvalidSchema(f"'{name}' may have at most {MOST_ANSWERS} answers.", column=name)
     ordered = ways[0] != "answers" or _truth("ordered", given.get("ordered", False))
     return SurveyQuestion(
         name=name,
@@ -330,7 +332,8 @@ def _answers(name: str, way: str, given: Entries) -> tuple[list[str], dict[str, 
         if not numbers or len(edges) < 3:
             raise InvalidSchema(
                 f"bins of '{name}' must be at least three numbers in rising order, none beyond "
-                f"{MOST_EDGE:g}."
+                f"{MOST_EDGE:g}.",
+                column=name,
             )
         return [str(label) for label in Bins(tuple(edges)).labels], {}
     if way == "months":
@@ -338,9 +341,13 @@ def _answers(name: str, way: str, given: Entries) -> tuple[list[str], dict[str, 
     own = given["answers"]
     answers = list(own) if isinstance(own, dict) else _texts(f"answers of '{name}'", own)
     if len(answers) < 2 or len(set(answers)) < len(answers) or not all(map(str.strip, answers)):
-        raise InvalidSchema(f"'{name}' must have at least two answers, each listed once.")
+        raise InvalidSchema(
+            f"'{name}' must have at least two answers, each listed once.", column=name
+        )
     if any(map(_steers, answers)):
-        raise InvalidSchema(f"Answers of '{name}' must hold no line breaks and no controls.")
+        raise InvalidSchema(
+            f"Answers of '{name}' must hold no line breaks and no controls.", column=name
+        )
     texts = own if isinstance(own, dict) else {}
     return answers, {one: _text(f"answer of '{name}'", texts[one], needed=True) for one in texts}
 
@@ -349,16 +356,18 @@ def _months(name: str, given: object) -> list[str]:
     """All months from the first to the last."""
     ends = [MONTH.fullmatch(one) for one in _texts(f"months of '{name}'", given)]
     if len(ends) != 2 or not all(ends):
-        raise InvalidSchema(f"months of '{name}' must be the first and the last: 2020-01, 2026-12.")
+        raise InvalidSchema(
+            f"months of '{name}' must be the first and the last: 2020-01, 2026-12.", column=name
+        )
     first, last = (12 * int(end[1]) + int(end[2]) - 1 for end in ends if end is not None)
     if not first < last:
-        raise InvalidSchema(f"months of '{name}' must end after they begin.")
+        raise InvalidSchema(f"months of '{name}' must end after they begin.", column=name)
     return [f"{month // 12:04d}-{month % 12 + 1:02d}" for month in range(first, last + 1)]
 
 
 def _ask_if(name: str, given: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(given, dict):
-        raise InvalidSchema(f"ask_if of '{name}' must name questions with answers.")
+        raise InvalidSchema(f"ask_if of '{name}' must name questions with answers.", column=name)
     return tuple(
         (other, tuple(_texts(f"ask_if of '{name}'", answers))) for other, answers in given.items()
     )
@@ -380,7 +389,7 @@ def _words(given: object) -> dict[str, str]:
 
 def _texts_of(name: str, given: object, answers: Sequence[str]) -> dict[str, str]:
     if not isinstance(given, dict) or not set(given) <= set(answers):
-        raise InvalidSchema(f"labels of '{name}' must give texts for its answers.")
+        raise InvalidSchema(f"labels of '{name}' must give texts for its answers.", column=name)
     return {answer: _text(f"labels of '{name}'", given[answer], needed=True) for answer in given}
 
 

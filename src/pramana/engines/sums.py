@@ -101,7 +101,8 @@ def require_number(kind: pa.DataType, condition: Condition) -> bool:
     if not number and condition.comparison not in ("=", "!="):
         raise InvalidNumber(
             f"'{condition.column}' is not a number, so it cannot be compared by "
-            f"{condition.comparison}. Use = or !=."
+            f"{condition.comparison}. Use = or !=.",
+            column=condition.column,
         )
     return number
 
@@ -122,4 +123,6 @@ def number_in(text: str, column: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidNumber(f"'{column}' holds numbers; it cannot be compared with text.") from None
+        raise InvalidNumber(
+            f"'{column}' holds numbers; it cannot be compared with text.", column=column
+        ) from None

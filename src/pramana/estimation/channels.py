@@ -486,5 +486,6 @@ def _place_of(name: str, axes: Sequence[Axis]) -> int:
             return place
     raise NotCovered(
         f"The matrix depends on '{name}', which was itself randomised: there is no estimate "
-        "of what it was. Release strata as they are."
+        "of what it was. Release strata as they are.",
+        column=name,
     )

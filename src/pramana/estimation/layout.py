@@ -255,14 +255,16 @@ def _check_names(
         if name not in labels:
             raise UnknownColumn(
                 f"The release has no column '{name}' with listed values. "
-                f"It has: {', '.join(labels)}."
+                f"It has: {', '.join(labels)}.",
+                column=name,
             )
     for name, values in where.items():
         unknown = [value for value in values if value not in labels[name]]
         if unknown or not values:
             raise OutsideDomain(
                 f"The filter on '{name}' selects nothing: "
-                f"{len(unknown)} of its {len(values)} values are not in its domain."
+                f"{len(unknown)} of its {len(values)} values are not in its domain.",
+                column=name,
             )
 
 

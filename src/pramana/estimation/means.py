@@ -138,9 +138,12 @@ def _why(channels: Channels, corrected: str) -> str:
 
 def _values(moments: Moments, of: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     if moments.wy is None or moments.wwy is None or moments.wwyy is None:
-        raise InvalidTable(f"Means and totals of '{of}' need sums of its values and squares.")
+        raise InvalidTable(
+            f"Means and totals of '{of}' need sums of its values and squares.", column=of
+        )
     if moments.count <= 0:
         raise InvalidTable(
-            f"No released record with a value of '{of}' is left. Does the filter select any?"
+            f"No released record with a value of '{of}' is left. Does the filter select any?",
+            column=of,
         )
     return moments.wy, moments.wwy, moments.wwyy

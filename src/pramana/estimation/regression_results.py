@@ -48,7 +48,8 @@ class Regression:
         degrees: Degrees of freedom of the covariance, where replicate weights told it.
         question: What the intervals mean.
         records: The number of released records behind them.
-        why: One sentence on what makes them right.
+        why: One sentence on what makes them right, with their errors.
+        basis: The same without the errors.
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
     """
@@ -66,6 +67,7 @@ class Regression:
     reach: FloatArray | None = field(default=None, repr=False)
     from_zero: FloatArray | None = field(default=None, repr=False)
     degrees: float = inf
+    basis: str = field(default="", repr=False)
 
     @property
     def se(self) -> FloatArray:

@@ -74,8 +74,12 @@ def replicated_estimate(
     question: Question,
     *,
     least: FloatArray,
+    bounds: tuple[float, float],
 ) -> Estimate:
-    """The same numbers with the errors that their replicates give, and ``least`` at least."""
+    """The same numbers with the errors that their replicates give, and ``least`` at least.
+
+    Intervals stay within the ``bounds`` of the quantity.
+    """
     assert found.unbiased is not None  # noqa: S101 - for the type checker
     figures, drawn = found.unbiased, np.stack(list(others))
     factor = replicates.factor(len(drawn))
@@ -85,11 +89,7 @@ def replicated_estimate(
     wide = students(question.z(figures.size), len(drawn) - 1) * se
     told = np.isfinite(figures) & np.isfinite(wide)
     low, high = np.where(told, figures - wide, -np.inf), np.where(told, figures + wide, np.inf)
-    whole = found.what.split(" ")[0] in ("count", "share")
-    if whole:
-        low = np.maximum(low, 0.0)
-    if found.what.startswith("share"):
-        high = np.minimum(high, 1.0)
+    low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
     return replace(
         found,
         se=se,
@@ -114,6 +114,5 @@ def replicated_regression(
         reach=None,
         from_zero=None,
         degrees=len(apart) - 1,
-        why=f"{found.why.rstrip('.').split('; robust')[0]}; errors by {len(apart)} replicate "
-        f"weights ({replicates.kind}).",
+        why=f"{found.basis}; errors by {len(apart)} replicate weights ({replicates.kind}).",
     )

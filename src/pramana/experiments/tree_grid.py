@@ -115,7 +115,7 @@ def table_sets(
 
 def _require_numbers(rows: pa.Table, target: str) -> None:
     if target not in rows.column_names:
-        raise UnknownColumn(f"The table has no column '{target}' to learn.")
+        raise UnknownColumn(f"The table has no column '{target}' to learn.", column=target)
     other = [
         field.name
         for field in rows.schema

@@ -109,16 +109,16 @@ def _answer(process: subprocess.Popen[bytes], asked: Form) -> tuple[pa.Table, La
     process.stdin.flush()
     told = json.loads(process.stdout.readline())
     if "refused" in told:
-        raise _refusal(told["kind"], told["refused"])
+        raise _refusal(told)
     with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
         table = whole(stream.read_all(), records=told["records"])
     return table, _labels(told["labels"])
 
 
-def _refusal(kind: str, message: str) -> PramanaError:
-    found = getattr(import_module("pramana.errors"), kind, InvalidTable)
-    made: PramanaError = found(message)
-    return made
+def _refusal(told: Form) -> PramanaError:
+    kind = getattr(import_module("pramana.errors"), told["kind"], InvalidTable)
+    error: PramanaError = kind(told["refused"], code=told["code"], **told["fields"])
+    return error
 
 
 _LOCK: Final = threading.Lock()
@@ -196,8 +196,13 @@ def _serve_one(asked: Form, sink: Any) -> None:
     try:
         table, labels = read(Path(asked["path"]), **asked["how"])
     except PramanaError as error:
-        refusal = {"refused": str(error), "kind": type(error).__name__}
-        sink.write(json.dumps(refusal).encode() + b"\n")
+        refusal = {
+            "refused": str(error),
+            "kind": type(error).__name__,
+            "code": error.code,
+            "fields": error.fields,
+        }
+        sink.write(json.dumps(refusal, default=str).encode() + b"\n")
         return
     told = {"records": table.num_rows, "labels": _spelled(labels)}
     sink.write(json.dumps(told).encode() + b"\n")

@@ -157,7 +157,8 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
     except pa.ArrowInvalid:  # which quotes a value
         raise InvalidTable(
             f"'{name}' holds values that cannot leave as {kind}: dates and times must lie within "
-            "300,000 years of 1970. Correct them, or drop the column."
+            "300,000 years of 1970. Correct them, or drop the column.",
+            column=name,
         ) from None
 
 

@@ -37,7 +37,8 @@ def require_same(written: pa.Table, found: pa.Table, file_format: TableFormat) -
 def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
     return InvalidTable(
         f"Column '{name}' holds {reason} that {file_format} cannot keep as they are: change the "
-        "column, or write parquet or feather."
+        "column, or write parquet or feather.",
+        column=name,
     )
 
 

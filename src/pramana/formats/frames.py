@@ -71,7 +71,7 @@ def _from_pandas(frame: Any) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         bad = next((name for name in frame.columns if not _converts(frame[[name]])), None)
         raise InvalidTable(
-            f"Column '{bad}' holds values of different kinds. Give it one."
+            f"Column '{bad}' holds values of different kinds. Give it one.", column=bad
         ) from None
 
 

@@ -227,7 +227,9 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     try:
         array = pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise InvalidTable(f"Column '{name}' holds values of different kinds.") from None
+        raise InvalidTable(
+            f"Column '{name}' holds values of different kinds.", column=name
+        ) from None
     if pa.types.is_string(array.type):
         return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
     # These packages keep whole numbers as floating ones.
@@ -280,10 +282,12 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
         write(frame, **options)
     except broken:
         _require_space(path)
-        what = _unkept(frame, write, options, broken)
+        column, what = _unkept(frame, write, options, broken)
+        owner = "The records have" if column is None else f"Column '{column}'"
         raise InvalidTable(
-            f"{what} that {PACKAGES[file_format]} files cannot keep: change that, or write parquet "
-            "or feather."
+            f"{owner} {what} that "
+            f"{PACKAGES[file_format]} files cannot keep: change that, or write parquet or feather.",
+            column=column,
         ) from None
     _undate(path, file_format)
     if table.num_rows:
@@ -294,8 +298,10 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
             raise
 
 
-def _unkept(frame: Any, write: Callable[..., None], options: Form, broken: Any) -> str:
-    """What a library that does not say so has refused, found by writing each column alone."""
+def _unkept(
+    frame: Any, write: Callable[..., None], options: Form, broken: Any
+) -> tuple[str | None, str]:
+    """The column that a library has refused, and what of it, found by writing each column alone."""
 
     def goes(part: Any, **told: Any) -> bool:
         try:
@@ -307,12 +313,12 @@ def _unkept(frame: Any, write: Callable[..., None], options: Form, broken: Any) 
     for name in frame.columns:
         if not goes(frame[[name]]):
             named = goes(frame[[name]].set_axis(["x"], axis="columns"))
-            return f"Column '{name}' {'has a name' if named else 'holds values'}"
+            return name, "has a name" if named else "holds values"
     for name in frame.columns:
         own = {what: {name: told[name]} for what, told in options.items() if name in told}
         if not goes(frame[[name]], **own):
-            return f"Column '{name}' has labels or codes of missing values"
-    return "The records have labels or codes of missing values"
+            return name, "has labels or codes of missing values"
+    return None, "labels or codes of missing values"
 
 
 def _frame(table: pa.Table, file_format: TableFormat) -> Any:

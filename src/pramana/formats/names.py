@@ -74,7 +74,9 @@ def require_distinct_names(
             else "Rename them, or write the table to a file and add --rename."
         )
         found = _first([f"'{name}' {times[name]} times" for name in double])
-        raise InvalidTable(f"Column names must differ, and {where} has {found}. {way}")
+        raise InvalidTable(
+            f"Column names must differ, and {where} has {found}. {way}", code="duplicate-columns"
+        )
 
 
 def _first(words: Sequence[str]) -> str:

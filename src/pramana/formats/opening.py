@@ -77,16 +77,22 @@ def require_types(schema: pa.Schema) -> None:
     """Refuse columns whose values are no values of a table."""
     for item in schema:
         if pa.types.is_nested(item.type):
-            raise InvalidTable(f"Column '{item.name}' holds lists or records. Flatten it.")
+            raise InvalidTable(
+                f"Column '{item.name}' holds lists or records. Flatten it.", column=item.name
+            )
         if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
-            raise InvalidTable(f"Column '{item.name}' holds spans of time. Make them numbers.")
+            raise InvalidTable(
+                f"Column '{item.name}' holds spans of time. Make them numbers.", column=item.name
+            )
         if isinstance(item.type, pa.BaseExtensionType):
             raise InvalidTable(
-                f"Column '{item.name}' holds values of an extension type. Make them texts."
+                f"Column '{item.name}' holds values of an extension type. Make them texts.",
+                column=item.name,
             )
         if not _zone_is_known(item.type):
             raise InvalidTable(
-                f"Column '{item.name}' holds times of a zone that is not known here. Make it UTC."
+                f"Column '{item.name}' holds times of a zone that is not known here. Make it UTC.",
+                column=item.name,
             )
 
 

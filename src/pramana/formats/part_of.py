@@ -57,7 +57,11 @@ def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False
             return names[0]
         raise InvalidTable(
             f"{part.file} holds {len(names)} {what}s: say which, as {part.file.name}#NAME. It has: "
-            f"{held}."
+            f"{held}.",
+            code="several-tables",
+            file=part.file.name,
+            count=len(names),
+            kind=what,
         )
     if part.name not in names:
         raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {held}.")

@@ -158,7 +158,9 @@ def _classes(about: Form) -> list[str]:
 def _column(name: str, value: Any, about: Form) -> pa.Array:
     """Values of one column in the type that R takes them for."""
     if getattr(value, "ndim", 1) != 1 or isinstance(value, list | Mapping):
-        raise InvalidTable(f"Column '{name}' holds more than one value a record. Leave it out.")
+        raise InvalidTable(
+            f"Column '{name}' holds more than one value a record. Leave it out.", column=name
+        )
     classes = _classes(about)
     if "integer64" in classes:
         return _of_64_bits(value)

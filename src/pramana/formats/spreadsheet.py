@@ -92,7 +92,7 @@ def read_here(path: Path, *, marked: str, called: str, rename: str = "") -> tupl
     try:
         table = _table(rows, part, sheet, rename=bool(rename))
     except InvalidTable as error:  # it may be in another sheet that the table stands
-        raise InvalidTable(f"{error} {others}".rstrip()) from None
+        raise error.reworded(f"{error} {others}".rstrip()) from None
     return table.replace_schema_metadata({OTHERS: others}), Labels()
 
 

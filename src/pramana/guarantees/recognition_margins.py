@@ -231,7 +231,8 @@ def codes_of(step: Step, counts: Counts) -> IntArray:
             (codes[:, place],) = cell_codes([labels], [(cell[part],) for cell in cells])
         except KeyError:
             raise OutsideDomain(
-                f"The matrix on '{name}' has labels that the counts of the column do not list."
+                f"The matrix on '{name}' has labels that the counts of the column do not list.",
+                column=name,
             ) from None
     return codes
 

@@ -157,7 +157,8 @@ class Mechanism:
             if column in step.columns:
                 return step
         raise UnknownColumn(
-            f"'{column}' is not randomised. Randomised are: {', '.join(self.columns) or 'none'}."
+            f"'{column}' is not randomised. Randomised are: {', '.join(self.columns) or 'none'}.",
+            column=column,
         )
 
     def to_json(self) -> list[Form]:

@@ -156,7 +156,8 @@ def _refuse_moved(given: Mapping[str, TransitionMatrix], schema: Schema) -> None
             raise InvalidMatrix(
                 f"The matrix for '{column.name}' moves {counted(len(moved), 'value')} that the "
                 "schema exempts or keeps missing. Give them rows with 1 on the diagonal, or change "
-                "the schema."
+                "the schema.",
+                column=column.name,
             )
 
 
@@ -181,7 +182,8 @@ def by_labels(matrix: TransitionMatrix, column: Column) -> TransitionMatrix:
     if unknown or lacking:
         raise InvalidMatrix(
             f"The matrix for '{column.name}' must have the {len(wanted)} labels of the schema; "
-            f"{len(unknown)} of its labels are unknown there and {len(lacking)} are lacking."
+            f"{len(unknown)} of its labels are unknown there and {len(lacking)} are lacking.",
+            column=column.name,
         )
     if matrix.labels == column.labels:
         return matrix

@@ -60,7 +60,8 @@ class InvariantDesign:
         if self.strata:
             raise InvalidSchema(
                 f"'{self.column}' has a matrix for each of {len(self.by_stratum)} strata. "
-                "Use by_stratum."
+                "Use by_stratum.",
+                column=self.column,
             )
         return self.by_stratum[()]
 
@@ -101,7 +102,9 @@ def invariant_design(
     require_number("pd", stays, low=0, high=1)
     name, labels, tables = _tables(frequencies, tuple(strata), column)
     if matrix is not None and set(labels) - set(matrix.labels):
-        raise OutsideDomain(f"The matrix on '{name}' must have a row for every value that occurs.")
+        raise OutsideDomain(
+            f"The matrix on '{name}' must have a row for every value that occurs.", column=name
+        )
     order = labels if matrix is None else matrix.labels
     P = _of_diagonal(len(order), stays) if matrix is None else matrix.values
     made = {
@@ -161,7 +164,8 @@ def _tables(
     if len(labels) < 2:
         raise InvalidSchema(
             f"A design for '{name}' needs at least two categories to exchange, got {len(labels)}. "
-            "Leave the column out, or declare its other categories."
+            "Leave the column out, or declare its other categories.",
+            column=name,
         )
     return name, labels, tables
 
@@ -184,7 +188,8 @@ def _invariant(
     if filled:
         raise InvalidMatrix(
             f"The two-stage matrix on '{name}' would fill {filled} transitions that the given "
-            "matrix rules out. Give one without zeros."
+            "matrix rules out. Give one without zeros.",
+            column=name,
         )
     leaving = np.divide(flows.sum(axis=1), t, out=np.zeros(len(t)), where=t > 0).max(initial=0.0)
     # A hair less than allowed: rounding must not push a diagonal entry below the minimum.

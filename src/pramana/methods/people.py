@@ -22,7 +22,7 @@ from pramana.methods.steps import step_domains
 from pramana.numeric import counted, records_that, require_number
 from pramana.release.makers import MAKERS
 from pramana.table.alike import alike
-from pramana.table.coarse_weights import coarse_weight_of, require_finite
+from pramana.table.coarse_weights import CoarseWeight, coarse_weight_of, require_finite
 from pramana.table.codec import Refused, count_refused, encode, refuse
 from pramana.table.completing import complete
 from pramana.table.counts import Counts
@@ -101,10 +101,16 @@ class People:
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
             return Infeasible(f"{said} The table has {there}: {lower}, or ask more people.")
-        advice = self._crowd_advice(needed, lower)
         without = self._to_drop(needed)
+        splitting = self.splitting(needed)
+        rounded = self._rounded_weight(splitting, needed)
         return Infeasible(
-            f"{said} {advice}", without=without, coarser=self._to_coarsen(without, needed)
+            f"{said} {self._crowd_advice(splitting, rounded, lower)}",
+            code="too-few-alike",
+            column=next(iter(splitting), None),
+            without=without,
+            coarser=self._to_coarsen(without, needed),
+            rounded=None if rounded is None else rounded.entries | {"effect": rounded.shifted},
         )
 
     def _to_coarsen(self, without: tuple[str, ...], needed: float) -> tuple[str, ...]:
@@ -131,15 +137,21 @@ class People:
                 return tuple(order[:number])
         return ()
 
-    def _crowd_advice(self, needed: float, lower: str) -> str:
-        """Which known columns leave fewer than ``needed`` alike, and what to do about them."""
-        found = self.splitting(needed)
+    def _rounded_weight(self, splitting: Sequence[str], needed: float) -> CoarseWeight | None:
+        """How the weight would have to be rounded and cut, where it is one of these columns."""
+        weight, opened = self.schema.weight, self.opened
+        if weight is None or weight.name not in splitting or opened is None:
+            return None
+        return coarse_weight_of(opened, weight.name, needed)
+
+    def _crowd_advice(self, found: Sequence[str], rounded: CoarseWeight | None, lower: str) -> str:
+        """What to do about known columns that leave too few records alike."""
         if not found:
             return f"{lower[0].upper()}{lower[1:]}."
         weight = self.schema.weight
         others = [name for name in found if weight is None or name != weight.name]
         what = [] if others == found else [f"the weight '{found[0]}'"]
-        ways = [self._rounded(what[0], found[0], needed)] if what else []
+        ways = [_rounding(what[0], rounded)] if what else []
         named = [f"'{name}'" for name in others[:NAMED]]
         named += ["others"] if len(others) > NAMED else []
         what += named
@@ -152,17 +164,6 @@ class People:
             f"Released as {they}, {' and '.join(what)} {leave} too few people alike: "
             f"{'; '.join(ways)}; or {lower}."
         )
-
-    def _rounded(self, what: str, name: str, needed: float) -> str:
-        """How the weight would have to be rounded and cut, as lines of the schema."""
-        from pramana.table.toml_form import entry_of
-
-        found = None if self.opened is None else coarse_weight_of(self.opened, name, needed)
-        if found is None:
-            return f"round {what} in larger steps (round in the schema) or drop it"
-        entries = " and ".join(entry_of(word, number) for word, number in found.entries.items())
-        how = f"{entries} in the schema: {found.shifted}"
-        return f"round {what} and cut it at the top ({how}) or drop it"
 
     @classmethod
     def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> People:
@@ -291,6 +292,17 @@ def _require_domains(columns: Iterable[Column], opened: OpenedTable) -> None:
             refuse(column, sum(parts, start=Refused()))
 
 
+def _rounding(what: str, rounded: CoarseWeight | None) -> str:
+    """How to coarsen the weight, as lines of the schema."""
+    from pramana.table.toml_form import entry_of
+
+    if rounded is None:
+        return f"round {what} in larger steps (round in the schema) or drop it"
+    entries = " and ".join(entry_of(word, number) for word, number in rounded.entries.items())
+    how = f"{entries} in the schema: {rounded.shifted}"
+    return f"round {what} and cut it at the top ({how}) or drop it"
+
+
 def require_numbers(schema: Schema, opened: OpenedTable) -> None:
     """Refuse noise on what is no number, and weights that are none."""
     weight = schema.weight
@@ -298,7 +310,7 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
     numbers |= {} if weight is None else {weight.name: "to weigh answers"}
     for name, why in numbers.items():
         if not is_number(kind := opened.schema.field(name).type):
-            raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.")
+            raise InvalidTable(f"'{name}' must be a number {why}, and is {kind}.", column=name)
     if weight is not None:
         require_finite(opened, weight.name)
     for column in schema.noisy:
@@ -310,7 +322,8 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
         ):
             raise InvalidTable(
                 f"The scale of noise on '{column.name}' must be at least 1, got {noise.scale:g}: "
-                "whole numbers stay whole, and most or all of them would leave as they are."
+                "whole numbers stay whole, and most or all of them would leave as they are.",
+                column=column.name,
             )
 
 

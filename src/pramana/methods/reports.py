@@ -156,7 +156,8 @@ class Reports(Method):
                 if name not in names | {column.name for column in schema.released_as_is}:
                     raise UnknownColumn(
                         f"tables names '{name}', which is not released. "
-                        f"Randomised are: {', '.join(c.name for c in schema.randomised)}."
+                        f"Randomised are: {', '.join(c.name for c in schema.randomised)}.",
+                        column=name,
                     )
             if len(set(table)) != len(table):
                 raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")

@@ -68,7 +68,8 @@ def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[S
         if name not in names:
             raise InvalidSchema(
                 f"Only columns that are randomised can be tied, and '{name}' is none of "
-                f"{', '.join(names)}."
+                f"{', '.join(names)}.",
+                column=name,
             )
     return tuple(_domain(schema, group) for group in tied_columns(names, ties))
 

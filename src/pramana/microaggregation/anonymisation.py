@@ -95,7 +95,7 @@ def anonymise(
     columns = [*(column.name for column in keys), *responses]
     for name in columns:
         if name not in table.column_names:
-            raise UnknownColumn(f"The table has no column {name!r}.")
+            raise UnknownColumn(f"The table has no column {name!r}.", column=name)
     numbers = [key_of(column, table.column(column.name)) for column in keys]
     answers = [Key(name, numbers_of(name, table.column(name))) for name in responses]
     groups = form_groups(

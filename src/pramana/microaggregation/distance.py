@@ -47,7 +47,8 @@ class Key:
             raise InvalidTable(
                 f"Column {self.name!r} must hold finite numbers; "
                 f"{records_that(infinite, 'holds', 'hold')} infinite values. "
-                "Bound them or declare them missing."
+                "Bound them or declare them missing.",
+                column=self.name,
             )
 
     def at(self, records: IntArray | slice) -> Key:
@@ -76,7 +77,8 @@ def coordinates(key: Key, weight: float = 1.0) -> FloatArray:
         if count > MOST_COORDINATES:
             raise TooLarge(
                 f"Column {key.name!r} has {count} unordered categories; clustering serves up to "
-                f"{MOST_COORDINATES}. Merge categories or declare an order."
+                f"{MOST_COORDINATES}. Merge categories or declare an order.",
+                column=key.name,
             )
         columns: FloatArray = np.eye(count)[codes] * np.sqrt(0.5 * weight)
         return columns if count > 1 else columns[:, :0]
@@ -161,7 +163,8 @@ def numbers_of(name: str, column: pa.ChunkedArray) -> FloatArray:
         column = column.cast(pa.uint8())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InvalidTable(
-            f"Column {name!r} must hold numbers, found {kind}. Leave it out or code it as numbers."
+            f"Column {name!r} must hold numbers, found {kind}. Leave it out or code it as numbers.",
+            column=name,
         )
     result: FloatArray = column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
     return result

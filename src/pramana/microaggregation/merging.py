@@ -159,7 +159,8 @@ class Sensitive:
         if values < self.l:
             raise Infeasible(
                 f"No grouping gives l = {self.l} distinct values of {self.name!r}: the table has "
-                f"{values}. Lower l."
+                f"{values}. Lower l.",
+                column=self.name,
             )
 
     @classmethod
@@ -167,7 +168,7 @@ class Sensitive:
         """From the column itself: numbers count as ordered, everything else as unordered."""
         array = np.asarray(values)
         if array.ndim != 1:
-            raise InvalidTable(f"Sensitive column {name!r} must be one column.")
+            raise InvalidTable(f"Sensitive column {name!r} must be one column.", column=name)
         codes, missing, number = codes_of(array)
         return cls(name, codes, ordered=number, missing=missing, **asked)
 

@@ -60,7 +60,10 @@ class AddedNoise:
         if item.name not in self.noise:
             return item
         if not is_number(item.type):
-            raise InvalidTable(f"'{item.name}' must be a number to add noise, and is {item.type}.")
+            raise InvalidTable(
+                f"'{item.name}' must be a number to add noise, and is {item.type}.",
+                column=item.name,
+            )
         return pa.field(item.name, pa.int64() if is_whole(item.type) else pa.float64())
 
     def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
@@ -101,5 +104,6 @@ def _require_room(name: str, values: FloatArray, noise: Noise, grain: float) -> 
     if (np.abs(values[np.isfinite(values)]) > most).any():
         raise InvalidTable(
             f"Numbers of '{name}' must lie within {most:.3g} for noise of scale {noise.scale:g}, "
-            "and some do not: they would leave as they are. Divide them, or add more noise."
+            "and some do not: they would leave as they are. Divide them, or add more noise.",
+            column=name,
         )

@@ -54,7 +54,8 @@ def _require_edge(name: str, edges: Sequence[float], limit: float, comparison: s
         more = ", ..." if len(edges) > MOST else ""
         raise NotCovered(
             f"'{name}' was released in bins, which tells who lies below an edge and who does not: "
-            f"compare it by >= or < with one of {shown}{more}."
+            f"compare it by >= or < with one of {shown}{more}.",
+            column=name,
         )
 
 
@@ -69,7 +70,8 @@ def _require_within(column: Column, limit: float, comparison: str) -> None:
         done = _cut(column.recoding).sentence()
         raise NotCovered(
             f"'{column.name}' left recoded ({done}): who lies beyond cannot be told apart. Compare "
-            "it with a number inside."
+            "it with a number inside.",
+            column=column.name,
         )
 
 
@@ -110,7 +112,8 @@ def require_values(response: Iterable[Column], covariates: Iterable[Column]) -> 
         if column.binned:
             raise NotCovered(
                 f"'{column.name}' left in bins, so that there is no model of its values. Ask for "
-                f"shares of the bins by groups: share='row' of a table by {column.name}."
+                f"shares of the bins by groups: share='row' of a table by {column.name}.",
+                column=column.name,
             )
 
 

@@ -58,7 +58,8 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
     if condition.comparison not in ("=", "!="):
         raise NotCovered(
             f"'{column.name}' is randomised: filter it by = or != and its labels "
-            f"({_listed(column, 4)})."
+            f"({_listed(column, 4)}).",
+            column=column.name,
         )
     own = {label_key(one) for one in column.labels}
     nothing = NOTHING & keys
@@ -69,7 +70,8 @@ def meets(label: Label, condition: Condition, column: Column) -> bool:
         raise InvalidNumber(
             f"{counted(len(unknown), 'value')} of the filter on '{column.name}' "
             f"{'is' if len(unknown) == 1 else 'are'} none of its labels: "
-            f"{_listed(column, 6)}."
+            f"{_listed(column, 6)}.",
+            column=column.name,
         )
     return (label_key(label) in keys) == (condition.comparison == "=")
 

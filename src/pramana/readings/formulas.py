@@ -186,16 +186,18 @@ class ModelCells:
         undone: For each factor its rows, and the row that each cell has (CorrectedScores).
         apart: Which cells come from the same draw, where there were several draws.
         squares: Whether squares of scores can be told as well.
-        why: What makes the numbers right.
+        basis: What makes the numbers right.
+        errors: What the standard errors are.
     """
 
     table: pa.Table
     names: tuple[str, ...]
     truths: list[tuple[Label, ...]]
     undone: tuple[tuple[FloatArray, IntArray], ...]
-    why: str
+    basis: str
     apart: IntArray | None = None
     squares: bool = True
+    errors: str = "robust standard errors"
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,8 @@ def fit_formula(
     )
     question = asked.question if found.squares else replace(asked.question, infer="population")
     solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
+    basis = f"{event}{found.basis}"
+    remarks = f"{_who_is_left_out(records, changed)}{recoded_words(own.values())}"
     return Regression(
         formula=text,
         family=family,
@@ -270,7 +274,8 @@ def fit_formula(
         from_zero=solved.from_zero,
         question=question,
         records=round(scores.records),
-        why=f"{event}{found.why}{_who_is_left_out(records, changed)}{recoded_words(own.values())}",
+        why=f"{basis}; {found.errors}.{remarks}",
+        basis=basis,
     )
 
 
@@ -295,9 +300,9 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
         tuple(name for axis in axes for name in axis.columns if name in layout.by),
         [tuple(itertools.chain(*parts)) for parts in truths],
         _undone(layout, places),
-        "scores corrected for the published matrices; robust standard errors."
+        "scores corrected for the published matrices"
         if asked.changed
-        else "these columns were released as they are; robust standard errors.",
+        else "these columns were released as they are",
     )
 
 
@@ -385,7 +390,8 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
                 f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
-                "the bins as they are."
+                "the bins as they are.",
+                column=name,
             )
         centres = dict(zip(domain.labels, domain.centres, strict=False))
         return pd.Series([float(centres[label]) for label in filled])

@@ -139,7 +139,8 @@ class PublishedReading:
         if self.records.changed([of]):
             raise NotCovered(
                 f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
-                f"columns released as they are. Ask for the table of '{of}' instead."
+                f"columns released as they are. Ask for the table of '{of}' instead.",
+                column=of,
             )
 
 

@@ -112,7 +112,8 @@ class ReleasedRecords:
         if name not in names:
             raise UnknownColumn(
                 f"The release has no column '{name}': it was dropped or never there. "
-                f"It has: {', '.join(names)}."
+                f"It has: {', '.join(names)}.",
+                column=name,
             )
 
     def noise(self, name: str) -> float:
@@ -127,14 +128,17 @@ class ReleasedRecords:
             if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
                 raise NotCovered(
                     f"'{name}' is released with noise: groups, filters and predictors by it would "
-                    "mix people up. Ask for its mean or total, or take it as the outcome."
+                    "mix people up. Ask for its mean or total, or take it as the outcome.",
+                    column=name,
                 )
 
     def require_number(self, name: str) -> None:
         """Refuse a column that is not of numbers."""
         self.require(name)
         if not is_number(self.opened.schema.field(name).type):
-            raise InvalidNumber(f"'{name}' must be a column of numbers to have a mean or a total.")
+            raise InvalidNumber(
+                f"'{name}' must be a column of numbers to have a mean or a total.", column=name
+            )
 
     def with_values(
         self, where: Sequence[Condition], names: Sequence[str | None]

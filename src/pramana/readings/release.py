@@ -111,7 +111,8 @@ class Release:
             if name not in self.opened.schema.names:
                 raise UnknownColumn(
                     f"The release has no column '{name}'. It has: "
-                    f"{', '.join(self.opened.schema.names)}."
+                    f"{', '.join(self.opened.schema.names)}.",
+                    column=name,
                 )
         return self.opened.batches(columns)
 
@@ -257,6 +258,7 @@ class Release:
             asked,
             replicates,
             lambda reading, own: ask(reading, own, reading.unbiased),
+            bounds=(0.0, 1.0 if share else np.inf),
         )
 
     def mean(
@@ -330,7 +332,10 @@ class Release:
         self._require_without_noise(beyond_of(beyond).column)
         require_told(self.certificate.schema, [beyond_of(beyond)])
         return self._told(
-            lambda reading, own: reading.proportion(own, beyond_of(beyond)), asked, replicates
+            lambda reading, own: reading.proportion(own, beyond_of(beyond)),
+            asked,
+            replicates,
+            bounds=(0.0, 1.0),
         )
 
     def quantile(
@@ -495,12 +500,13 @@ class Release:
         asked: Asked,
         replicates: Replicates | None,
         of: str | None = None,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
     ) -> Estimate:
         """An answer that is asked for in the same way with each replicate; ``of`` whose values."""
         found = ask(self.reading, asked)
         if of is not None:
             found = of_values(found, self.certificate.schema.column(of))
-        return self._answer(found, asked, replicates, ask)
+        return self._answer(found, asked, replicates, ask, bounds)
 
     def _answer(
         self,
@@ -508,8 +514,12 @@ class Release:
         asked: Asked,
         replicates: Replicates | None,
         again: Ask,
+        bounds: tuple[float, float],
     ) -> Estimate:
-        """The answer, with errors by replicate weights where they are named."""
+        """The answer, with errors by replicate weights where they are named.
+
+        ``bounds`` are those of the quantity: a count is at least 0, a share at most 1.
+        """
         replicates = self._stated(replicates, asked, found)
         if replicates is not None:
             from pramana.estimation.replicates import replicated_estimate
@@ -519,7 +529,9 @@ class Release:
                 for name in self._replicates(replicates, asked, found)
             ]
             least = again(self.reading, about_records(asked)).se
-            found = replicated_estimate(found, figures, replicates, asked.question, least=least)
+            found = replicated_estimate(
+                found, figures, replicates, asked.question, least=least, bounds=bounds
+            )
         households = "" if found.no_interval else self._of_households(asked, replicates)
         why = f"{found.why}{self._of_weight(asked)}{households}"
         spoken = self.certificate.labels

@@ -262,15 +262,19 @@ class ReportSums:
         )
 
     def estimate(
-        self, figures: Sequence[FloatArray], asked: Asked, what: str, found: ReportedTotals
+        self,
+        figures: Sequence[FloatArray],
+        asked: Asked,
+        what: str,
+        found: ReportedTotals,
+        *,
+        ratio: bool,
     ) -> Estimate:
-        """Laid out by the columns asked for."""
+        """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
         estimate, se, low, high = (
             figure.reshape(self.shape).transpose(self.order) for figure in figures
         )
         told = sum(bool(own["n"].sum()) for own in self.sums)
-        exact = what == "share" and self.whole_of(found) == self.whole
-        ratio = not exact and not what.startswith(("count", "total"))
         sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
             by=asked.by, labels=self.labels, what=what, method="inverse",
@@ -432,5 +436,5 @@ def quantile_of(
         for row, cell in np.ndindex(*none.shape)
     ]
     figures = [own.reshape(none.shape) for own in quantiles_of(curves, z)]
-    made = plain.estimate(figures, asked, f"quantile {share:g} of {of}", people)
+    made = plain.estimate(figures, asked, f"quantile {share:g} of {of}", people, ratio=True)
     return replace(made, why=f"{made.why[:-1]}, to the nearest of {len(limits)} values.")

@@ -78,18 +78,16 @@ def cells_of_reports(
         for point in needs.points.tolist()
     ]
     undone = np.concatenate(rows_of_sets(needs, told, shares))
-    return ModelCells(
-        table, names, truths, ((undone, row),), _why(told, squares=squares), draw, squares
-    )
+    errors = "robust standard errors" if squares else "robust standard errors, about the population"
+    return ModelCells(table, names, truths, ((undone, row),), _basis(told), draw, squares, errors)
 
 
-def _why(told: Sequence[ToldBySet], *, squares: bool) -> str:
+def _basis(told: Sequence[ToldBySet]) -> str:
     sets = sum(bool(one.columns) for one in told)
     used = sum(one.reports for one in told if one.columns)
-    errors = "robust standard errors" if squares else "robust standard errors, about the population"
     return (
         f"scores put together from the {used:,.0f} reports of "
-        f"{counted(sets, 'set that holds', 'sets that hold')} columns of the model; {errors}."
+        f"{counted(sets, 'set that holds', 'sets that hold')} columns of the model"
     )
 
 

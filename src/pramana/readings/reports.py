@@ -126,7 +126,8 @@ class ReportsReading(BesidePlain):
         most = 1.0 if share else total
         low, high = interval_of(*figures, asked, half=half, most=most)
         what = "share" if share else "count"
-        made = sums.estimate((*figures, low, high), asked, what, found)
+        ratio = share and sums.whole_of(found) != sums.whole
+        made = sums.estimate((*figures, low, high), asked, what, found, ratio=ratio)
         error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
         if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
             return made
@@ -168,7 +169,7 @@ class ReportsReading(BesidePlain):
         noise = self._noise(of, asked, sums, counts.totals) ** 2
         ratio = sums.ratio(counts, totals, asked, noise)
         figures = ratio.told(asked.question.z(ratio.above.size))
-        return sums.estimate(figures, asked, f"mean of {of}", totals)
+        return sums.estimate(figures, asked, f"mean of {of}", totals, ratio=True)
 
     def total(self, asked: Asked, of: str) -> Estimate:
         """Sums of values are undone like counts."""
@@ -180,7 +181,7 @@ class ReportsReading(BesidePlain):
         figures = found.totals, np.hypot(se_of(found, asked), noise)
         wide = asked.question.z(figures[0].size) * figures[1] + half_of(found, asked)
         low, high = figures[0] - wide, figures[0] + wide
-        return sums.estimate((*figures, low, high), asked, f"total of {of}", found)
+        return sums.estimate((*figures, low, high), asked, f"total of {of}", found, ratio=False)
 
     def _noise(self, of: str, asked: Asked, sums: ReportSums, weights: FloatArray) -> FloatArray:
         """The deviation that noise adds to a total of these records: its variance times sum w^2."""
@@ -194,7 +195,8 @@ class ReportsReading(BesidePlain):
         if self.records.changed([of]):
             raise NotCovered(
                 f"'{of}' is reported, not released as it is; means and totals are of columns "
-                f"released as they are. Ask for the table of '{of}' instead."
+                f"released as they are. Ask for the table of '{of}' instead.",
+                column=of,
             )
         self.records.require_number(of)
         changed = self._changed(asked)
@@ -327,12 +329,14 @@ class ReportsReading(BesidePlain):
         if asked.weighted and self.records.weight is not None:
             raise NotCovered(
                 f"{nobody}, which counts every record once and knows no weights. Ask with "
-                "weighted=False, on the command line --unweighted."
+                "weighted=False, on the command line --unweighted.",
+                code="weights-not-modelled",
             )
         if asked.question.infer == "population":
             raise NotCovered(
                 f"{nobody}, which tells no error about the population. Ask about the records "
-                'alone: infer="records", on the command line --infer records.'
+                'alone: infer="records", on the command line --infer records.',
+                code="population-not-modelled",
             )
         self._require_told(changed)
         view = ModelView(self.records.certificate.schema, self.mechanism)

@@ -50,7 +50,7 @@ def require_writable(*formats: TableFormat) -> None:
     for name in formats:
         if name not in writable:
             raise NotARelease(
-                f"A release can be written as {', '.join(writable)}, not as {name!r}."
+                f"A release can be written as {', '.join(writable)}, not as {name!r}.", column=name
             )
 
 
@@ -107,9 +107,10 @@ def _written_copy(
             sets=certificate.marks,
         )
     except InvalidTable as error:
-        raise InvalidTable(
+        raise error.reworded(
             f"{error} Nothing was written. The release itself would be {file_format}: leave out "
-            f"its copy as {wanted}."
+            f"its copy as {wanted}.",
+            copy=wanted,
         ) from None
     require_counted(certificate, written)
     return fingerprint(place, wanted)

@@ -122,7 +122,8 @@ def require_present(table: OpenedTable, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.schema.names:
             raise UnknownColumn(
-                f"The table has no column '{name}'. It has: {', '.join(table.schema.names[:20])}."
+                f"The table has no column '{name}'. It has: {', '.join(table.schema.names[:20])}.",
+                column=name,
             )
     if len(set(names)) < len(names):
         raise InvalidNumber("Each column must be named once.")
@@ -151,11 +152,13 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InvalidTable(f"{what} '{name}' must be a column of numbers.")
+        raise InvalidTable(f"{what} '{name}' must be a column of numbers.", column=name)
     values = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
     wrong = int(np.count_nonzero(~np.isfinite(values)))
     if wrong:
-        raise InvalidTable(f"{what} '{name}' must be a number in every record; {wrong:,} are not.")
+        raise InvalidTable(
+            f"{what} '{name}' must be a number in every record; {wrong:,} are not.", column=name
+        )
     return values
 
 

@@ -109,7 +109,8 @@ class Standing:
             except OutsideDomain:
                 raise OutsideDomain(
                     f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
-                    "or take their values as missing."
+                    "or take their values as missing.",
+                    column=key.name,
                 ) from None
             found = self._seen[key] = coded.codes[0], coded.sizes[0]
         return found

@@ -48,6 +48,7 @@ class Job:
         result: What came of it, where it is done.
         so_far: What has come of it while it runs.
         words: What is being done, or why it was refused.
+        code, fields: Of the error by which it was refused.
         notices: What the steward must know about the result.
         done, total: How far it is, in whatever is counted.
         since: When it began, on the monotonic clock.
@@ -66,6 +67,8 @@ class Job:
     result: Any = None
     so_far: Any = None
     words: str = ""
+    code: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     done: int = 0
     total: int = 0
@@ -323,7 +326,8 @@ class Jobs:
         elif kind == "said":
             job.words = message[1]
         elif kind == "refused":
-            job.words = plainly(message[1], self._folder)
+            words, job.code, job.fields = message[1]
+            job.words = plainly(words, self._folder)
             _end(job, "refused")
         elif kind == "yields":
             with self._turn:

@@ -50,17 +50,14 @@ __all__ = [
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
-QUOTED: Final = re.compile(r"'([^']+)'")
 BRACKETS: Final = re.compile(r" \((?:--[a-z]|(?:role|round) = )[^()]*\)")
 """What a sentence says in brackets about commands and files: a page has its own ways."""
 
-ROUNDED: Final = re.compile(r"\(round = (\S+) and top = (\S+) in the schema: ([^()]*)\)")
-COPY: Final = re.compile(r"leave out its copy as (\w+)\.")
 OTHERWISE: Final = {
-    "knows no weights": ("unweighted", "1", "Show it without the weight"),
-    "no error about the population": ("infer", "records", "Show it for these records alone"),
+    "weights-not-modelled": ("unweighted", "1", "Show it without the weight"),
+    "population-not-modelled": ("infer", "records", "Show it for these records alone"),
 }
-"""What a refusal of an analyst's question says, and what to ask in its place."""
+"""By the code of an analyst's error: the parameter to set, and what the link shows."""
 
 JOINERS: Final = "\u200c\u200d"
 LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
@@ -369,40 +366,39 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
     if template == "parts/refused.html":
         address = urlsplit(request.headers.get("hx-current-url", ""))
         here = own_page(address.path)
-        known |= {"here": here, "ways": _ways_out(context["words"], here, address.query)}
-        known |= _column_in(context["job"])
+        job: Job | None = context["job"]
+        code = "" if job is None else job.code
+        known |= {"here": here, "ways": _ways_out(code, here, address.query)}
+        known |= {"place": None, "coarser": None, "copy": None}
+        known |= {} if job is None else _remedies(job)
     html = _templates().get_template(template).render(known | context)
     return HTMLResponse(isolated(unbroken(html)), status)
 
 
-def _ways_out(words: str, here: str, query: str) -> list[tuple[str, str]]:
+def _ways_out(code: str, here: str, query: str) -> list[tuple[str, str]]:
     """The same question put so that it can be answered: addresses, and what they show.
 
-    >>> _ways_out("A model knows no weights.", "/table", "row=a")
+    >>> _ways_out("weights-not-modelled", "/table", "row=a")
     [('/table?row=a&unweighted=1', 'Show it without the weight')]
     """
-    asked = parse_qsl(query)
-    return [
-        (f"{here}?{urlencode([*(own for own in asked if own[0] != name), (name, value)])}", told)
-        for sign, (name, value, told) in OTHERWISE.items()
-        if sign in words
-    ]
+    if code not in OTHERWISE:
+        return []
+    name, value, label = OTHERWISE[code]
+    asked = [pair for pair in parse_qsl(query) if pair[0] != name]
+    return [(f"{here}?{urlencode([*asked, (name, value)])}", label)]
 
 
-def _column_in(job: Job | None) -> dict[str, Any]:
-    """The column of the true table that a refusal names, so that its page can be led to."""
-    toml = job.arguments.get("schema") if job is not None else None
+def _remedies(job: Job) -> dict[str, Any]:
+    """What a click can do about a refusal: open its column, round a weight, leave out a copy."""
+    toml = job.arguments.get("schema")
     names = schema_of(toml).names if toml else ()
-    found = QUOTED.findall(job.words) if job is not None else ()
-    named = next((own for own in found if own in names), "")
-    coarser = ROUNDED.search(job.words) if job is not None and named else None
-    place = names.index(named) if named else None
-    copy = COPY.search(job.words) if job is not None else None
+    column = job.fields.get("column")
+    known = column in names
     return {
-        "named": named,
-        "place": place,
-        "coarser": coarser and coarser.groups(),
-        "copy": copy and copy[1],
+        "named": column,
+        "place": names.index(column) if known else None,
+        "coarser": job.fields.get("rounded") if known else None,
+        "copy": job.fields.get("copy"),
     }
 
 

@@ -220,15 +220,17 @@ def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
     except Superseded:
         return "superseded", None
     except PramanaError as error:
-        return "refused", str(error)
+        return "refused", (str(error), error.code, error.fields)
     except MemoryError:
-        return "refused", "There is not enough memory for this."
+        return "refused", ("There is not enough memory for this.", "memory", {})
     except OSError as error:
-        return "refused", error.strerror or "The operating system refused to read or write."
+        words = error.strerror or "The operating system refused to read or write."
+        return "refused", (words, "system", {})
     except Exception as error:  # a fault of ours, whose message could show cells
         if os.environ.get("PRAMANA_TRACEBACK"):
             raise
-        return "refused", f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
+        words = f"An unforeseen {type(error).__name__}: a fault in pramana. Report it."
+        return "refused", (words, "fault", {})
 
 
 def _ended(number: int, frame: FrameType | None) -> None:

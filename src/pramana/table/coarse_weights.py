@@ -208,7 +208,8 @@ def require_finite(table: OpenedTable, name: str) -> None:
     if infinite:
         raise InvalidTable(
             f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
-            "in the table, or leave it empty there: a record without a weight counts nothing."
+            "in the table, or leave it empty there: a record without a weight counts nothing.",
+            column=name,
         )
 
 

@@ -147,7 +147,10 @@ def decode(
     gone = codes == len(domain.labels) if None in column.labels else None
     if isinstance(domain, Bins) and domain.release == "draw":
         if words is None or len(words) != len(codes):
-            raise InvalidSchema(f"Drawing inside the bins of '{column.name}' needs a word a value.")
+            raise InvalidSchema(
+                f"Drawing inside the bins of '{column.name}' needs a word a value.",
+                column=column.name,
+            )
         drawn = pa.array(_apart(domain, codes, _draw(domain, codes, words, like)), mask=gone)
         return _typed(drawn, like) if pa.types.is_integer(drawn.type) else drawn
     values = _values(Itself(domain), like)
@@ -210,7 +213,8 @@ def released_type(column: Column, *, like: pa.DataType | None = None) -> pa.Data
 def _domain(column: Column) -> Categories | Bins:
     if column.domain is None:
         raise InvalidSchema(
-            f"The domain of '{column.name}' is not declared. Give its categories or bins."
+            f"The domain of '{column.name}' is not declared. Give its categories or bins.",
+            column=column.name,
         )
     return column.domain
 

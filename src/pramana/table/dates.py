@@ -56,7 +56,8 @@ def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
     other = "" if form is not None else " State how they are written in date_format, or name"
     raise InvalidTable(
         f"'{name}' must hold dates {like}, and has other values.{other or ' Name'} those that mean "
-        "missing in missing_codes."
+        "missing in missing_codes.",
+        column=name,
     )
 
 

@@ -68,6 +68,7 @@ class Profile:
         recoding: What is suggested to be done to its values first.
         suspects: Values that look as if they meant missing.
         proposals: Entries for the schema file that would help, each with its reason.
+        crowded_out: Whether it would be a key if there were fewer of them.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Profile:
     recoding: Recoding = field(default_factory=Recoding)
     suspects: tuple[Suspect, ...] = ()
     proposals: tuple[tuple[str, str], ...] = ()
+    crowded_out: bool = False
 
     def to_dict(self) -> Form:
         """Plain data, for tables and JSON."""
@@ -213,7 +215,14 @@ def describe(
         why = "; ".join(filter(None, (how, roles[name].why, steps)))
         found = _profile(column, seen, why, table)
         proposals = tuple(_proposals(column, seen, suspects[name], k))
-        profiles.append(replace(found, suspects=suspects[name], proposals=proposals))
+        profiles.append(
+            replace(
+                found,
+                suspects=suspects[name],
+                proposals=proposals,
+                crowded_out=roles[name].crowded_out,
+            )
+        )
     unique = _unique(table, [column for column in columns if column.role is Role.KEY])
     return Description(
         tuple(columns),
@@ -313,10 +322,12 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
         for name in columns:
             if name not in names:
                 raise UnknownColumn(
-                    f"The table has no column '{name}'. It has: {', '.join(names)}."
+                    f"The table has no column '{name}'. It has: {', '.join(names)}.", column=name
                 )
             if given.setdefault(name, role) is not role:
-                raise InvalidSchema(f"'{name}' has two roles, {given[name]} and {role}.")
+                raise InvalidSchema(
+                    f"'{name}' has two roles, {given[name]} and {role}.", column=name
+                )
     return given
 
 

@@ -86,24 +86,29 @@ class Categories:
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
         if not self.values:
-            raise InvalidSchema("Categories must list at least one value, got none.")
+            raise InvalidSchema(
+                "Categories must list at least one value, got none.", entry="categories"
+            )
         for value in self.labels:
             if value is None or (isinstance(value, float) and not math.isfinite(value)):
                 raise InvalidSchema(
                     "Categories must be text, finite numbers or truth values; "
-                    "missing values are governed by 'missing'."
+                    "missing values are governed by 'missing'.",
+                    entry="categories",
                 )
         different = {label_text(value) for value in self.labels}
         doubles = len(self.labels) - len(different)
         if doubles and len({label_text(value) for value in self.values}) == len(self.values):
             raise InvalidSchema(
                 "missing_values must differ from each other and from the categories, got "
-                f"{doubles} listed more than once."
+                f"{doubles} listed more than once.",
+                entry="missing_values",
             )
         if doubles:
             raise InvalidSchema(
                 f"Categories must differ, got {doubles} listed more than once "
-                '(1, 1.0 and "1" are the same category). List each once.'
+                '(1, 1.0 and "1" are the same category). List each once.',
+                entry="categories",
             )
 
     @property
@@ -161,24 +166,31 @@ class Bins:
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
         if self.release not in RELEASES:
             raise InvalidSchema(
-                f"release must be one of {', '.join(RELEASES)}, got {self.release!r}."
+                f"release must be one of {', '.join(RELEASES)}, got {self.release!r}.",
+                entry="release",
             )
         if not all(_is_number(edge) for edge in self.edges):
-            raise InvalidSchema("Bins must be given by numbers, the edges in rising order.")
+            raise InvalidSchema(
+                "Bins must be given by numbers, the edges in rising order.", entry="bins"
+            )
         if len(self.edges) < 2:
-            raise InvalidSchema(f"Bins need at least two edges, got {len(self.edges)}.")
+            raise InvalidSchema(
+                f"Bins need at least two edges, got {len(self.edges)}.", entry="bins"
+            )
         # Written this way round, nan is refused too.
         falls = [i for i, (a, b) in enumerate(zip(self.edges, self.edges[1:], strict=False), 2)
                  if not a < b]  # fmt: skip
         if falls:
             raise InvalidSchema(
                 "Edges of bins must rise strictly, or bins overlap: "
-                f"edge {falls[0]} of {len(self.edges)} does not exceed the one before it."
+                f"edge {falls[0]} of {len(self.edges)} does not exceed the one before it.",
+                entry="bins",
             )
         if self.release != "label" and not all(math.isfinite(e) for e in self.edges):
             raise InvalidSchema(
                 f'release = "{self.release}" needs finite edges. '
-                'Close the outer bins, or use "label".'
+                'Close the outer bins, or use "label".',
+                entry="release",
             )
         self._check_missing_values()
         self._check_names()
@@ -190,12 +202,17 @@ class Bins:
         if len(self.names) != self.size or not all(is_name(name) for name in self.names):
             raise InvalidSchema(
                 f"Labels of bins must be texts, one a bin: {self.size} bins, {len(self.names)} "
-                "labels."
+                "labels.",
+                entry="labels",
             )
         if self.release != "label":
-            raise InvalidSchema('Labels of bins are released with release = "label" only.')
+            raise InvalidSchema(
+                'Labels of bins are released with release = "label" only.', entry="labels"
+            )
         if len({str(label) for label in self.labels}) < len(self.labels):
-            raise InvalidSchema("Labels of bins must differ, also from values that mean missing.")
+            raise InvalidSchema(
+                "Labels of bins must differ, also from values that mean missing.", entry="labels"
+            )
 
     def _check_missing_values(self) -> None:
         codes = self.missing_values
@@ -203,12 +220,16 @@ class Bins:
             _is_number(code) and math.isfinite(code)  # type: ignore[arg-type]
             for code in codes
         ):
-            raise InvalidSchema("Missing values of bins must be finite numbers, each listed once.")
+            raise InvalidSchema(
+                "Missing values of bins must be finite numbers, each listed once.",
+                entry="missing_values",
+            )
         inside = [code for code in codes if self.edges[0] <= code <= self.edges[-1]]  # type: ignore[operator]
         if inside and self.release != "label":
             raise InvalidSchema(
                 f'release = "{self.release}" needs missing values outside the bins, and '
-                f'{len(inside)} lie inside: a released number would mean both. Use "label".'
+                f'{len(inside)} lie inside: a released number would mean both. Use "label".',
+                entry="release",
             )
 
     @property

@@ -48,5 +48,6 @@ def _as_they_stand(name: str, column: pa.ChunkedArray) -> tuple[Codes, tuple[Lab
     except (OverflowError, ValueError):  # which quote a value
         raise InvalidTable(
             f"'{name}' must hold dates and times up to the year 9999 to be counted, and holds "
-            "others. Correct them, or drop the column."
+            "others. Correct them, or drop the column.",
+            column=name,
         ) from None

@@ -184,7 +184,7 @@ def find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
         array = pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
     elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
-            raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.")
+            raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.", column=name)
         array = array.cast(pa.int8())
     if _beyond_floats(array):
         values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)

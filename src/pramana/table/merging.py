@@ -23,7 +23,9 @@ def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
     """
     domain = column.domain
     if not isinstance(domain, Categories):
-        raise InvalidSchema(f"'{column.name}' must have categories to be merged.")
+        raise InvalidSchema(
+            f"'{column.name}' must have categories to be merged.", column=column.name
+        )
     gone = {label_text(value) for value in values}
     before = dict(column.recoding.merged)
     taken: list[Label] = []

@@ -144,7 +144,7 @@ class OpenedTable:
         names = list(self.schema.names if columns is None else columns)
         for name in names:
             if name not in self.schema.names:
-                raise UnknownColumn(f"The table has no column '{name}'.")
+                raise UnknownColumn(f"The table has no column '{name}'.", column=name)
         return self.opener(names) if names else placed(_bare(self.rows))
 
     def batches(

@@ -89,11 +89,19 @@ HEALTH = re.compile(
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role and the reason for it; ``place`` where the column says where people are."""
+    """A role and the reason for it.
+
+    Attributes:
+        role: The role.
+        why: The reason.
+        place: Whether the column says where people are.
+        crowded_out: Whether it would be a key if there were fewer of them.
+    """
 
     role: Role
     why: str
     place: bool = False
+    crowded_out: bool = False
 
 
 def visible(name: str) -> bool:
@@ -306,20 +314,26 @@ def propose_domain(
         except (InvalidSchema, ArithmeticError, ValueError):
             raise InvalidTable(
                 f"'{name}' holds numbers that no bins can be proposed for: they are infinite, or "
-                "too far apart. State bins, or give it another role."
+                "too far apart. State bins, or give it another role.",
+                column=name,
             ) from None
     if infinite:
-        raise InvalidTable(f"'{name}' holds infinite numbers, which are no categories: map them.")
+        raise InvalidTable(
+            f"'{name}' holds infinite numbers, which are no categories: map them.", column=name
+        )
     if tally.distinct > CATEGORY_LIMIT:
         raise TooLarge(
             f"'{name}' has {_amount(tally)} categories, and a randomised column may have at most "
-            f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role."
+            f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
+            column=name,
         )
     labels = tally.labels()
     if known:
         labels = tuple(sorted({*labels, *known}, key=lambda v: (isinstance(v, str), v)))
     if not labels:
-        raise InvalidTable(f"'{name}' has no values: all are missing. Give it another role.")
+        raise InvalidTable(
+            f"'{name}' has no values: all are missing. Give it another role.", column=name
+        )
     return Categories(labels, ordered=bool(tally.order))
 
 

@@ -143,7 +143,8 @@ class RecodedColumn:
         except pa.ArrowInvalid:  # which quotes a value
             raise InvalidTable(
                 f"'{self.name}' holds values that its recoding cannot take. Whole numbers beyond "
-                "2^53 are cut and rounded by whole numbers only."
+                "2^53 are cut and rounded by whole numbers only.",
+                column=self.name,
             ) from None
 
     def _recoded(self, values: pa.Array) -> pa.Array:
@@ -165,7 +166,9 @@ def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> Re
     own, kind = column.recoding.before_release, number or _plain(before)
     if own.date is not None:
         if not (pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)):
-            raise InvalidTable(f"'{column.name}' must hold dates to become its {own.date}.")
+            raise InvalidTable(
+                f"'{column.name}' must hold dates to become its {own.date}.", column=column.name
+            )
         kind = pa.int64() if own.date == "year" else pa.string()
     if own.merged:
         kind = _type_of_merged(kind, own)
@@ -192,7 +195,9 @@ def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
     own = column.recoding
     if not is_number(kind):
         what = "rounded" if own.round is not None else "cut at its ends"
-        raise InvalidTable(f"'{column.name}' must be a number to be {what}, and is {kind}.")
+        raise InvalidTable(
+            f"'{column.name}' must be a number to be {what}, and is {kind}.", column=column.name
+        )
     ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
     whole = pa.types.is_integer(kind) and all(float(end).is_integer() for end in ends)
     if not whole:
@@ -218,7 +223,7 @@ def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array
     if not pa.types.is_temporal(values.type):
         values = read_dates(name, values, form)
     if pa.types.is_time(values.type):
-        raise InvalidTable(f"'{name}' holds times of day, which have no {part}.")
+        raise InvalidTable(f"'{name}' holds times of day, which have no {part}.", column=name)
     year = pc.year(values)
     if part == "year":
         return year

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from pramana.errors import InvalidSchema
+from pramana.errors import InvalidNumber, InvalidSchema
 from pramana.numeric import require_number
 from pramana.table.domains import Label, is_name, label_key, label_text
 from pramana.types import Form
@@ -52,9 +52,10 @@ class Noise:
         if self.distribution not in DISTRIBUTIONS:
             raise InvalidSchema(
                 f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
-                f"got {self.distribution!r}."
+                f"got {self.distribution!r}.",
+                entry="noise",
             )
-        _require_finite("scale of noise", self.scale, above=0)
+        _require_finite("noise", self.scale, above=0, what="scale of noise")
 
     @property
     def variance(self) -> float:
@@ -125,29 +126,40 @@ class Recoding:
         merged = tuple(sorted((new, tuple(old)) for new, old in pairs))
         object.__setattr__(self, "merge", merged)
         if self.date is not None and self.date not in DATES:
-            raise InvalidSchema(f"date must be one of {', '.join(DATES)}, got {self.date!r}.")
+            raise InvalidSchema(
+                f"date must be one of {', '.join(DATES)}, got {self.date!r}.", entry="date"
+            )
         if self.date_format is not None:
             _check_format(self.date_format)
             if self.date is None:
-                raise InvalidSchema('date_format goes with date, such as date = "year".')
+                raise InvalidSchema(
+                    'date_format goes with date, such as date = "year".', entry="date_format"
+                )
         self._check_labels()
         for name in ("bottom", "top"):
             if getattr(self, name) is not None:
                 _require_finite(name, getattr(self, name))
         if self.bottom is not None and self.top is not None and not self.bottom < self.top:
-            raise InvalidSchema(f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.")
+            raise InvalidSchema(
+                f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.", entry="bottom"
+            )
         if self.round is not None:
             _require_finite("round", self.round, above=0)
 
     def _check_labels(self) -> None:
         for new, old in self.merged:
             if not is_name(new) or not old:
-                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.')
+                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
         if None in self.missing_codes:
-            raise InvalidSchema("missing_codes list values; what is empty is missing anyway.")
+            raise InvalidSchema(
+                "missing_codes list values; what is empty is missing anyway.", entry="missing_codes"
+            )
         texts = [label_key(own) for own in (*self.missing_codes, *self.replaced)]
         if len(set(texts)) < len(texts) or None in texts:
-            raise InvalidSchema("merge and missing_codes must name every value once.")
+            raise InvalidSchema(
+                "merge and missing_codes must name every value once.",
+                entry="merge" if self.merge else "missing_codes",
+            )
 
     @property
     def merged(self) -> Merged:
@@ -251,10 +263,18 @@ def _listed(values: Sequence[Label], most: int | None = None) -> str:
     return told if len(shown) == len(values) else f"{told} and {len(values) - len(shown)} more"
 
 
-def _require_finite(name: str, value: float, *, above: float = -math.inf) -> None:
+def _require_finite(
+    entry: str, value: float, *, above: float = -math.inf, what: str | None = None
+) -> None:
+    """Refuse an entry that is not a finite number, or part of one (``what``)."""
+    name = what or entry
     if isinstance(value, bool):
-        raise InvalidSchema(f"{name} must be a number, got {value!r}.")
-    require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
+        raise InvalidSchema(f"{name} must be a number, got {value!r}.", entry=entry)
+    try:
+        require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
+    except InvalidNumber as error:
+        error.fields["entry"] = entry
+        raise
 
 
 def _check_format(text: object) -> None:
@@ -263,5 +283,6 @@ def _check_format(text: object) -> None:
     if not found or not found <= DIRECTIVES or not found & set("Yy") or not found & set("mbB"):
         raise InvalidSchema(
             'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, '
-            f"%S, %I and %p what there is, got {text!r}."
+            f"%S, %I and %p what there is, got {text!r}.",
+            entry="date_format",
         )

@@ -393,4 +393,5 @@ def _fewer_keys(
     why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
     if not room:
         why = "not among the keys that were named"
-    return {name: Proposal(Role.SENSITIVE, why) for name in keys if name not in best}
+    others = [name for name in keys if name not in best]
+    return {name: Proposal(Role.SENSITIVE, why, crowded_out=True) for name in others}

@@ -94,23 +94,29 @@ class Column:
         if self.name.casefold().startswith(RESERVED):
             raise InvalidSchema(
                 f"No column may have a name that begins with '{RESERVED}', got '{self.name}'. "
-                "Rename it."
+                "Rename it.",
+                column=self.name,
             )
         if self.role not in tuple(Role):
             raise InvalidSchema(
-                f"Role of '{self.name}' must be one of {', '.join(Role)}, got {self.role!r}."
+                f"Role of '{self.name}' must be one of {', '.join(Role)}, got {self.role!r}.",
+                column=self.name,
+                entry="role",
             )
         object.__setattr__(self, "role", Role(self.role))
         if self.missing is not None and self.missing not in MISSING:
             raise InvalidSchema(
                 f"missing of '{self.name}' must be one of {', '.join(MISSING)}, "
-                f"got {self.missing!r}."
+                f"got {self.missing!r}.",
+                column=self.name,
+                entry="missing",
             )
         if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
             raise InvalidSchema(
                 f"'{self.name}' has role {self.role} and so cannot be randomised: "
                 "identifiers are dropped, weights are released as they are.",
-                at=(self.name, "randomise"),
+                column=self.name,
+                entry="randomise",
             )
         self._check_recoding()
         if isinstance(self.domain, Categories):
@@ -124,13 +130,16 @@ class Column:
         if self.recoding and self.role is Role.IDENTIFIER:
             raise InvalidSchema(
                 f"'{self.name}' is an identifier and dropped: do not recode it.",
-                at=(self.name, next(iter(self.recoding.to_dict()))),
+                column=self.name,
+                entry=next(iter(self.recoding.to_dict())),
             )
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
         if self.noisy and not number:
             raise InvalidSchema(
                 f"noise of '{self.name}' is for sensitive numbers that are neither randomised nor "
-                "binned. Give it role sensitive without bins, or take the noise out."
+                "binned. Give it role sensitive without bins, or take the noise out.",
+                column=self.name,
+                entry="noise",
             )
 
     def _check_size(self) -> None:
@@ -140,20 +149,26 @@ class Column:
         if size > CATEGORY_LIMIT:
             raise TooLarge(
                 f"'{self.name}' has {size:,} categories, and a randomised column may have at most "
-                f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role."
+                f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
+                column=self.name,
+                entry=self._domain_entry,
             )
         if size + (self.missing in ("category", "keep")) < 2:
             raise InvalidSchema(
                 f"'{self.name}' must have at least two values to be randomised, got one. "
                 "Add the values that can occur, or give it role plain.",
-                at=(self.name, "bins" if isinstance(self.domain, Bins) else "categories"),
+                column=self.name,
+                entry=self._domain_entry,
             )
+
+    @property
+    def _domain_entry(self) -> str:
+        return "bins" if isinstance(self.domain, Bins) else "categories"
 
     def _own_labels(self, labels: tuple[Label, ...], what: str) -> tuple[Label, ...]:
         """The same labels as the domain spells them; refuses what the domain lacks."""
         if self.domain is None:
             return labels
-        at = (self.name, what) if what == "exempt" else (what,)
         own: list[Label] = []
         for label in labels:
             try:
@@ -161,12 +176,14 @@ class Column:
             except KeyError:
                 raise InvalidSchema(
                     f"{what} of '{self.name}' must name values of its domain, got {label!r}.",
-                    at=at,
+                    column=self.name,
+                    entry=what,
                 ) from None
             if label is None and self.missing == "refuse":
                 raise InvalidSchema(
                     f"{what} of '{self.name}' names missing values, which the column refuses.",
-                    at=at,
+                    column=self.name,
+                    entry=what,
                 )
         return tuple(own)
 
@@ -222,7 +239,8 @@ class Column:
         """The labels of the domain, and ``None`` at the end where missing is a value."""
         if self.domain is None:
             raise InvalidSchema(
-                f"The domain of '{self.name}' is not declared. Give its categories or bins."
+                f"The domain of '{self.name}' is not declared. Give its categories or bins.",
+                column=self.name,
             )
         return self.domain.labels + ((None,) if self.missing in ("category", "keep") else ())
 
@@ -251,13 +269,14 @@ class Impossible:
             raise InvalidSchema(
                 "An impossible combination must name at least two columns, "
                 f"got {len(self.cells)}. To rule out a single value, leave it out of the domain.",
-                at=("impossible",),
+                entry="impossible",
             )
         for name, labels in self.cells:
             if not labels:
                 raise InvalidSchema(
                     f"An impossible combination must list a value of '{name}' at least, got none.",
-                    at=("impossible",),
+                    column=name,
+                    entry="impossible",
                 )
 
     @classmethod
@@ -312,12 +331,16 @@ class Schema(Shown):
         for name in (name for choice in self.choices for name in choice):
             if name not in self._by_name:
                 raise InvalidSchema(
-                    f"choices must name columns of the schema, got '{name}'.", at=("choices",)
+                    f"choices must name columns of the schema, got '{name}'.",
+                    column=name,
+                    entry="choices",
                 )
         for name in (name for table in self.tables for name in table):
             if name not in self._by_name:
                 raise InvalidSchema(
-                    f"tables must name columns of the schema, got '{name}'.", at=("tables",)
+                    f"tables must name columns of the schema, got '{name}'.",
+                    column=name,
+                    entry="tables",
                 )
         for table in self.tables:
             self._check_table(table)
@@ -345,63 +368,82 @@ class Schema(Shown):
             raise InvalidSchema("A schema must have at least one column, got none.")
         if len(self._by_name) < len(self.columns):
             double = next(n for i, n in enumerate(self.names) if n in self.names[:i])
-            raise InvalidSchema(f"Column names must differ, got '{double}' more than once.")
+            raise InvalidSchema(
+                f"Column names must differ, got '{double}' more than once.", column=double
+            )
         weights = [column.name for column in self.columns if column.role is Role.WEIGHT]
         if len(weights) > 1:
             names = ", ".join(f"'{name}'" for name in weights)
             raise InvalidSchema(
                 f"A schema may have one weight column, got {len(weights)}: {names}.",
-                at=(weights[-1], "role"),
+                column=weights[-1],
+                entry="role",
             )
 
     def _check_table(self, table: tuple[str, ...]) -> None:
         if not table or len(set(table)) < len(table):
             raise InvalidSchema(
                 f"tables must name each column of a table once, got '{as_table(table)}'.",
-                at=("tables",),
+                entry="tables",
             )
         for name in (name for name in table if self._by_name[name].role is Role.IDENTIFIER):
             raise InvalidSchema(
                 f"tables must name columns that are released, and '{name}' is dropped.",
-                at=("tables",),
+                column=name,
+                entry="tables",
             )
 
     def _check_household(self, name: str) -> None:
         column = self._by_name.get(name)
         if column is None:
-            raise InvalidSchema(f"household must name a column of the schema, got '{name}'.")
+            raise InvalidSchema(
+                f"household must name a column of the schema, got '{name}'.",
+                column=name,
+                entry="household",
+            )
         if column.role is not Role.IDENTIFIER:
             raise InvalidSchema(
                 f"household '{name}' must have role identifier, got {column.role}: released, it "
                 "would keep the records of a household linked, and who knows all its people finds "
                 "each of them.",
-                at=("household",),
+                column=name,
+                entry="household",
             )
 
     def _check_replicates(self, replicates: Replicates) -> None:
         try:
             named = replicates.named(self.names)
         except UnknownColumn as error:
-            raise InvalidSchema(f"replicate_weights: {error}") from None
+            raise InvalidSchema(f"replicate_weights: {error}", entry="replicate_weights") from None
         object.__setattr__(self, "replicates", named)
         if self.weight is None:
-            raise InvalidSchema("replicate_weights go with a column of role weight, got none.")
+            raise InvalidSchema(
+                "replicate_weights go with a column of role weight, got none.",
+                entry="replicate_weights",
+            )
         for name in named.columns:
             if self._by_name[name].role not in (Role.PLAIN, Role.SENSITIVE):
                 raise InvalidSchema(
                     f"Replicate weight '{name}' must leave as it is. Give it role plain (anyone "
-                    "may know it: crowds are counted by it), or sensitive."
+                    "may know it: crowds are counted by it), or sensitive.",
+                    column=name,
+                    entry="replicate_weights",
                 )
 
     def _check_stratum(self, name: str) -> None:
         column = self._by_name.get(name)
         if column is None:
-            raise InvalidSchema(f"strata must name columns of the schema, got '{name}'.")
+            raise InvalidSchema(
+                f"strata must name columns of the schema, got '{name}'.",
+                column=name,
+                entry="strata",
+            )
         if column.randomised or column.role is Role.IDENTIFIER:
             raise InvalidSchema(
                 f"Stratum '{name}' must be released as it is. "
                 "Give it role plain, or set randomise = false.",
-                at=("strata",),
+                column=name,
+                entry="strata",
             )
 
     def _checked(self, rule: Impossible) -> Impossible:
@@ -411,13 +453,16 @@ class Schema(Shown):
             column = self._by_name.get(name)
             if column is None:
                 raise InvalidSchema(
-                    f"impossible must name columns of the schema, got '{name}'.", at=("impossible",)
+                    f"impossible must name columns of the schema, got '{name}'.",
+                    column=name,
+                    entry="impossible",
                 )
             if not column.randomised:
                 raise InvalidSchema(
                     f"impossible names '{name}', which is not randomised: "
                     "only randomised columns can come to an impossible combination.",
-                    at=("impossible",),
+                    column=name,
+                    entry="impossible",
                 )
             cells.append((name, column._own_labels(labels, "impossible")))
         return Impossible(tuple(cells))
@@ -514,7 +559,7 @@ class Schema(Shown):
             return self._by_name[name]
         except KeyError:
             raise UnknownColumn(
-                f"The schema has no column '{name}'. It has: {', '.join(self.names)}."
+                f"The schema has no column '{name}'. It has: {', '.join(self.names)}.", column=name
             ) from None
 
     def replace_columns(self, columns: Iterable[Column]) -> Schema:
@@ -562,5 +607,6 @@ def require_domains(schema: Schema) -> None:
         if column.domain is None:
             raise InvalidSchema(
                 f"The domain of '{column.name}' is not declared, and there are no data to read it "
-                "off. Give its categories or bins in the schema."
+                "off. Give its categories or bins in the schema.",
+                column=column.name,
             )

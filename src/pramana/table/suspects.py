@@ -58,11 +58,13 @@ class Suspect:
         value: as it stands in the table.
         records: how many hold it.
         why: what makes it look so.
+        among_numbers: whether it is one of few texts in a column of numbers.
     """
 
     value: Label
     records: int
     why: str
+    among_numbers: bool = False
 
     def to_dict(self) -> Form:
         """Plain data."""
@@ -104,7 +106,7 @@ def _among_texts(tally: Tally, numbers: dict[Any, int], codes: Collection[str]) 
     if codes:
         what = " and ".join(f"'{value}'" for value in codes)
         why = f"{tally.distinct:,} values; all but {what} are numbers"
-        return [Suspect(value, numbers[value], why) for value in codes]
+        return [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
     return [
         Suspect(value, number, "as missing values are often spelled")
         for value, number in numbers.items()
@@ -152,7 +154,7 @@ def _step(values: Sequence[Any]) -> float:
 
 def proposed_recoding(tally: Tally, suspects: Sequence[Suspect]) -> tuple[Recoding, str]:
     """What makes numbers of a column of numbers, or years of one of dates; and why."""
-    if tally.kind == "text" and suspects and suspects[0].why.endswith("are numbers"):
+    if tally.kind == "text" and suspects and suspects[0].among_numbers:
         counts = ", ".join(f"{own.records:,}" for own in suspects)
         codes = tuple(own.value for own in suspects)
         return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"

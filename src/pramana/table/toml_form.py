@@ -22,7 +22,7 @@ from pramana.table.domains import Bins, Categories, Domain, Label
 from pramana.table.recoding import Noise, Recoding
 from pramana.table.replicates import Replicates
 from pramana.table.schema import Column, Impossible, Role, Schema
-from pramana.table.toml_lines import place_of, section_of
+from pramana.table.toml_lines import line_of, section_of
 from pramana.types import Entries, Form
 
 __all__ = ["entry_of", "header_of", "read_schema", "read_schema_file", "read_toml", "rewritten",
@@ -69,9 +69,10 @@ def read_schema_file(path: Path) -> Schema:
     try:
         return read_schema(text)
     except PramanaError as error:
-        place = place_of(text, str(error), getattr(error, "at", ()))
-        where = f"{path}, {place}" if place else str(path)
-        raise type(error)(f"{where}: {error}") from None
+        line = line_of(text, error.fields.get("column"), error.fields.get("entry"))
+        where = str(path) if line is None else f"{path}, {line}"
+        number = None if line is None else line.number
+        raise error.reworded(f"{where}: {error}", file=str(path), line=number) from None
 
 
 def read_toml(text: str, *, what: str) -> Form:
@@ -108,20 +109,26 @@ def read_schema(text: str) -> Schema:
         elif (role := ROLES.get(_plainly(word))) is not None:
             _add_roles(roles, word, role, _names(word, value))
         else:
-            _unknown(word, TOP, "The schema")
+            _unknown(word, TOP)
     return _build(known, roles)
 
 
 def _build(known: Form, roles: dict[str, Role]) -> Schema:
     tables = known["columns"]
     if not isinstance(tables, dict):
-        raise InvalidSchema("Columns must be given as tables, such as [columns.sex].")
+        raise InvalidSchema(
+            "Columns must be given as tables, such as [columns.sex].", entry="columns"
+        )
     for name in (name for name, own in tables.items() if not isinstance(own, dict)):
-        raise InvalidSchema(f"Column '{name}' must be one of the tables, as {header_of(name)}.")
+        raise InvalidSchema(
+            f"Column '{name}' must be one of the tables, as {header_of(name)}.",
+            column=name,
+            entry=name,
+        )
     names = [*tables, *(name for name in roles if name not in tables)]
     household = known["household"]
     if household is not None and not (isinstance(household, str) and household):
-        raise InvalidSchema("household must be the name of a column.")
+        raise InvalidSchema("household must be the name of a column.", entry="household")
     if household is not None and household not in names:
         names.append(household)
         roles[household] = Role.IDENTIFIER
@@ -132,7 +139,7 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
         roles |= dict.fromkeys(fresh, Role.PLAIN)
     choices = known["choices"]
     if not isinstance(choices, list):
-        raise InvalidSchema("choices must be a list of lists of column names.")
+        raise InvalidSchema("choices must be a list of lists of column names.", entry="choices")
     codes = _labels("missing_codes", known["missing_codes"])
     return Schema(
         columns=tuple(
@@ -153,16 +160,16 @@ def _replicates(form: object) -> Replicates | None:
         return None
     must = "replicate_weights must be a table of columns, method and perhaps fay or scale"
     if not isinstance(form, dict) or not {"columns"} <= set(form) <= REPLICATED:
-        raise InvalidSchema(f"{must}.")
+        raise InvalidSchema(f"{must}.", entry="replicate_weights")
     columns = form["columns"]
     named = columns if isinstance(columns, str) else tuple(_names("columns", columns))
     numbers = {name: form[name] for name in ("fay", "scale") if name in form}
     if not all(isinstance(own, int | float) for own in numbers.values()):
-        raise InvalidSchema(f"{must}, which are numbers.")
+        raise InvalidSchema(f"{must}, which are numbers.", entry="replicate_weights")
     try:
         return Replicates(named, kind=form.get("method", "brr"), **numbers)
     except InvalidNumber as error:
-        raise InvalidSchema(f"replicate_weights: {error}") from None
+        raise InvalidSchema(f"replicate_weights: {error}", entry="replicate_weights") from None
 
 
 REPLICATED = {"columns", "method", "fay", "scale"}
@@ -172,26 +179,35 @@ def _plainly(word: str) -> str:
     return "".join(letter for letter in word.lower() if letter not in "_- .")
 
 
-def _unknown(word: str, words: Iterable[str], where: str) -> NoReturn:
+def _unknown(word: str, words: Iterable[str], column: str | None = None) -> NoReturn:
+    where = "The schema" if column is None else f"Column '{column}'"
     words = list(words)
     near = difflib.get_close_matches(word.lower(), words, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(words)}."
-    raise InvalidSchema(f"{where} has an unknown entry '{word}'. {hint}")
+    raise InvalidSchema(
+        f"{where} has an unknown entry '{word}'. {hint}",
+        code="unknown-entry",
+        column=column,
+        entry=word,
+    )
 
 
 def _names(word: str, value: object) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise InvalidSchema(f"{word} must be a list of column names.", at=(word,))
+        raise InvalidSchema(f"{word} must be a list of column names.", entry=word)
     return names
 
 
 def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) -> None:
+    if role is Role.WEIGHT and len(names) > 1:
+        raise InvalidSchema(f"{word} must name one column, got {len(names)}.", entry=word)
     for name in names:
         if roles.setdefault(name, role) is not role:
             raise InvalidSchema(
                 f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one.",
-                at=(word,),
+                column=name,
+                entry=word,
             )
 
 
@@ -200,11 +216,13 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
     for word, value in given.items():
         entry = SPELLINGS.get(word, word)
         if entry not in ENTRIES:
-            _unknown(word, ENTRIES, f"Column '{name}'")
+            _unknown(word, ENTRIES, name)
         entries[entry] = value
     for entry in ("ordered", "randomise", "declared"):
         if not isinstance(entries.get(entry, False), bool):
-            raise InvalidSchema(f"{entry} of '{name}' must be true or false.")
+            raise InvalidSchema(
+                f"{entry} of '{name}' must be true or false.", column=name, entry=entry
+            )
     role = _role(name, entries.get("role"), listed)
     if codes and role is not Role.IDENTIFIER:
         entries.setdefault("missing_codes", list(codes))
@@ -213,7 +231,7 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
         role=role,
         domain=_domain(name, entries),
         missing=entries.get("missing"),
-        exempt=_labels(f"exempt of '{name}'", entries.get("exempt", [])),
+        exempt=_labels("exempt", entries.get("exempt", []), column=name),
         recoding=_recoding(name, entries),
         randomise=entries.get("randomise"),
         declared=entries.get("declared", True),
@@ -231,51 +249,69 @@ def _recoding(name: str, entries: Entries) -> Recoding:
             given["noise"] = _noise(given["noise"])
         return Recoding(**given)
     except PramanaError as error:
-        raise InvalidSchema(f"Column '{name}': {error}") from None
+        raise _in_column(name, error) from None
 
 
 def _merge(value: object) -> dict[str, tuple[Label, ...]]:
     if not isinstance(value, dict):
-        raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.')
+        raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
     return {new: _labels("merge", old) for new, old in value.items()}
 
 
 def _noise(value: object) -> Noise:
     if not isinstance(value, dict) or set(value) != {"distribution", "scale"}:
-        raise InvalidSchema('noise must read like {distribution = "laplace", scale = 500}.')
+        raise InvalidSchema(
+            'noise must read like {distribution = "laplace", scale = 500}.', entry="noise"
+        )
     return Noise(**value)
 
 
 def _role(name: str, word: object, listed: Role | None) -> Role:
     if word is None:
         if listed is None:
-            raise InvalidSchema(f"Column '{name}' must have a role: {', '.join(Role)}.")
+            raise InvalidSchema(
+                f"Column '{name}' must have a role: {', '.join(Role)}.", column=name
+            )
         return listed
     role = ROLES.get(_plainly(word)) if isinstance(word, str) else None
     if role is None:
         near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise InvalidSchema(
-            f"Role of '{name}' must be one of {', '.join(Role)}, got '{word}'.{hint}"
+            f"Role of '{name}' must be one of {', '.join(Role)}, got '{word}'.{hint}",
+            column=name,
+            entry="role",
         )
     if listed not in (None, role):
         raise InvalidSchema(
-            f"'{name}' has two roles, {role} and {listed}. Give it one.", at=(name, "role")
+            f"'{name}' has two roles, {role} and {listed}. Give it one.", column=name, entry="role"
         )
     return role
 
 
 def _domain(name: str, entries: Entries) -> Domain | None:
     if "categories" in entries and "bins" in entries:
-        raise InvalidSchema(f"'{name}' must have categories or bins, not both.")
+        raise InvalidSchema(
+            f"'{name}' must have categories or bins, not both.", column=name, entry="categories"
+        )
     if "release" in entries and "bins" not in entries:
-        raise InvalidSchema(f"release of '{name}' needs bins: it says what is published of a bin.")
+        raise InvalidSchema(
+            f"release of '{name}' needs bins: it says what is published of a bin.",
+            column=name,
+            entry="release",
+        )
     if "labels" in entries and "bins" not in entries:
-        raise InvalidSchema(f"labels of '{name}' need bins: they name them, one each.")
+        raise InvalidSchema(
+            f"labels of '{name}' need bins: they name them, one each.", column=name, entry="labels"
+        )
     if "ordered" in entries and "categories" not in entries:
-        raise InvalidSchema(f"ordered of '{name}' needs categories.")
+        raise InvalidSchema(f"ordered of '{name}' needs categories.", column=name, entry="ordered")
     if "missing_values" in entries and not {"categories", "bins"} & set(entries):
-        raise InvalidSchema(f"missing_values of '{name}' need categories or bins beside them.")
+        raise InvalidSchema(
+            f"missing_values of '{name}' need categories or bins beside them.",
+            column=name,
+            entry="missing_values",
+        )
     try:
         codes = _labels("missing_values", entries.get("missing_values", []))
         if "categories" in entries:
@@ -283,28 +319,39 @@ def _domain(name: str, entries: Entries) -> Domain | None:
             return Categories(values, entries.get("ordered", False), codes)
         if "bins" in entries:
             if not isinstance(entries["bins"], list):
-                raise InvalidSchema("Bins must be a list of numbers in rising order.")
+                raise InvalidSchema("Bins must be a list of numbers in rising order.", entry="bins")
             names = _labels("labels", entries.get("labels", []))
             release = entries.get("release", "label")
             return Bins(tuple(entries["bins"]), release, codes, names)  # type: ignore[arg-type]
     except InvalidSchema as error:
-        raise InvalidSchema(f"Column '{name}': {error}") from None
+        raise _in_column(name, error) from None
     return None
 
 
-def _labels(what: str, value: object) -> tuple[Label, ...]:
+def _in_column(name: str, error: PramanaError) -> InvalidSchema:
+    """The same error with the column that it is in."""
+    fields = error.fields | {"column": name}
+    return InvalidSchema(f"Column '{name}': {error}", code=error.code, **fields)
+
+
+def _labels(entry: str, value: object, column: str | None = None) -> tuple[Label, ...]:
     values = value if isinstance(value, list) else [value]
-    return tuple(_label(what, item) for item in values)
+    return tuple(_label(entry, item, column) for item in values)
 
 
-def _label(what: str, item: object) -> Label:
+def _label(entry: str, item: object, column: str | None) -> Label:
     if isinstance(item, dt.date | dt.datetime | dt.time):
         return str(item).removesuffix(" 00:00:00")
     if item == {"missing": True}:  # TOML has no null
         return None
     if isinstance(item, str | int | float):
         return item
-    raise InvalidSchema(f"{what} must list texts, numbers, truth values or {{missing = true}}.")
+    what = entry if column is None else f"{entry} of '{column}'"
+    raise InvalidSchema(
+        f"{what} must list texts, numbers, truth values or {{missing = true}}.",
+        column=column,
+        entry=entry,
+    )
 
 
 def _impossible(value: Any) -> tuple[Impossible, ...]:
@@ -312,7 +359,8 @@ def _impossible(value: Any) -> tuple[Impossible, ...]:
     if not all(isinstance(rule, dict) for rule in rules):
         raise InvalidSchema(
             "impossible must be a list of tables, "
-            'such as {age = ["[0, 16)"], marital = ["married"]}.'
+            'such as {age = ["[0, 16)"], marital = ["married"]}.',
+            entry="impossible",
         )
     return tuple(
         Impossible.of({name: _labels("impossible", own) for name, own in rule.items()})

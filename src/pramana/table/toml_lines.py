@@ -1,8 +1,7 @@
-"""Where in a schema file an error is: the line, and the key on it.
+"""Lines of a schema file: where a column begins, and on which line an entry stands.
 
-The standard library reads TOML without telling where things stood. A schema file has one key a
-line, so that its lines tell: headers of columns, and keys below them. What an error is about
-stands in its words.
+Neither the standard library nor tomlkit reports the positions of values. A schema file has one
+key a line: headers of columns, and keys below them.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ import re
 import tomllib
 from dataclasses import dataclass
 
-__all__ = ["place_of", "section_of"]
+__all__ = ["Line", "line_of", "section_of"]
 
 HEADER = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
-AT = re.compile(r"\(at line (\d+), column \d+\)")
 KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
 
 
@@ -23,43 +21,36 @@ ELSEWHERE = "\0"
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
+    """A header or an entry of a schema file.
+
+    Attributes:
+        number: counted from 1.
+        column: whose entry it is; ``None`` for entries of the whole schema.
+        key: the entry; ``None`` for the header of a column.
+    """
+
     number: int
     column: str | None
     key: str | None
 
+    def __str__(self) -> str:
+        return f"line {self.number}" if self.key is None else f"line {self.number}, {self.key}"
 
-def place_of(text: str, message: str, at: tuple[str, ...] = ()) -> str:
-    r"""``line 3, bins`` of what a message is about; empty where that cannot be told.
 
-    ``at`` is the entry, after its column if it has one, where that is known.
+def line_of(text: str, column: str | None, entry: str | None) -> Line | None:
+    r"""The line of an entry of a column, else of the whole schema, else of the column's header.
 
-    >>> place_of("[columns.age]\nrole = 'key'\nbins = [1]\n", "Column 'age': Bins are few.")
+    >>> str(line_of("[columns.age]\nrole = 'key'\nbins = [1]\n", "age", "bins"))
     'line 3, bins'
     """
-    lines = list(_lines(text))
-    if told := AT.search(message):  # the reader of TOML knows where it stopped
-        number = int(told[1])
-        key = next((line.key for line in lines if line.number == number and line.key), None)
-        return f"line {number}" if key is None else f"line {number}, {key}"
-    column, key = (at[0], at[1]) if len(at) > 1 else (None, *at) if at else (None, None)
-    for line in lines:
-        if key is not None and (line.column, line.key) == (column, key):
-            return f"line {line.number}, {key}"
-    columns = {line.column for line in lines if line.column not in (None, ELSEWHERE)}
-    named = [name for name in columns if f"'{name}'" in message]
-    column = max(named, key=len, default=None)
-    own = [line for line in lines if line.column == column]
-    keys = [(spot, line) for line in own if (spot := _mention(line.key, message)) is not None]
-    if keys:
-        line = min(keys, key=lambda pair: pair[0])[1]
-        return f"line {line.number}, {line.key}"
-    above = (line for line in lines if line.column is None and line.key is not None)
-    for line in above:
-        if message.startswith(f"{line.key} of '") or f"(by {line.key})" in message:
-            return f"line {line.number}, {line.key}"
-    header = next((line for line in own if line.key is None), None)
-    return "" if header is None or column is None else f"line {header.number}"
+    lines = _lines(text)
+    for owner in (column, None):
+        for line in lines:
+            if entry is not None and (line.column, line.key) == (owner, entry):
+                return line
+    headers = (line for line in lines if column is not None and line.column == column)
+    return next((line for line in headers if line.key is None), None)
 
 
 def section_of(text: str, column: str) -> tuple[int, int]:
@@ -76,31 +67,23 @@ def section_of(text: str, column: str) -> tuple[int, int]:
     return begin, next(after, len(lines)) if found else begin
 
 
-def _mention(key: str | None, message: str) -> int | None:
-    """Where a message speaks of a key, if it does."""
-    if key is None:
-        return None
-    found = re.search(rf"(?<![\w'.]){re.escape(key)}(?!\w)|'{re.escape(key)}'", message, re.I)
-    return None if found is None else found.start()
-
-
-def _lines(text: str) -> list[_Line]:
-    found: list[_Line] = []
+def _lines(text: str) -> list[Line]:
+    found: list[Line] = []
     column: str | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         if header := HEADER.match(line):
             parts = _parts(header[1])
             column = _column_of(parts)
             if column not in (None, ELSEWHERE):
-                found.append(_Line(number, column, None))
+                found.append(Line(number, column, None))
             elif column is not None and parts:
-                found.append(_Line(number, None, parts[0]))
+                found.append(Line(number, None, parts[0]))
         elif key := KEY.match(line):
             parts = _parts(key[1])
             if column is None and parts[:1] == ["columns"] and len(parts) > 1:
-                found.append(_Line(number, parts[1], parts[2] if len(parts) > 2 else None))
+                found.append(Line(number, parts[1], parts[2] if len(parts) > 2 else None))
             elif parts:
-                found.append(_Line(number, column, parts[0]))
+                found.append(Line(number, column, parts[0]))
     return found
 
 

@@ -121,7 +121,10 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     plain = _flat(values)
     if attribute.labels is None:
         if not _is_number(plain.type):
-            raise UnknownColumn(f"'{attribute.name}' must be a column of numbers in the test file.")
+            raise UnknownColumn(
+                f"'{attribute.name}' must be a column of numbers in the test file.",
+                column=attribute.name,
+            )
         return _numbers(plain)
     domain = attribute.column.domain if attribute.column else None
     if isinstance(domain, Bins) and _is_number(plain.type):

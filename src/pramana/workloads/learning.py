@@ -67,7 +67,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         schema = opened.certificate.true_schema
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target is not None and target not in names:
-            raise UnknownColumn(f"The target '{target}' is not in the release.")
+            raise UnknownColumn(f"The target '{target}' is not in the release.", column=target)
         return cls(tuple(_attribute(opened, name) for name in names if name != target))
 
     def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
@@ -129,7 +129,8 @@ def learn(
     if own.labels is not None and is_regressor(model) and y.dtype.kind not in "iufb":
         raise NotCovered(
             f"'{target}' has classes, and {type(model).__name__} predicts numbers. Take a "
-            "classifier."
+            "classifier.",
+            column=target,
         )
     takes = "sample_weight" in inspect.signature(model.fit).parameters
     if weight is not None and not takes:

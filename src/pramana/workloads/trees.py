@@ -283,14 +283,16 @@ class ReleasedColumns:
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target not in names:
             raise UnknownColumn(
-                f"The target '{target}' is not in the release. It has: {', '.join(names)}."
+                f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
+                column=target,
             )
         pairs = {name: attribute_of(name, schema.column(name), table[name]) for name in names}
         own, classes = pairs.pop(target)
         if own.labels is None or not pairs:
             raise InvalidTable(
                 f"'{target}' must be a column of classes, and there must be others to learn from. "
-                "Cut a column of numbers into bins first."
+                "Cut a column of numbers into bins first.",
+                column=target,
             )
         weight = schema.weight
         return cls(

@@ -91,7 +91,7 @@ class LocalTable:
         """How many records have which combination of values in these columns."""
         for column in columns:
             if column.name not in self.schema().names:
-                raise UnknownColumn(f"The table has no column '{column.name}'.")
+                raise UnknownColumn(f"The table has no column '{column.name}'.", column=column.name)
         names = [column.name for column in columns]
         counter = Counter(names, [column.labels for column in columns])
 

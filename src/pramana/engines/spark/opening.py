@@ -209,7 +209,8 @@ def _arrow_schema(frame: DataFrame) -> pa.Schema:
         except Exception:
             raise InvalidTable(
                 f"Column '{item.name}' is of Spark's type {item.dataType.simpleString()}, which "
-                "has no values to count. Make it text or a number."
+                "has no values to count. Make it text or a number.",
+                column=item.name,
             ) from None
         fields.append(pa.field(item.name, kind))
     return pa.schema(fields)
@@ -225,14 +226,16 @@ def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
         if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or _is_bytes(kind)):
             raise InvalidTable(
                 f"'{column.name}' must hold numbers to be cut into bins, and is {told} in Spark. "
-                "Convert it, or declare categories."
+                "Convert it, or declare categories.",
+                column=column.name,
             )
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         labels = column.labels if isinstance(column.domain, Categories) else ()
         if numeric and labels and not any(map(_is_number, labels)):
             raise InvalidTable(
                 f"'{column.name}' is {told} in Spark, and none of the schema's {len(labels)} "
-                "categories is a number. Convert it, or correct the categories."
+                "categories is a number. Convert it, or correct the categories.",
+                column=column.name,
             )
 
 

@@ -192,7 +192,8 @@ def _require_room(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) 
         raise TooLarge(
             f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} are written out. "
             f"List those that matter, or coarsen '{counts.columns[largest]}', which has "
-            f"{counts.sizes[largest]:,} values."
+            f"{counts.sizes[largest]:,} values.",
+            column=counts.columns[largest],
         )
 
 

@@ -101,7 +101,8 @@ def _require_numbered(counts: Counts) -> None:
         raise TooLarge(
             f"The {len(counts.sizes)} keys have {prod(counts.sizes):.0e} joint cells, too many to "
             f"number. Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} "
-            "values, or declare fewer keys."
+            "values, or declare fewer keys.",
+            column=counts.columns[largest],
         )
 
 
@@ -119,7 +120,8 @@ def _require_quick(cells: KeyCells, alpha: float) -> None:
         f"few people, and {int(held.sum()):,} cells of all keys stand in them: a design takes up "
         f"to {MOST_NEEDS:,}. Coarsen '{worst}', which is in most of them and has "
         f"{cells.counts.sizes[names.index(worst)]:,} values, lower --width, raise alpha, or "
-        "declare fewer keys."
+        "declare fewer keys.",
+        column=worst,
     )
 
 

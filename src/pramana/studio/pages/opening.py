@@ -43,10 +43,6 @@ TEXTS: Final = tuple(
     for text in ("csv", "tsv", "tab", "txt")
     for packed in ("", ".gz", ".bz2", ".zst")
 )
-TWICE: Final = "names must differ"
-WHICH: Final = ": say which"
-"""What messages say about names that are there twice, and about files that hold several tables."""
-
 ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
 
 
@@ -91,23 +87,27 @@ async def found(request: Request) -> Response:
     job = look_job(studio)
     unfinished = await waiting(request, job)
     if job.condition == "refused":  # also where that came in this moment
-        return await _unread(request, studio, job.words)
+        return await _unread(request, studio, job)
     if unfinished is not None:
         return unfinished
     return await part(request, job, "parts/look.html", encodings=ENCODINGS)
 
 
-async def _unread(request: Request, studio: Studio, words: str) -> Response:
+async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
     """Why a table cannot be read, and what a click can do about it."""
     now = studio.session.now
-    if WHICH in words:
+    if refused.code == "several-tables":
         job = studio.jobs.ask(tasks.parts, keep=False, table=table_of(studio))
-        return await part(request, job, "parts/several.html", words=words.partition(":")[0])
+        return await part(request, job, "parts/several.html", several=refused.fields)
     place = studio.session.place(now.file)
     text = place.stat().st_size and place.name.lower().endswith(TEXTS)
-    twice = TWICE in words and not now.rename
+    twice = refused.code == "duplicate-columns" and not now.rename
     return fragment(
-        request, "parts/unread.html", words=words, twice=twice, encodings=ENCODINGS if text else ()
+        request,
+        "parts/unread.html",
+        words=refused.words,
+        twice=twice,
+        encodings=ENCODINGS if text else (),
     )
 
 
