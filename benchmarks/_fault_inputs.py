@@ -247,7 +247,7 @@ def _make_sources(folder: Path) -> None:
     import pyarrow.feather
     import pyarrow.parquet as pq
 
-    from pramana.formats.door import write_table
+    from pramana.formats.output import write_table
 
     table = pq.read_table(folder / "people.parquet").slice(0, 40)
     coded = table.set_column(1, "sex", table.column("sex").dictionary_encode())

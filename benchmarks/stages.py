@@ -18,7 +18,7 @@ from benchmarks import _roads
 from benchmarks._measure import Result
 from pramana.engines.local.shuffle import Shuffler
 from pramana.engines.local.table import LocalTable
-from pramana.formats.door import ROW_GROUP, write_records
+from pramana.formats.output import ROW_GROUP, write_records
 from pramana.randomise.protect import Randomiser
 from pramana.randomness import CHUNK, Keystream
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pramana.estimation.regression_results import Regression
     from pramana.estimation.results import Estimate
     from pramana.formats.base import FORMATS
-    from pramana.formats.looking import Look
+    from pramana.formats.preview import Preview
     from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
@@ -235,7 +235,7 @@ def read(
     """
     from pramana.engines.choose import ENGINES, USUAL
     from pramana.errors import InputError
-    from pramana.formats.names import renaming
+    from pramana.formats.column_names import renaming
     from pramana.formats.opening import open_table
 
     names = [name for name, own in ENGINES.items() if own.reads_files]
@@ -255,12 +255,12 @@ def parts(path: str | Path) -> tuple[str, ...]:
 
     A file of a format that holds one table has none.
     """
-    from pramana.formats.looking import parts_of
+    from pramana.formats.preview import parts_of
 
     return parts_of(Path(path))
 
 
-def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Look:
+def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> Preview:
     """What was found when a table was opened, and its first records, for the owner's eyes.
 
     Args:
@@ -269,9 +269,9 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> L
         encoding: of a text file, where it was told.
     """
     from pramana.engines.choose import open_source
-    from pramana.formats.looking import look_at
+    from pramana.formats.preview import preview_of
 
-    return look_at(open_source(table), rows=rows, encoding=encoding)
+    return preview_of(open_source(table), rows=rows, encoding=encoding)
 
 
 def load(folder: str | Path) -> Release:

@@ -20,7 +20,7 @@ import pytest
 from pramana.engines.base import Table
 from pramana.engines.local.table import LocalTable
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
-from pramana.formats import door
+from pramana.formats import output
 from pramana.formats import parquet as parquet_format
 from pramana.formats.opening import open_table
 from pramana.matrices.families import Dense, UniformMixture
@@ -160,11 +160,11 @@ def test_formats_hold_the_same_records(file_format, parquet, tmp_path):
 def test_row_groups_have_one_size_whatever_came(tmp_path):
     """The groups of a file are cut by the writer alone."""
     batches = [pa.record_batch({"x": range(a, b)}) for a, b in [(0, 3), (3, 4), (4, 17), (17, 20)]]
-    groups = list(door.in_groups(batches, batches[0].schema, size=5))
+    groups = list(output.in_groups(batches, batches[0].schema, size=5))
 
     assert [len(group) for group in groups] == [5, 5, 5, 5]
     assert pa.concat_tables(groups)["x"].to_pylist() == list(range(20))
-    assert list(door.in_groups([], batches[0].schema)) == []
+    assert list(output.in_groups([], batches[0].schema)) == []
 
 
 def test_counting_equals_counting_in_memory(parquet):
@@ -292,9 +292,9 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
         import time
         from pathlib import Path
         from pramana.engines.local import table as local
-        from pramana.formats import door, parquet
+        from pramana.formats import output, parquet
         parquet.PART_RECORDS = (700, 700)
-        door.in_groups.__kwdefaults__["size"] = 100
+        output.in_groups.__kwdefaults__["size"] = 100
         table = local.LocalTable.of({str(parquet)!r}, threads=1)
         def slow(batch, position):
             if position > 2000:

@@ -15,8 +15,8 @@ from tests.formats.test_more_formats import xlsx
 
 from pramana.errors import InvalidTable
 from pramana.formats import child
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.formats.output import write_table
 from pramana.table.labels import Labels
 
 PEOPLE = pa.table({"sex": ["F", "M"], "age": [3, 4]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InputError, InvalidTable, Notice
-from pramana.formats import csv, csv_blocks, csv_lines
+from pramana.formats import csv, csv_blocks
 from pramana.formats.csv_dialect import find_dialect
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.formats.output import write_table
 
 CELL = "CELLVALUE"
 
@@ -324,58 +323,19 @@ def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path,
         open_table(tmp_path / "t.csv")
 
 
-def test_labels_are_spelled_as_all_other_texts_are(monkeypatch):
-    """Quotes, separators, line ends, empty and missing ones, alone and many columns together."""
+def test_labels_are_spelled_as_all_other_texts_are(tmp_path):
+    """Quotes, separators, line ends, empty and missing ones: as texts, and in quotes."""
     labels = ["plain", "", 'a "word"', "a,b", "two\nlines", "é"]
-    codes = [[at // step % 7 for at in range(7**3)] for step in (1, 7, 49)]
-    told = [pa.array([None if at == len(labels) else at for at in own], "uint8") for own in codes]
-    columns = [pa.DictionaryArray.from_arrays(own, labels) for own in told]
-    for many, most in ((1, 2**12), (2, 2**12), (3, 2**12), (3, 10)):
-        monkeypatch.setattr(csv_lines, "JOINED", most)
-        group = pa.table(columns[:many], names=list("abc")[:many])
-        plain = pa.schema([(name, pa.string()) for name in group.column_names])
-        made = b"".join(bytes(lines()) for lines in csv_lines.as_lines(plain, group))
-        assert made == bytes(csv_lines.lines_of(plain, group))
-        assert all(map(csv_lines._is_of_labels, group.columns))
-
-
-def test_lines_are_made_when_those_before_them_have_been_written(tmp_path, monkeypatch):
-    """A group of records is never held as text: memory that was written is used for the next."""
-    monkeypatch.setattr(csv_lines, "LINES", 10)
-    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, "uint8"), ["F", "M"])
-    held = []
-    usual = csv_lines._joined
-
-    class Unbuffered(type(Path())):
-        """A place where the size of the file tells what was written."""
-
-        def open(self, mode):
-            return super().open(mode, buffering=0)
-
-    def joined(*own):
-        held.append(path.stat().st_size)
-        return usual(*own)
-
-    monkeypatch.setattr(csv_lines, "_joined", joined)
-    path, group = Unbuffered(tmp_path / "t.csv"), pa.table({"sex": labels})
-    csv.CSV.write(path, csv.RecordStream(group.schema, [group]))
-
-    header, line = len('"sex"\n'), len('"F"\n')
-    assert held == [header + 10 * line * at for at in range(100)]
-
-
-def test_lines_of_many_labels_are_no_more_bytes_than_arrow_can_count():
-    """Of hundreds of columns with long labels the usual number of lines takes over 2**31 bytes."""
-    many, longest = 300, len(f'"{2 * csv_lines.LONGEST * csv_lines.QUOTE}",')
-    own = pa.DictionaryArray.from_arrays(
-        pa.array([0, 1] * (csv_lines.LINES // 2), "uint8"), ["a", '"']
-    )
-    group = pa.table([own] * many, names=[str(at) for at in range(many)])
-    plain = pa.schema([(name, pa.string()) for name in group.column_names])
-    made = [bytes(lines()) for lines in csv_lines.as_lines(plain, group)]
-
-    assert max(lines.count(b"\n") for lines in made) * many * longest < 2**31
-    assert b"".join(made) == bytes(csv_lines.lines_of(plain, group))
+    codes = pa.array([*range(len(labels)), None], "uint8")
+    column = pa.DictionaryArray.from_arrays(codes, labels)
+    written = []
+    for name, table in (("labels", column), ("texts", column.cast(pa.string()))):
+        group = pa.table({"a": table, "b": table})
+        csv.CSV.write(tmp_path / name, csv.RecordStream(group.schema, [group]))
+        written.append((tmp_path / name).read_bytes())
+    assert written[0] == written[1]
+    assert written[0].startswith(b'"a","b"\n"plain","plain"\n"",""\n"a ""word""","a ""word"""\n')
+    assert written[0].endswith(b"\n,\n")
 
 
 def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):

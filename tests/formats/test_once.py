@@ -16,7 +16,7 @@ import pramana as pm
 from pramana.engines.choose import open_source
 from pramana.errors import InvalidTable
 from pramana.formats import csv_blocks
-from pramana.formats.spill import Spill
+from pramana.formats.disk_buffer import DiskBuffer
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 
@@ -112,7 +112,7 @@ def test_what_is_held_comes_back_from_memory_and_from_the_file():
     ]
     whole = pa.Table.from_batches(batches).to_pydict()
     for memory in (0, 2000, 2**20):
-        held = Spill(batches, memory=memory)
+        held = DiskBuffer(batches, memory=memory)
         for columns in (["t", "n", "m", "b", "o"], ["n"]):
             loaded = pa.Table.from_batches([part.load() for part in held.parts(columns)])
             assert loaded.schema.types == batches[0].select(columns).schema.types

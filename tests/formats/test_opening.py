@@ -13,8 +13,8 @@ from tests.outside.toys import Lines
 
 from pramana.errors import InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
 from pramana.formats.base import FORMATS, format_of
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table, require_columns
+from pramana.formats.output import write_table
 from pramana.table.codec import encode
 from pramana.table.domains import Categories
 from pramana.table.labels import Labels

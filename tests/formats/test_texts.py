@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import InvalidTable
 from pramana.formats.base import FORMATS
-from pramana.formats.door import write_table
 from pramana.formats.opening import checked, open_own
+from pramana.formats.output import write_table
 from pramana.table.domains import Categories
 from pramana.table.schema import Column, Role, Schema
 

@@ -11,8 +11,8 @@ import pytest
 from pramana import api
 from pramana.cli.app import main
 from pramana.errors import InvalidSchema, Notice, OutsideDomain
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.formats.output import write_table
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.contents import read_certificate

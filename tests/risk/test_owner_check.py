@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana import api
-from pramana.formats.door import write_table
+from pramana.formats.output import write_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.grouped import Gaussian, Permute, Resample

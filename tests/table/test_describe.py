@@ -12,8 +12,8 @@ import pytest
 
 from pramana.api import describe, design
 from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.formats.output import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.table.codec import encode
 from pramana.table.completing import complete

@@ -16,7 +16,7 @@ from tests.methods.test_crossing import TARGETS, method_of
 
 import pramana as pm
 from pramana.api import open_source
-from pramana.formats.door import write_table
+from pramana.formats.output import write_table
 from pramana.methods.registry import METHODS
 
 RECORDS = 240

@@ -8,7 +8,7 @@ from typing import Final
 
 from pramana.engines.base import Engine, Table
 from pramana.errors import Notice, unheard
-from pramana.formats.door import Door
+from pramana.formats.output import OutputEncoder
 from pramana.registry import Registry
 from pramana.table.counts import Counts
 from pramana.table.groups import MOST_ATTACHED, smallest_group
@@ -133,12 +133,12 @@ def as_kind(opened: OpenedTable, like: TableLike | None) -> TableLike:
 
 
 def leaving(table: Table, schema: Schema, sets: tuple[str, ...] = ()) -> Table:
-    """Released records in the types in which they leave, by the one door out.
+    """Released records in the types in which they leave, by the output encoder.
 
     ``sets`` are those that records may say they were asked for.
     """
-    door = Door.of(schema, table.schema(), sets)
-    return table.map_batches(door, schema=door.schema)
+    encoder = OutputEncoder.of(schema, table.schema(), sets)
+    return table.map_batches(encoder, schema=encoder.schema)
 
 
 def write_opened(

@@ -15,7 +15,7 @@ from pramana import api
 from pramana.errors import OutputExists
 from pramana.experiments.population import make_population, population_schema
 from pramana.files import read_file, whole_folder
-from pramana.formats.door import write_table
+from pramana.formats.output import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.plan import Plan
 from pramana.randomness import Keystream

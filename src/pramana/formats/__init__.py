@@ -1,1 +1,1 @@
-"""Where tables lie: one file a format, one door in, one door out."""
+"""Reading and writing of tables: one file a format."""

@@ -22,16 +22,25 @@ import pyarrow.compute as pc
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.base import Format, RecordStream
 from pramana.formats.csv_blocks import CODED, records_of, require_closed
-from pramana.formats.csv_dialect import Dialect, find_dialect, own_dialect
-from pramana.formats.csv_encoding import first_wrong, require_encoding, without_utf8
-from pramana.formats.csv_lines import as_lines, lines_of, made, may_be_of_labels, plain_kind
-from pramana.formats.faithful import lost_in_text
-from pramana.formats.spill import Spill
+from pramana.formats.csv_dialect import (
+    Dialect,
+    find_dialect,
+    first_wrong,
+    own_dialect,
+    require_encoding,
+    without_utf8,
+)
+from pramana.formats.disk_buffer import DiskBuffer
+from pramana.formats.round_trip import lost_in_text
 from pramana.parallel import default_threads, in_order
+from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
 
 __all__ = ["CSV", "CsvFormat"]
+
+LINES: Final = 2**14
+"""Records that a thread turns into text at a time."""
 
 GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+$"  # 1,234 may be a thousand or one and a bit
 CODE_NAMES = re.compile(
@@ -152,17 +161,34 @@ class CsvFormat(Format):
         """Write a file with commas.
 
         Text goes in quotes and missing values go without, so that an empty text and a missing one
-        stay apart. Some lines are made and written before the next: where memory is used again at
-        once, the system need not find new one. Texts of labels are copied by the thread that
-        writes, which takes less than to hand them over; all others are made by several.
+        stay apart.
         """
-        plain = pa.schema([(item.name, plain_kind(item.type)) for item in records.schema])
-        threads = 1 if all(map(may_be_of_labels, records.schema.types)) else default_threads()
-        parts = (lines for group in records.groups for lines in as_lines(plain, group))
+        slices = (
+            group.slice(start, LINES)
+            for group in records.groups
+            for start in range(0, len(group), LINES)
+        )
         with path.open("wb") as file:
-            file.write(lines_of(plain, records.schema.empty_table(), names=True))
-            for lines in in_order(made, parts, threads=threads):
+            file.write(_lines(records.schema.empty_table(), header=True))
+            for lines in in_order(_lines, slices, threads=default_threads()):
                 file.write(lines)
+
+
+def _lines(table: pa.Table, *, header: bool = False) -> pa.Buffer:
+    """Return the lines of records, or with ``header`` the column names before them.
+
+    Times are written as their labels: without a fraction of a second where it is zero.
+    """
+    from pyarrow import csv
+
+    for at, item in enumerate(table.schema):
+        if pa.types.is_timestamp(item.type) and item.type.tz is None:
+            table = table.set_column(at, item.name, comparable(table.column(at)))
+        elif pa.types.is_dictionary(item.type):
+            table = table.set_column(at, item.name, table.column(at).cast(item.type.value_type))
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink, csv.WriteOptions(include_header=header))
+    return sink.getvalue()
 
 
 CSV: Final = CsvFormat()
@@ -172,7 +198,7 @@ CSV: Final = CsvFormat()
 class _CsvTable:
     """A text file that has been read: its fields as text, and what their columns can be."""
 
-    held: Spill
+    held: DiskBuffer
     seen: Mapping[str, Seen]
     coded: frozenset[str] = frozenset()
 
@@ -247,7 +273,7 @@ def _survey(path: Path, dialect: Dialect, *, texts: Collection[str] = ()) -> _Cs
         name: Seen(decimal=name not in texts and not CODE_NAMES.search(name.lower()))
         for name in dialect.names
     }
-    held, last = Spill(), None
+    held, last = DiskBuffer(), None
     for batch in records_of(path, dialect):
         held.add(batch)
         last = batch.columns[-1][-1].as_py() if batch.num_rows else last

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pramana.formats.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
 from pramana.formats.child import read_in_child
-from pramana.formats.names import distinct_names
+from pramana.formats.column_names import distinct_names
 from pramana.memory import require_memory
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, plain_text

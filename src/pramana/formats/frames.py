@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, whole
-from pramana.formats.names import require_distinct_names
+from pramana.formats.column_names import require_distinct_names
 from pramana.table.opened import OpenedTable
 
 __all__ = ["empty_like", "open_frame", "to_kind", "undressed"]

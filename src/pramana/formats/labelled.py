@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
 from pramana.formats.base import Format, RecordStream
 from pramana.formats.child import read_in_child
-from pramana.formats.faithful import lost_in_text, require_same
-from pramana.formats.names import require_distinct_names
+from pramana.formats.column_names import require_distinct_names
+from pramana.formats.round_trip import lost_in_text, require_same
 from pramana.memory import require_memory
 from pramana.shown import listed
 from pramana.table.domains import Label

@@ -1,7 +1,7 @@
-"""The door in: whatever holds a table on this machine is opened here, once.
+"""Open files, data frames and database tables.
 
-What cannot be read is refused in one line. The libraries' own messages may show rows of the
-file, so none of them is passed on.
+Unreadable sources are refused in one line. Messages of libraries may show rows of the file, so none
+of them is passed on.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
-from pramana.formats.names import distinct_names
-from pramana.formats.spill import Spill
+from pramana.formats.column_names import distinct_names
+from pramana.formats.disk_buffer import DiskBuffer
 from pramana.parallel import default_threads
 from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
@@ -297,7 +297,7 @@ class _Wide:
     """
 
     def __init__(self) -> None:
-        self._held = Spill()
+        self._held = DiskBuffer()
         self._names: list[str] = []
         self._reading = Lock()
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.formats.base import Format
 from pramana.formats.child import read_in_child
-from pramana.formats.names import distinct_names, is_renaming
+from pramana.formats.column_names import distinct_names, is_renaming
 from pramana.formats.part_of import PartOf, chosen
 from pramana.table.domains import label_text
 from pramana.table.labels import Labels

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pramana.formats.door import plain
+from pramana.formats.output import plain
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.groups import compact, order_of_groups
 from pramana.randomness import Address, Keystream, Stream

@@ -21,8 +21,8 @@ from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColum
 from pramana.estimation.question import Question
 from pramana.files import require_free
 from pramana.formats.base import format_of
-from pramana.formats.door import write_table
 from pramana.formats.opening import open_table
+from pramana.formats.output import write_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.readings.base import Asked, Reading, about_records, reading_of

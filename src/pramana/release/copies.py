@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.formats.door import in_groups
-from pramana.formats.faithful import require_same
+from pramana.formats.output import in_groups
+from pramana.formats.round_trip import require_same
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.checks import Check
 from pramana.release.contents import file_path, fingerprint

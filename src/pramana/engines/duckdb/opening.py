@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.formats.names import require_distinct_names
-from pramana.formats.spill import Spill
+from pramana.formats.column_names import require_distinct_names
+from pramana.formats.disk_buffer import DiskBuffer
 from pramana.table.opened import OpenedTable
 
 __all__ = ["open_relation", "relation_schema"]
@@ -22,7 +22,7 @@ def open_relation(relation: Any) -> OpenedTable:
 
     with _quiet_database():
         stream = pa.RecordBatchReader.from_stream(relation)
-        held = Spill(stream)
+        held = DiskBuffer(stream)
     return OpenedTable(stream.schema.remove_metadata(), held.rows, "frame", relation, held.parts)
 
 

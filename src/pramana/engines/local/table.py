@@ -17,8 +17,8 @@ import pyarrow as pa
 from pramana.engines.base import BatchFunction, MapBatches, Shuffle
 from pramana.engines.local.shuffle import Piece, Shuffler
 from pramana.errors import UnknownColumn
-from pramana.formats.door import group_size, write_records
 from pramana.formats.opening import open_table
+from pramana.formats.output import group_size, write_records
 from pramana.parallel import default_threads, in_order
 from pramana.randomness import Address, Keystream
 from pramana.table.codec import encode

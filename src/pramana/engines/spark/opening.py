@@ -32,7 +32,7 @@ from pramana.engines.spark.tasks import (
     from_stream,
 )
 from pramana.errors import InputError, InvalidTable
-from pramana.formats.names import require_distinct_names
+from pramana.formats.column_names import require_distinct_names
 from pramana.formats.opening import checked, require_columns, require_types
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.opened import ColumnFunction, OpenedTable, Part, mapped, placed

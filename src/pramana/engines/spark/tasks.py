@@ -22,7 +22,7 @@ from pramana.engines.base import MapBatches
 from pramana.engines.spark.keys import Luggage
 from pramana.engines.spark.parts import part_name
 from pramana.errors import InvalidTable, PramanaError
-from pramana.formats.door import in_groups, write_records
+from pramana.formats.output import in_groups, write_records
 from pramana.randomness import Address, Keystream, order_of_words
 from pramana.table.marks import ANOTHER, mark_of
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import pramana as pm
 from pramana.errors import InvalidTable
-from pramana.formats.door import Door, write_table
+from pramana.formats.output import OutputEncoder, write_table
 from pramana.methods.registry import METHODS
 from pramana.randomness import Keystream, Stream
 from pramana.table.domains import Bins, Categories
@@ -298,7 +298,7 @@ def test_two_orders_of_one_truth_differ_in_the_order_of_records_alone(
         ages = np.array(SCHEMA.column("age").labels)[(own % 3).astype(int)]
         drawn = table.set_column(table.column_names.index("age"), "age", pa.array(ages))
         (batch,) = drawn.combine_chunks().take(pa.array(np.argsort(own))).to_batches()
-        left = pa.Table.from_batches([Door.of(SCHEMA, batch.schema)(batch)])
+        left = pa.Table.from_batches([OutputEncoder.of(SCHEMA, batch.schema)(batch)])
         path = folder / f"{len(contents)}.{form}"
         write_table(left, path, file_format=form)
         contents.add(path.read_bytes())
@@ -318,7 +318,7 @@ def test_sets_leave_in_the_order_in_which_they_are_stated():
     left = []
     for own in (pa.array(marks), pa.array(marks).dictionary_encode()):
         batch = pa.record_batch({"a": a, ASKED: own})
-        left.append(Door.of(schema, batch.schema, sets)(batch))
+        left.append(OutputEncoder.of(schema, batch.schema, sets)(batch))
     assert left[0].equals(left[1])
     assert left[0].column(ASKED).dictionary.to_pylist() == list(sets)
     assert left[0].column(ASKED).to_pylist() == marks
@@ -326,4 +326,4 @@ def test_sets_leave_in_the_order_in_which_they_are_stated():
     for wrong in ("a*c", None):
         batch = pa.record_batch({"a": a[:1], ASKED: pa.array([wrong], pa.string())})
         with pytest.raises(InvalidTable, match="the certificate states"):
-            Door.of(schema, batch.schema, sets)(batch)
+            OutputEncoder.of(schema, batch.schema, sets)(batch)

@@ -1,4 +1,4 @@
-"""What was found when a file was opened: format, separator, encoding, sheets, its first records."""
+"""Preview of a file for its owner: format, separator, encoding, sheets, first records."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pramana.numeric import counted
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 
-__all__ = ["Look", "look_at", "parts_of"]
+__all__ = ["Preview", "parts_of", "preview_of"]
 
 
 @dataclass(frozen=True)
-class Look:
-    """The outside of a table and its first records: for the owner's eyes.
+class Preview:
+    """Format and first records of a table, for its owner.
 
     Attributes:
         title: The format in words.
@@ -46,14 +46,14 @@ class Look:
     rows: tuple[tuple[str | None, ...], ...]
 
 
-def look_at(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> Look:
+def preview_of(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> Preview:
     """What an opened table looks like; nothing is read beyond its first records."""
     path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
     member = FORMATS.get(opened.format)
     parts = () if path is None or member is None else member.parts(path)
     asked = PartOf.of(path).name if path is not None else None
     names = opened.schema.names
-    return Look(
+    return Preview(
         title=opened.format if member is None else member.title,
         records=opened.rows,
         found=tuple(_found(path, opened, encoding)),

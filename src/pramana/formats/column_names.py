@@ -1,4 +1,4 @@
-"""Names of columns: all different, by refusal or, where the steward says so, by renaming."""
+"""Refuse duplicate column names, or number them where the owner asks for that."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""The door out: the one place that turns released records into what a reader gets.
+"""Encode released records and write them to files.
 
-What leaves is a function of the released values, their order and the schema, and of nothing else. A
-kind of value has one Arrow type whatever the truth was kept in; labels of a domain leave as a
-dictionary in the order of the domain, sets that records were asked for in the order in which they
-are stated; no other dictionary, which would tell in which order values came in, and no metadata
-leaves. Files have row groups of one size and no statistics. So the same
-released records give the same bytes, whichever file, frame or engine they came from.
+The output is a function of the released values, their order and the schema alone. Every kind of
+value has one Arrow type, whatever type the original data had. Labels of a domain become a
+dictionary in the order of the domain, attribute sets one in the order of the certificate. No other
+dictionary, which would show the order of the original values, and no metadata is written. Row
+groups have one size and no statistics. So equal released records give equal bytes, whichever file,
+frame or engine they came from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.files import whole_file
 from pramana.formats.base import FORMATS, RecordStream
-from pramana.formats.faithful import require_kept
+from pramana.formats.round_trip import require_kept
 from pramana.table.alike import alike
 from pramana.table.codec import (
     canonical_type,
@@ -40,7 +40,7 @@ from pramana.types import BoolArray
 
 __all__ = [
     "ROW_GROUP",
-    "Door",
+    "OutputEncoder",
     "group_size",
     "in_groups",
     "plain",
@@ -56,8 +56,8 @@ GROUP_CELLS: Final = 2**22
 
 
 @dataclass(frozen=True)
-class Door:
-    """Released records as they leave.
+class OutputEncoder:
+    """Encodes batches of released records in their output types.
 
     Attributes:
         columns: What each released column is, in the order in which they leave.
@@ -72,7 +72,7 @@ class Door:
     sets: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, schema: Schema, types: pa.Schema, sets: tuple[str, ...] = ()) -> Door:
+    def of(cls, schema: Schema, types: pa.Schema, sets: tuple[str, ...] = ()) -> OutputEncoder:
         """For the released columns of a schema."""
         return cls(schema.released, types, ASKED in schema.names, sets)
 

@@ -1,7 +1,6 @@
-"""Batches that are held to be read again: in memory, and beyond a limit in a nameless file.
+"""Hold batches to read them again: in memory, and beyond a limit in a temporary file.
 
-What a text file, a generator or a database says is heard once. Whoever counts and whoever releases
-then reads the same records.
+A text file, a generator or a database is read once, so that all passes see the same records.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import pyarrow as pa
 from pramana.memory import memory_bound
 from pramana.table.opened import Part
 
-__all__ = ["Spill"]
+__all__ = ["DiskBuffer"]
 
 SHARE: Final = 16
 """Of the memory allowed that is held before columns go to the temporary file."""
@@ -30,10 +29,10 @@ BYTE, WIDE = pa.uint8(), pa.int32()
 Place: TypeAlias = pa.Array | tuple[int, int]
 
 
-class Spill:
+class DiskBuffer:
     """Columns of batches, each readable on its own and by several threads.
 
-    >>> held = Spill()
+    >>> held = DiskBuffer()
     >>> held.add(pa.record_batch({"sex": ["F", "M"]}))
     >>> held.rows, [part.load().num_rows for part in held.parts(["sex"])]
     (2, [2])

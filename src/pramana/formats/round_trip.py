@@ -1,4 +1,4 @@
-"""What a format cannot keep is refused before it is written, with the column and the format.
+"""Refuse values that a file format would not return unchanged.
 
 Parquet and Feather keep every value. Text has no types, so that it is foreseen what would be read
 otherwise. Of SPSS and Stata files, which are held in memory, every value is read again and compared
