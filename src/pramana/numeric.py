@@ -2,15 +2,12 @@
 
 A probability is an integer over ``TOTAL = 2**64``: what the sampler compares with a 64-bit
 word. Guarantees are ratios of such integers. They are exact as fractions and are rounded
-once, at the end, towards the weaker statement: an epsilon up, a k down. The same when a number
-becomes text: ``2.9999`` is not 3, and 1 in 2.9999 is not 33.3 %.
+once, at the end, towards the weaker statement: an epsilon up, a k down.
 
 >>> float_up(Fraction(1, 3)) > Fraction(1, 3) > float_down(Fraction(1, 3))
 True
 >>> log_up(Fraction(1))
 0.0
->>> percent_up(1 / Fraction(2.9999)), floor_text(2.9999)
-('33.4 %', '2.99')
 """
 
 from __future__ import annotations
@@ -18,9 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from pramana.errors import InvalidNumber
@@ -32,29 +27,19 @@ __all__ = [
     "chi_square_tail",
     "coarse_up",
     "exp_down",
-    "exp_text_up",
     "float_down",
     "float_up",
-    "floor_text",
     "in_numbers_of_python",
     "largest_dial",
     "log_of",
     "log_up",
-    "percent_down",
-    "percent_up",
-    "records_that",
     "require_choice",
     "require_number",
     "share_up",
-    "text_down",
-    "text_up",
 ]
 
 TOTAL = 2**64
 """The integer that stands for probability one."""
-
-Number = Fraction | float | int
-"""As text, a float stands for the shortest decimal that is read back as that float."""
 
 
 def float_up(exact: Fraction | float) -> float:
@@ -214,118 +199,3 @@ def chi_square_tail(statistic: float, degrees: int) -> float:
     steps = (own / 2 for own in range(2 - degrees % 2, degrees, 2))
     rest = (math.exp(own * math.log(half) - half - math.lgamma(own + 1)) for own in steps)
     return min(1.0, first + math.fsum(rest))
-
-
-# -- numbers as text -----------------------------------------------------------------------
-
-MANY = 10**6
-FEW = Decimal("0.0001")
-EXP_DIGITS = 4
-
-
-def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
-    """So many records and what they do, in the number that goes with it.
-
-    >>> records_that(1, "holds", "hold", of="'a'"), records_that(1200, "is", "are")
-    ("1 record of 'a' holds", '1,200 records are')
-    """
-    who = f" of {of}" if of else ""
-    return f"{count:,} record{who} {one}" if count == 1 else f"{count:,} records{who} {many}"
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """So many of something, in the number that goes with it.
-
-    >>> counted(1, "column"), counted(1200, "column"), counted(1, "column is", "columns are")
-    ('1 column', '1,200 columns', '1 column is')
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def text_up(number: Number, digits: int = 4) -> str:
-    """The number in so many significant digits, at or above it.
-
-    >>> text_up(1.00001), text_up(2/3, 3), text_up(12345.6, 3), text_up(1.5e9)
-    ('1.001', '0.667', '12,400', '1.5e+9')
-    """
-    return _text(number, digits, ROUND_CEILING)
-
-
-def text_down(number: Number, digits: int = 4) -> str:
-    """The number in so many significant digits, at or below it.
-
-    >>> text_down(2.9999), text_down(5e-324, 3)
-    ('2.999', '5e-324')
-    """
-    return _text(number, digits, ROUND_FLOOR)
-
-
-def percent_up(share: Number, digits: int = 3) -> str:
-    """A share as a percentage that is not below it.
-
-    >>> percent_up(0.5), percent_up(Fraction(1, 3))
-    ('50 %', '33.4 %')
-    """
-    return f"{text_up(_hundredfold(share), digits)} %"
-
-
-def percent_down(share: Number, digits: int = 3) -> str:
-    """A share as a percentage that is not above it."""
-    return f"{text_down(_hundredfold(share), digits)} %"
-
-
-def floor_text(number: Number) -> str:
-    """A number of people: whole above ten, else with two decimals, and never more than it is.
-
-    >>> floor_text(99.99), floor_text(2.3), floor_text(1234567.8)
-    ('99', '2.3', '1,234,567')
-    """
-    if number == math.inf:
-        return "inf"
-    exact = _decimal(number)
-    if exact >= 10:
-        return f"{math.floor(exact):,}"
-    return _plain(Decimal(math.floor(100 * exact)) / 100)
-
-
-def exp_text_up(exponent: float) -> str:
-    """exp of a number as text that is not below it.
-
-    >>> exp_text_up(0.0), exp_text_up(6.0), exp_text_up(math.inf)
-    ('1', '403.5', 'inf')
-    """
-    if exponent > MANY:
-        return "inf"
-    wide = Context(prec=EXP_DIGITS + 30)
-    near = wide.exp(Decimal(exponent))  # to the nearest, in thirty digits more than are shown
-    above = near if exponent == 0 else wide.next_plus(near)
-    return _plain(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
-
-
-@lru_cache(typed=True)
-def _hundredfold(share: Number) -> Number:
-    return share if share == math.inf else 100 * _decimal(share)
-
-
-def _decimal(number: Number) -> Fraction:
-    """What is read where a float is written: comparing texts then compares the floats."""
-    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
-
-
-@lru_cache(typed=True)  # a float and the fraction that equals it are read differently
-def _text(number: Number, digits: int, rounding: str) -> str:
-    if number == math.inf:
-        return "inf"
-    exact = _decimal(number)
-    context = Context(prec=digits, rounding=rounding, Emin=-5000, Emax=5000)
-    rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return _plain(rounded)
-
-
-def _plain(rounded: Decimal) -> str:
-    """Without idle zeros, in groups of three digits; very large and very small with a power."""
-    if rounded == 0:
-        return "0"
-    if not FEW <= abs(rounded) < MANY:
-        return f"{rounded.normalize():e}"
-    return f"{rounded.normalize():,f}"

@@ -18,6 +18,7 @@ from pramana.numeric import require_choice
 from pramana.table.domains import Bins
 from pramana.table.households import largest_household, require_unlinked
 from pramana.table.schema import Schema
+from pramana.text import percent
 from pramana.types import TableLike
 
 __all__ = [
@@ -166,7 +167,7 @@ def _less_in_error(plan: Plan, people: People) -> Plan:
     least, more = (instead, own) if chosen is other else (own, instead)
     which = "the tables asked for" if stated else "two-way tables"
     choice = (
-        f"Method {chosen.method.name} was chosen: {which} are off by about {_percent(least)} of "
+        f"Method {chosen.method.name} was chosen: {which} are off by about {percent(least, 2)} of "
         f"the records on average, and by {_at_most_all(more)} for the same promise with "
         f"--method {left.method.name}."
         if least < 1
@@ -182,7 +183,7 @@ def _at_most_all(share: float) -> str:
     >>> _at_most_all(0.0861), _at_most_all(5.3)
     ('8.6 %', 'more than 100 %')
     """
-    return _percent(share) if share < 1 else "more than 100 %"
+    return percent(share, 2) if share < 1 else "more than 100 %"
 
 
 def _times(ratio: float) -> str:
@@ -239,14 +240,10 @@ def told_instead(plan: Plan, other: Plan | None = None) -> str | None:
         return None
     own, instead, name = sorted(wanted)[len(wanted) // 2]
     return (
-        f"A two-way table of {name} is off by about {_percent(own)} of the records here, and by "
-        f"{_percent(instead)} for the same promise with --method {other.method.name}, which "
+        f"A two-way table of {name} is off by about {percent(own, 2)} of the records here, and by "
+        f"{percent(instead, 2)} for the same promise with --method {other.method.name}, which "
         f"{other.method.instead}."
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"
 
 
 def settle_bins(schema: Schema) -> Schema:

@@ -312,9 +312,9 @@ TOOLS = tuple(
         "numeric",
         "parallel",
         "servers",
-        "shown",
         "signals",
         "spelling",
+        "text",
         "types",
     )
 )

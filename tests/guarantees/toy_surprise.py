@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, log_of, require_number, text_up
+from pramana.numeric import float_up, log_of, require_number
+from pramana.text import text_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.numeric import counted
 from pramana.table.schema import Schema
+from pramana.text import counted
 
 THINGS = (
     "records|columns|people|values|groups|files|households|cells|tables|sets|checks|keys|labels|"

@@ -28,14 +28,12 @@ from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.microaggregation.trial_cache import shared_groups
-from pramana.numeric import percent_up
 from pramana.parallel import side_by_side
 from pramana.planning import design, settle_bins
 from pramana.protecting import protect
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.risk.verbatim import measure_verbatim
-from pramana.shown import Shown
 from pramana.spelling import as_tables
 from pramana.table.completing import settle_missing
 from pramana.table.domains import Label
@@ -43,6 +41,7 @@ from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable
 from pramana.table.recoded import recoded
 from pramana.table.schema import Schema, require_keys
+from pramana.text import Shown, percent_up
 from pramana.types import Form
 
 __all__ = ["Advice", "Tried", "advise_on", "aiming_methods"]

@@ -22,8 +22,8 @@ from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import TransitionMatrix
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
-from pramana.shown import Shown
 from pramana.table.opened import OpenedTable
+from pramana.text import Shown
 from pramana.types import Form, IntArray
 
 __all__ = ["AttackResult", "attack_release"]

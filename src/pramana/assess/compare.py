@@ -31,7 +31,6 @@ from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
-from pramana.numeric import percent_up
 from pramana.parallel import side_by_side
 from pramana.planning import settle_bins
 from pramana.readings.release import Release
@@ -39,10 +38,10 @@ from pramana.reports.blocks import Row
 from pramana.reports.comparison import render_comparison
 from pramana.reports.plots import Point
 from pramana.risk.verbatim import Verbatim
-from pramana.shown import Shown
 from pramana.table.completing import settle_missing
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
+from pramana.text import Shown, percent, percent_up
 from pramana.types import Form
 
 __all__ = ["Comparison", "compare_scenarios"]
@@ -222,13 +221,13 @@ def _risk(share: float) -> str:
 
 def _percent(share: float) -> str:
     """Small shares as what they are: nothing that anyone would notice."""
-    return "less than 0.01 %" if 0 < share < UNNOTICED else f"{100 * share:.3g} %"
+    return "less than 0.01 %" if 0 < share < UNNOTICED else percent(share)
 
 
 def _around(loss: float, spread: float | None) -> str:
     if spread is None or loss < UNNOTICED:
         return _percent(loss)
-    return f"{100 * loss:.3g} ± {100 * spread:.2g} %"
+    return f"{100 * loss:.3g} ± {percent(spread, 2)}"
 
 
 def _risk_words(one: ScenarioOutcome) -> str:

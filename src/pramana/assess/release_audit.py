@@ -28,7 +28,6 @@ from pramana.errors import (
     UnknownColumn,
 )
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import counted
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.against_truth import against_truth
@@ -39,10 +38,10 @@ from pramana.risk.households import HouseholdRisk
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.risk.table_audit import TableAudit, audit_table
 from pramana.risk.verbatim import Verbatim, measure_verbatim
-from pramana.shown import Shown
 from pramana.table.households import households_of
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Role
+from pramana.text import Shown, counted
 from pramana.types import Form, Say
 
 __all__ = ["ReleaseAudit", "audit_release", "link_risks", "linking_bound"]

@@ -18,7 +18,6 @@ from pramana.estimation.results import Estimate
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import counted, percent_down, percent_up, text_down, text_up
 from pramana.parallel import side_by_side
 from pramana.pictures import altair
 from pramana.readings.release import Release
@@ -35,6 +34,7 @@ from pramana.table.codec import encode
 from pramana.table.domains import Bins
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role
+from pramana.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.types import FloatArray, Form, Say
 
 __all__ = ["Report", "make_report"]
@@ -298,7 +298,7 @@ def _asked(name: str, mechanism: Reporting) -> str:
     between = f"{text_down(min(kept), 3)} to {text_up(max(kept), 3)}"
     return (
         f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
-        f"{100 * share:.3g} % of the records; each cell kept with probability "
+        f"{percent(share)} of the records; each cell kept with probability "
         f"{between}, else drawn at random"
     )
 

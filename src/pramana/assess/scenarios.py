@@ -14,10 +14,11 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.registry import METHODS
-from pramana.numeric import require_choice, text_down, text_up
+from pramana.numeric import require_choice
 from pramana.risk.measured import Measured
 from pramana.risk.verbatim import Verbatim
 from pramana.table.schema import Schema
+from pramana.text import text_down, text_up
 from pramana.types import FloatArray, Form
 
 __all__ = ["Scenario", "ScenarioOutcome", "compared", "scenarios_of"]

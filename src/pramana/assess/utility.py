@@ -27,6 +27,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
+from pramana.text import percent
 from pramana.types import Form, IntArray
 from pramana.utility.association import correlation, cramers_v
 from pramana.utility.distances import TableDistance
@@ -145,7 +146,7 @@ class UtilityReport:
     def _rebuilt(self) -> str:
         if self.tree is None or self.tree.rebuilt is None:
             return ""
-        return f", {100 * self.tree.rebuilt:.3g} % on rebuilt records"
+        return f", {percent(self.tree.rebuilt)} on rebuilt records"
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -163,7 +164,7 @@ class UtilityReport:
             ("means by key", "Means by key are off by {} of what the column varies."),
         ):  # fmt: skip
             if kind in self.losses:
-                lines.append(words.format(f"{100 * self.losses[kind]:.3g} %"))
+                lines.append(words.format(percent(self.losses[kind])))
         if self.model is not None:
             lines.append(
                 "By the released columns themselves, at face value, a model tells released records "
@@ -172,8 +173,8 @@ class UtilityReport:
             )
         if self.tree is not None:
             lines.append(
-                f"A tree for '{self.tree.target}' is right for {100 * self.tree.truth:.3g} % of "
-                f"true records if learned on the truth, {100 * self.tree.released:.3g} % on the "
+                f"A tree for '{self.tree.target}' is right for {percent(self.tree.truth)} of "
+                f"true records if learned on the truth, {percent(self.tree.released)} on the "
                 f"release{self._rebuilt()}."
             )
         return lines + list(self.notes)

@@ -18,7 +18,6 @@ from pramana.methods.base import Method
 from pramana.methods.plan import Plan
 from pramana.methods.steps import told_of
 from pramana.planning import design, rival_of
-from pramana.shown import quoted
 from pramana.spelling import as_table, as_tables, in_shell
 from pramana.table.coarse_weights import coarse_weight_of
 from pramana.table.domains import Bins, Categories, Label
@@ -28,6 +27,7 @@ from pramana.table.recoding import Recoding
 from pramana.table.schema import Column, Role, Schema
 from pramana.table.tally import tally
 from pramana.table.toml_form import entry_of, header_of, rewritten
+from pramana.text import quoted
 from pramana.types import Form
 
 __all__ = ["DROPPED", "POOR", "Way", "asking", "changed_columns", "changed_file", "share_text",

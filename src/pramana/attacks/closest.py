@@ -20,12 +20,12 @@ from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import percent_down, percent_up
 from pramana.randomness import Keystream
 from pramana.risk.coded_table import AlikeRecords
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.cells import cell_codes
 from pramana.table.schema import Schema
+from pramana.text import percent_down, percent_up
 from pramana.types import Codes, FloatArray, IntArray
 
 __all__ = ["MixedRecords", "closest_risk", "distance_to_closest"]

@@ -26,10 +26,10 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import text_down, text_up
 from pramana.release.certificate import Certificate, Panel
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.disclosed import disclosed
+from pramana.text import text_down, text_up
 from pramana.types import Form
 
 __all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]

@@ -19,9 +19,9 @@ from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import counted
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
+from pramana.text import counted
 from pramana.types import FloatArray, IntArray, Say
 
 __all__ = ["SensitiveValues", "inference_risks"]

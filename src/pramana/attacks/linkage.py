@@ -22,6 +22,7 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS, Measured
 from pramana.table.schema import Schema
+from pramana.text import percent
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Links", "linkage_risks"]
@@ -100,7 +101,7 @@ class Links:
         ]
         surest = _surest(self.likely)
         if len(surest.targets) >= FEWEST_TRIALS:
-            knows = f"the same, and names only the {100 * CONFIDENT:g} % of links it is surest of"
+            knows = f"the same, and names only the {percent(CONFIDENT, 6)} of links it is surest of"
             found.append(measure("surest links", [surest], knows=knows))
         return tuple(found)
 

@@ -25,7 +25,7 @@ from pramana.attacks.records import Cells, Records, code_sizes
 from pramana.attacks.scores import Scorer
 from pramana.errors import InvalidTable, TooLarge
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import counted, percent_up
+from pramana.text import counted, percent_up
 from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]

@@ -18,16 +18,15 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import counted, records_that
 from pramana.release.certificate import Certificate
 from pramana.release.told import SILENT, stated_sets, told_codes
 from pramana.risk.coded_table import AlikeRecords, code_column
-from pramana.shown import as_it_is, listed
 from pramana.table.cells import JointCells
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
+from pramana.text import as_it_is, counted, listed, records_that
 from pramana.types import Codes, IntArray
 
 __all__ = [

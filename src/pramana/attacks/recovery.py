@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidNumber
-from pramana.numeric import percent_down, require_choice
+from pramana.numeric import require_choice
+from pramana.text import percent_down
 from pramana.types import FloatArray, Form
 
 __all__ = ["METHODS", "Recovery", "kept_components", "recover", "recovery_attack"]

@@ -22,11 +22,11 @@ from pramana.attacks.rerun import rerun
 from pramana.errors import InvalidNumber
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import percent_down, percent_up
 from pramana.randomness import Keystream, Stream
 from pramana.risk.measured import FEWEST_TRIALS
 from pramana.table.domains import Bins
 from pramana.table.schema import Schema
+from pramana.text import percent_down, percent_up
 from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["ReleaseRecovery", "recovery_of_release"]

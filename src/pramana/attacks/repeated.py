@@ -13,9 +13,10 @@ import numpy as np
 
 from pramana.errors import NotCovered
 from pramana.matrices.transition import TransitionMatrix
-from pramana.numeric import percent_down, percent_up, require_number
+from pramana.numeric import require_number
 from pramana.randomise.sampling import randomise
 from pramana.randomness import Keystream, Stream
+from pramana.text import percent_down, percent_up
 from pramana.types import Codes, FloatArray, Form
 
 __all__ = ["RepeatedAttack", "Round", "repeated_attack"]

@@ -18,7 +18,7 @@ from pramana.cli.options import (
     option,
     told,
 )
-from pramana.numeric import text_up
+from pramana.text import text_up
 
 if TYPE_CHECKING:
     from pramana.assess.release_audit import ReleaseAudit

@@ -79,7 +79,7 @@ def new(
 
 def _head(definition: Definition, plan: Plan) -> None:
     from pramana.cli.rendering import bullet, out
-    from pramana.shown import listed
+    from pramana.text import listed
 
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
@@ -309,7 +309,7 @@ def _begun(number: int, definition: Definition, port: int) -> None:
 def _half_way(seen: Live) -> None:
     """What an office sees while a survey is under way."""
     from pramana.cli.rendering import out
-    from pramana.numeric import floor_text
+    from pramana.text import floor_text
 
     k = "none yet" if seen.status.k is None else floor_text(seen.status.k)
     out().print(f"Half way: {seen.status.answers:,} answers, k {k}.", markup=False)

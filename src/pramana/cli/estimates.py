@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pramana.cli.rendering import bullet, out, table_of
 from pramana.errors import InputError
+from pramana.text import percent
 
 if TYPE_CHECKING:
     from pramana.estimation.contrasts import Contrast
@@ -43,7 +44,7 @@ def show_estimate(estimate: Estimate, labels: Labels) -> None:
     numbers = (abs(cell["estimate"]) for cell in cells if cell["estimate"] is not None)
     longest = max(filter(math.isfinite, numbers), default=0.0)
     figures = [name for name in estimate.figures if name not in ("low", "high")]
-    ends = [f"{100 * estimate.level:g} % interval"]
+    ends = [f"{percent(estimate.level, 6)} interval"]
     if estimate.no_interval:
         figures, ends = figures[:1], []
     heads = [*map(labels.title, estimate.by), estimate.what, *figures[1:], *ends, ""]
@@ -96,7 +97,7 @@ def show_contrast(found: Contrast) -> None:
     """One line."""
     console = out()
     ends = (
-        f" (se {_number(found.se)}), {100 * found.level:g} % interval "
+        f" (se {_number(found.se)}), {percent(found.level, 6)} interval "
         f"{_ends(found.low, found.high)}"
     )
     bullet(console, f"{found.what}: {_number(found.estimate)}{ends if found.stated else ''}.")
@@ -107,7 +108,7 @@ def show_regression(found: Regression) -> None:
     """One row a coefficient."""
     console = out()
     console.print(f"{found.family}: {found.formula}")
-    heads = ["", "coefficient", "se", "z", "p", f"{100 * found.question.level:g} % interval"]
+    heads = ["", "coefficient", "se", "z", "p", f"{percent(found.question.level, 6)} interval"]
     rows = []
     for name in found.names:
         own = found[name]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pramana.cli.options import option
 from pramana.errors import InputError
-from pramana.numeric import text_up
+from pramana.text import text_up
 
 if TYPE_CHECKING:
     from pramana.methods.guide import GridPoint

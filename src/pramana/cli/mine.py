@@ -69,7 +69,7 @@ def mine(
 
 def _show(mined: MinedTree, depth: int) -> None:
     from pramana.cli.rendering import bullet, out
-    from pramana.numeric import records_that
+    from pramana.text import records_that
 
     console = out()
     times = "" if mined.draws == 1 else f", drawn {mined.draws} times"

@@ -22,8 +22,8 @@ from pramana.cli.options import (
 )
 from pramana.errors import InputError
 from pramana.files import free_name
-from pramana.shown import listed
 from pramana.spelling import as_file, as_list, pasted
+from pramana.text import listed
 
 if TYPE_CHECKING:
     from pramana.guarantees.composition import Together

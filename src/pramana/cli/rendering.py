@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pramana.errors import harmless
-from pramana.numeric import text_down, text_up
+from pramana.text import text_down, text_up
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod

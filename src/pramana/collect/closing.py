@@ -21,7 +21,7 @@ from pramana.formats.opening import open_table
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.registry import METHODS
-from pramana.numeric import floor_text, log_up, text_up
+from pramana.numeric import log_up
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
 from pramana.release.certificate import Certificate, Collected
@@ -29,6 +29,7 @@ from pramana.release.signing import signature_of
 from pramana.spelling import as_table
 from pramana.table.opened import TableFormat
 from pramana.table.schema import ASKED
+from pramana.text import floor_text, text_up
 from pramana.types import Form
 
 __all__ = [

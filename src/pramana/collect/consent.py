@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.numeric import log_up, percent_down, percent_up, text_up
+from pramana.numeric import log_up
+from pramana.text import percent_down, percent_up, text_up
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition

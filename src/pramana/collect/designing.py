@@ -21,8 +21,8 @@ from pramana.errors import (
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.registry import asked_by_letters
 from pramana.methods.plan import Plan
-from pramana.numeric import percent_up
 from pramana.planning import design
+from pramana.text import percent_up
 
 __all__ = ["define"]
 

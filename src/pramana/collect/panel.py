@@ -21,7 +21,8 @@ from pramana.errors import Infeasible
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.numeric import TOTAL, log_of, text_down, text_up
+from pramana.numeric import TOTAL, log_of
+from pramana.text import text_down, text_up
 
 __all__ = ["MOST_CELLS", "Stages", "gamma_of", "product_of", "two_stages"]
 

@@ -22,7 +22,7 @@ from pramana.estimation.channels import Channels
 from pramana.estimation.em import divide, expected_truth
 from pramana.estimation.layout import Layout
 from pramana.estimation.moments import Moments
-from pramana.shown import Shown
+from pramana.text import Shown
 from pramana.types import FloatArray, Form
 
 __all__ = ["WEIGHTED", "IndependenceTest", "chi_square_tail", "independence_test"]

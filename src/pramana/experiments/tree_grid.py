@@ -23,12 +23,11 @@ from pramana.experiments.learning_sets import (
     release_at,
 )
 from pramana.methods.guide import GridPoint, Guide
-from pramana.numeric import counted
 from pramana.randomness import Keystream
 from pramana.readings.release import Release
-from pramana.shown import listed
 from pramana.table.codec import encode, encode_released
 from pramana.table.schema import Schema
+from pramana.text import counted, listed
 from pramana.types import TableLike
 from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
 from pramana.workloads.learners import default_tree

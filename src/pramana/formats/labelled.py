@@ -21,10 +21,10 @@ from pramana.formats.child import read_in_child
 from pramana.formats.column_names import require_distinct_names
 from pramana.formats.round_trip import lost_in_text, require_same
 from pramana.memory import require_memory
-from pramana.shown import listed
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
+from pramana.text import listed
 from pramana.types import Form
 
 __all__ = ["LabelledFormat", "codes_within", "opened_with_codes", "read_here"]

@@ -22,12 +22,12 @@ from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
 from pramana.formats.part_of import PartOf
 from pramana.formats.postgres import is_address, open_postgres
-from pramana.shown import listed
 from pramana.table.domains import Categories
 from pramana.table.marks import steady
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema
 from pramana.table.stamps import FileStamp
+from pramana.text import listed
 
 __all__ = [
     "checked",

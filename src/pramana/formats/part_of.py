@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.shown import listed
+from pramana.text import listed
 
 __all__ = ["PartOf", "chosen", "names_alone"]
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from pramana.formats.base import FORMATS, format_of
 from pramana.formats.part_of import PartOf
-from pramana.numeric import counted
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
+from pramana.text import counted
 
 __all__ = ["Preview", "parts_of", "preview_of"]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from pramana.errors import NotCovered
-from pramana.numeric import text_down, text_up
+from pramana.text import text_down, text_up
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:

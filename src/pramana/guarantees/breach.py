@@ -20,15 +20,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import (
-    float_up,
-    in_numbers_of_python,
-    log_of,
-    log_up,
-    percent_down,
-    percent_up,
-    require_number,
-)
+from pramana.numeric import float_up, in_numbers_of_python, log_of, log_up, require_number
+from pramana.text import percent_down, percent_up
 from pramana.types import Form
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pramana.errors import NotARelease
 from pramana.guarantees.base import Guarantee, Need, only_the_owner
 from pramana.guarantees.households import household_words
 from pramana.guarantees.registry import GUARANTEES
-from pramana.shown import listed
 from pramana.table.schema import Role
+from pramana.text import listed
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:

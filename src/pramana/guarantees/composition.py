@@ -34,7 +34,8 @@ from pramana.errors import InvalidNumber
 from pramana.guarantees.claim import takes_as_public
 from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.numeric import float_down, float_up, text_down, text_up
+from pramana.numeric import float_down, float_up
+from pramana.text import text_down, text_up
 from pramana.types import Form
 
 if TYPE_CHECKING:

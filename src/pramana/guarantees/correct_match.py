@@ -18,7 +18,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, in_numbers_of_python, require_number, text_up
+from pramana.numeric import float_up, in_numbers_of_python, require_number
+from pramana.text import text_up
 from pramana.types import Form
 
 if TYPE_CHECKING:

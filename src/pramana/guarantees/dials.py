@@ -9,7 +9,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.numeric import text_down, text_up
+from pramana.text import text_down, text_up
 
 __all__ = ["central_text", "dials"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from pramana.guarantees.base import Guarantee
-from pramana.shown import listed
+from pramana.text import listed
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema

@@ -23,15 +23,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import (
-    float_down,
-    float_up,
-    floor_text,
-    in_numbers_of_python,
-    log_of,
-    percent_up,
-    require_number,
-)
+from pramana.numeric import float_down, float_up, in_numbers_of_python, log_of, require_number
+from pramana.text import floor_text, percent_up
 from pramana.types import Form
 
 if TYPE_CHECKING:

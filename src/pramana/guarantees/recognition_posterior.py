@@ -29,7 +29,8 @@ from pramana.guarantees.recognition_margins import (
     through_margins,
 )
 from pramana.matrices import Mechanism, SparseRows, Step, TransitionMatrix, UniformMixture
-from pramana.numeric import counted, float_up, records_that
+from pramana.numeric import float_up
+from pramana.text import counted, records_that
 from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -25,14 +25,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import NotCovered
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import (
-    exp_text_up,
-    float_up,
-    in_numbers_of_python,
-    log_up,
-    require_number,
-    text_up,
-)
+from pramana.numeric import float_up, in_numbers_of_python, log_up, require_number
+from pramana.text import exp_text_up, text_up
 from pramana.types import Form
 
 if TYPE_CHECKING:

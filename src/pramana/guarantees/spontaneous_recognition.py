@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
-from pramana.numeric import float_up, in_numbers_of_python, percent_up, require_number
-from pramana.shown import as_it_is
+from pramana.numeric import float_up, in_numbers_of_python, require_number
+from pramana.text import as_it_is, percent_up
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:

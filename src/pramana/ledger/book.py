@@ -18,11 +18,12 @@ from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.disclosure import Disclosure
 from pramana.ledger.chain import Chain, readable_by_others
 from pramana.ledger.prints import ColumnPrint, TablePrints
-from pramana.numeric import counted, require_number, text_down, text_up
+from pramana.numeric import require_number
 from pramana.release.certificate import Certificate
 from pramana.release.contents import read_certificate
 from pramana.release.disclosed import disclosed
 from pramana.table.schema import Schema
+from pramana.text import counted, text_down, text_up
 from pramana.types import Entries, Form
 
 __all__ = ["Budget", "Ledger", "LedgerEntry"]

@@ -30,7 +30,8 @@ from pramana.matrices.transition import (
     label_from_json,
     labels_to_json,
 )
-from pramana.numeric import TOTAL, exp_down, log_up, require_number, text_up
+from pramana.numeric import TOTAL, exp_down, log_up, require_number
+from pramana.text import text_up
 from pramana.types import FloatArray, Form
 
 __all__ = ["UniformMixture"]

@@ -30,10 +30,10 @@ from pramana.methods.base import Method, option
 from pramana.methods.counted import fingerprint
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
-from pramana.numeric import counted
 from pramana.release.certificate import Certificate
 from pramana.table.domains import label_text
 from pramana.table.schema import Column, Schema, require_domains, require_keys
+from pramana.text import counted
 from pramana.types import Entries
 
 __all__ = [

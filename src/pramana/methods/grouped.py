@@ -26,7 +26,6 @@ from pramana.numeric import coarse_up, require_choice, require_number
 from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.makers import NewKeys
-from pramana.shown import listed
 from pramana.spelling import names_in
 from pramana.table.alike import comparable
 from pramana.table.codec import decode, encode
@@ -34,6 +33,7 @@ from pramana.table.groups import group_sizes
 from pramana.table.lookup import present
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role, Schema, require_keys
+from pramana.text import listed
 from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:

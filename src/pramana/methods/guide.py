@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.matrices.families import UniformMixture
-from pramana.numeric import require_number, text_up
+from pramana.numeric import require_number
+from pramana.text import text_up
 from pramana.types import Form
 
 __all__ = ["BINS", "GAMMAS", "GridPoint", "Guide", "parse_range"]

@@ -32,8 +32,9 @@ from pramana.methods.counted import Withheld, as_they_stand, fingerprint, the_on
 from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
-from pramana.numeric import TOTAL, require_number, text_up
+from pramana.numeric import TOTAL, require_number
 from pramana.table.schema import require_keys
+from pramana.text import text_up
 from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:

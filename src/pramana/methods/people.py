@@ -19,7 +19,7 @@ from pramana.guarantees.evaluate import attained, lacks
 from pramana.guarantees.registry import words_to_ask
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.steps import step_domains
-from pramana.numeric import counted, records_that, require_number
+from pramana.numeric import require_number
 from pramana.release.makers import MAKERS
 from pramana.table.alike import alike
 from pramana.table.coarse_weights import CoarseWeight, coarse_weight_of, require_finite
@@ -30,6 +30,7 @@ from pramana.table.groups import smallest_group
 from pramana.table.opened import OpenedTable, is_number, is_whole
 from pramana.table.rules import CellRules
 from pramana.table.schema import Column, Schema
+from pramana.text import counted, records_that
 
 __all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_listed",
            "require_numbers"]  # fmt: skip

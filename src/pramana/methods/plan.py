@@ -22,10 +22,9 @@ from pramana.matrices.families import UniformMixture
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
-from pramana.numeric import text_up
 from pramana.release.kinds import KINDS, Kind
-from pramana.shown import Shown
 from pramana.table.schema import Schema
+from pramana.text import Shown, text_up
 from pramana.types import Entries, Form
 
 __all__ = ["Plan"]

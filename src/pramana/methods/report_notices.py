@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.report_sets import Set, SetShares
 from pramana.methods.steps import told_of
-from pramana.shown import listed
 from pramana.spelling import as_tables, in_shell
 from pramana.table.schema import Schema
+from pramana.text import listed, percent
 
 __all__ = ["beside_words", "unnamed_columns", "unnamed_words"]
 
@@ -49,12 +49,12 @@ def unnamed_words(
     more = [*tables, *((name,) for name in others)]
     shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
     yield (
-        f"No table asked for names {listed(others)}: {_percent(spent)} of the records are asked "
+        f"No table asked for names {listed(others)}: {percent(spent, 2)} of the records are asked "
         f"for any such column, and a table of one is off by {_between([*most.values()])} of the "
         "records if its values are equally frequent, and by less the more they differ. "
         f"Ask for it to have it told better{shown}, or leave it out of the release "
         '(role = "identifier" in the schema): the tables asked for are then off by '
-        f"{_percent(without.mean)} on average instead of {_percent(expected.mean)}."
+        f"{percent(without.mean, 2)} on average instead of {percent(expected.mean, 2)}."
     )
 
 
@@ -74,9 +74,5 @@ def beside_words(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
 
 
 def _between(errors: Sequence[float]) -> str:
-    low, high = (_percent(own) for own in (min(errors), max(errors)))
+    low, high = (percent(own, 2) for own in (min(errors), max(errors)))
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:,.0f} %"

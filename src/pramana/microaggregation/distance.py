@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
 from pramana.formats.frames import open_frame
-from pramana.numeric import records_that
+from pramana.text import records_that
 from pramana.types import Columnar, FloatArray, IntArray
 
 MOST_COORDINATES = 512

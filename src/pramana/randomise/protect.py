@@ -17,13 +17,13 @@ import pyarrow as pa
 from pramana.errors import OutsideDomain
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.transition import Label
-from pramana.numeric import records_that
 from pramana.randomise.sampling import randomise, sample_by_stratum
 from pramana.randomness import Keystream, Stream
 from pramana.table.cells import JointCells
 from pramana.table.codec import code_dtype, decode, encode, released_type
 from pramana.table.domains import label_key
 from pramana.table.schema import Column, Schema
+from pramana.text import records_that
 from pramana.types import Codes, IntArray
 
 __all__ = ["Randomiser", "StepCodec"]

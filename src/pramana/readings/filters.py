@@ -8,9 +8,9 @@ from typing import TypeAlias
 from pramana.engines.sums import NOTHING, Condition, Operator
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.matrices.transition import Label
-from pramana.numeric import counted
 from pramana.table.domains import label_key, label_text
 from pramana.table.schema import Column
+from pramana.text import counted
 
 __all__ = ["Where", "conditions_of", "meets"]
 

@@ -20,7 +20,6 @@ from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.estimation.reported_scores import Needs, ToldBySet, rows_of_sets
 from pramana.matrices.reporting import AskedSet, Reporting
 from pramana.matrices.transition import Label
-from pramana.numeric import counted
 from pramana.readings.formulas import (
     ModelAsked,
     ModelCells,
@@ -32,6 +31,7 @@ from pramana.release.told import stated_sets
 from pramana.table.cells import cell_numbers
 from pramana.table.codec import encode_released
 from pramana.table.schema import ASKED, Schema
+from pramana.text import counted
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["cells_of_reports", "share_of_cells"]

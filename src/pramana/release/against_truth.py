@@ -25,7 +25,6 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.evaluate import recomputed
 from pramana.matrices.mechanism import Mechanism, Step
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.release.draws import draws
@@ -42,6 +41,7 @@ from pramana.table.domains import Categories
 from pramana.table.kept import counts_with_kept
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
+from pramana.text import text_up
 from pramana.types import FloatArray
 
 __all__ = ["LEVEL", "against_truth", "fit"]

@@ -20,7 +20,7 @@ from pramana.guarantees.base import Evidence
 from pramana.guarantees.claim import Claim, Made
 from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import SHARES, counted, percent_up, text_up
+from pramana.numeric import SHARES
 from pramana.registry import load
 from pramana.release.edition import EDITION, edition, with_words, words_of
 from pramana.release.forms import (
@@ -32,9 +32,9 @@ from pramana.release.forms import (
 from pramana.release.kinds import KINDS, Kind
 from pramana.release.one_spelling import canonical
 from pramana.release.strict import Field, Plain, parse
-from pramana.shown import as_it_is
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
+from pramana.text import as_it_is, counted, percent_up, text_up
 from pramana.types import Entries, Form
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pramana.shown import Shown
+from pramana.text import Shown
 from pramana.types import Form
 
 __all__ = ["Check", "State", "Verdict"]

@@ -30,6 +30,7 @@ from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, Stratum, joined
 from pramana.table.cells import cell_numbers, joint_groups
 from pramana.table.domains import label_key
+from pramana.text import percent
 from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["IMPOSSIBLE", "draws"]
@@ -181,7 +182,9 @@ def _check(bet: Bet, level: float) -> Check:
         return Check.of(name, False, f"so it seems: {told}")
     if bet.found_from is None:
         return Check.stated(name, "cannot tell here: it would look as a sound release does")
-    return Check.of(name, True, f"not so; {100 * bet.found_from:g} % of the records would be found")
+    return Check.of(
+        name, True, f"not so; {percent(bet.found_from, 6)} of the records would be found"
+    )
 
 
 # -- what is looked at -----------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pramana.release.contents import (
     read_certificate,
 )
 from pramana.release.explained import EXPLAINING, explanations
-from pramana.shown import listed
+from pramana.text import listed
 
 __all__ = [
     "files_of",

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from pramana.errors import AlteredRelease
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import records_that
 from pramana.table.codec import encode_released
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column
+from pramana.text import records_that
 from pramana.types import IntArray
 
 __all__ = ["LOOK", "SILENT", "asked_sets", "stated_sets", "told_codes"]

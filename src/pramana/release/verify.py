@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.matrices.reporting import Reporting
-from pramana.numeric import chi_square_tail, counted, records_that
+from pramana.numeric import chi_square_tail
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.checks import Check, State, Verdict
 from pramana.release.contents import (
@@ -40,7 +40,6 @@ from pramana.release.sets_beside import SetsBeside
 from pramana.release.stored import open_data
 from pramana.release.ties import ties
 from pramana.release.within import WithinKeys
-from pramana.shown import listed
 from pramana.table.codec import Refused, count_refused, encode_released, places_among
 from pramana.table.counts import Counter
 from pramana.table.domains import label_key
@@ -49,6 +48,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules, tied_columns
 from pramana.table.schema import ASKED, Column, Role
 from pramana.table.stamps import FileStamp, require_unchanged
+from pramana.text import counted, listed, records_that
 from pramana.types import BoolArray, Positions, Progress
 
 __all__ = ["Check", "State", "Verdict", "verify_folder"]

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pramana.numeric import text_up
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
 from pramana.table.cells import joint_groups
 from pramana.table.closeness import codes_of, distance_of_groups
 from pramana.table.groups import COUNT, GroupSizes
 from pramana.table.schema import Role
+from pramana.text import text_up
 from pramana.types import FloatArray
 
 __all__ = ["WithinKeys"]

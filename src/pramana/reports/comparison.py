@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pramana.numeric import counted
 from pramana.reports.annex import OWNER
 from pramana.reports.blocks import Chapter, Document, Grid, Row, Words
 from pramana.reports.html import to_html
 from pramana.reports.plots import Point, frontier
+from pramana.text import counted
 
 __all__ = ["render_comparison"]
 

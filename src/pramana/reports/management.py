@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import isclose
 
 from pramana.guarantees.claim import Claim
-from pramana.numeric import counted, percent_down, percent_up, text_up
 from pramana.release.checks import State
 from pramana.reports.blocks import Block, Drawing, Figures, Signature, Words
 from pramana.reports.content import ColumnView, ReportContent
 from pramana.reports.plots import WIDER, Range, ranges, shares
+from pramana.text import counted, percent, percent_down, percent_up, text_up
 
 __all__ = ["first_page", "main_claim", "verdict_words"]
 
@@ -125,7 +125,7 @@ def _exactness(content: ReportContent) -> tuple[str, str]:
     among = "" if len(known) == 1 else f" (the widest is that of '{view.name}')"
     return f"± {text_up(round(100 * widest, 9), 2)} points", (
         f"How exact the share of any value of one column is{among}, at a confidence of "
-        f"{100 * view.level:g} %."
+        f"{percent(view.level, 6)}."
     )
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from pramana.numeric import percent_down, percent_up
 from pramana.pictures import altair, styled
 from pramana.reports.blocks import Drawing
 from pramana.reports.content import ColumnView
+from pramana.text import percent_down, percent_up
 from pramana.types import Entries, Form
 
 __all__ = [

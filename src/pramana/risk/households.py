@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana.numeric import percent_up, text_up
+from pramana.text import percent_up, text_up
 from pramana.types import FloatArray, Form, IntArray
 
 __all__ = ["HouseholdRisk"]

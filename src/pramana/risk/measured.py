@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 
 from pramana.errors import DoesNotHold, InvalidNumber
-from pramana.numeric import percent_down, percent_up, require_number
+from pramana.numeric import require_number
+from pramana.text import percent_down, percent_up
 from pramana.types import Form
 
 __all__ = ["ERROR_LEVEL", "FEWEST_TRIALS", "Measured", "clopper_pearson", "wilson"]

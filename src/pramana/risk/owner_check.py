@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.numeric import percent_up, text_up
 from pramana.randomness import GOLDEN_GAMMA
 from pramana.release.certificate import Certificate
 from pramana.release.checks import Check
@@ -26,6 +25,7 @@ from pramana.risk.verbatim import Verbatim, measure_verbatim, numbers_of
 from pramana.table.codec import encode, encode_released
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column
+from pramana.text import percent_up, text_up
 from pramana.types import Words
 
 __all__ = ["owner_checks"]

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import OutsideDomain
-from pramana.numeric import percent_up, share_up
+from pramana.numeric import share_up
 from pramana.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.spelling import as_table
 from pramana.table.alike import comparable
@@ -32,6 +32,7 @@ from pramana.table.codec import encode, encode_released
 from pramana.table.lookup import flat
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import ASKED, Column, Schema
+from pramana.text import percent_up
 from pramana.types import Form, IntArray, Words
 
 __all__ = ["Known", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]

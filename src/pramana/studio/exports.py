@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pramana.errors import MissingExtra
+from pramana.text import percent
 
 __all__ = ["Exported", "media_type"]
 
@@ -114,7 +115,7 @@ def _cell(value: Any) -> str:
 def _told(result: dict[str, Any]) -> list[tuple[str, str]]:
     weight = result["weight"]
     return [
-        ("Level of the intervals", f"{100 * result['level']:g} %"),
+        ("Level of the intervals", f"{percent(result['level'], 6)}"),
         ("Weighted by", weight or "no column"),
         ("How", result["note"]),
     ]

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
-from pramana.numeric import records_that
 from pramana.table.groups import COUNT, group_sizes
 from pramana.table.opened import OpenedTable
 from pramana.table.tally import Tally
+from pramana.text import records_that
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["MOST_SHIFT", "CoarseWeight", "best_steps", "coarse_weight", "coarse_weight_of",

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
-from pramana.numeric import records_that
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.lookup import MISSING, OUTSIDE, Itself, find_bins, find_labels, flat
 from pramana.table.schema import Column
+from pramana.text import records_that
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
 __all__ = [

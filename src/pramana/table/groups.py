@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from pramana.errors import TooLarge
 from pramana.memory import memory_bound
-from pramana.shown import listed
 from pramana.table.alike import alike
 from pramana.table.codec import encode, encode_released
 from pramana.table.domains import label_key
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import RESERVED, Column
+from pramana.text import listed
 
 __all__ = ["COUNT", "MOST_ATTACHED", "GroupSizes", "group_sizes", "in_bins", "smallest_group"]
 

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import Infeasible
-from pramana.shown import quoted
 from pramana.table.alike import alike
 from pramana.table.cells import joint_groups
 from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Schema
+from pramana.text import quoted
 from pramana.types import BoolArray, IntArray
 
 __all__ = ["columns_of_households", "households_of", "largest_household", "require_unlinked"]

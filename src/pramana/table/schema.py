@@ -15,12 +15,11 @@ from typing import Literal, TypeAlias
 
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.files import write_whole
-from pramana.numeric import counted
-from pramana.shown import Shown
 from pramana.spelling import as_table, tables_of
 from pramana.table.domains import Bins, Categories, Domain, Label, find_label
 from pramana.table.recoding import NOTHING, Recoding
 from pramana.table.replicates import Replicates
+from pramana.text import Shown, counted
 
 __all__ = [
     "ASKED",

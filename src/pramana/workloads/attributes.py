@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from pramana.engines.choose import open_truth
 from pramana.errors import UnknownColumn
-from pramana.shown import listed
 from pramana.table.codec import encode_released
 from pramana.table.domains import Bins, Categories, Label, label_text
 from pramana.table.schema import Column, Schema
+from pramana.text import listed
 from pramana.types import FloatArray, IntArray, TableLike, Values
 
 __all__ = [

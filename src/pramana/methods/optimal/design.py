@@ -30,8 +30,9 @@ from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
 from pramana.methods.optimal.dense import solve_dense
 from pramana.methods.optimal.loss import squared_error
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.numeric import counted, require_number, text_up
+from pramana.numeric import require_number
 from pramana.table.counts import Counts
+from pramana.text import counted, text_up
 from pramana.types import FloatArray
 
 __all__ = ["OptimalDesign", "optimal_design", "require_alpha"]

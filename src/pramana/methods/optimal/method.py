@@ -40,13 +40,14 @@ from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
 from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import records_that, require_choice, text_up
+from pramana.numeric import require_choice
 from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.table.counts import Counts
 from pramana.table.opened import OpenedTable
 from pramana.table.rules import CellRules
 from pramana.table.schema import Schema, require_keys
+from pramana.text import records_that, text_up
 from pramana.types import Entries, FloatArray
 
 __all__ = ["Optimal"]

@@ -1,0 +1,228 @@
+"""Numbers, counts and lists as text, and the representation of results.
+
+A number that states a privacy guarantee is rounded towards the weaker statement: ``2.9999`` is not
+3, and 1 in 2.9999 is not 33.3 %.
+
+>>> percent_up(1 / Fraction(2.9999)), floor_text(2.9999)
+('33.4 %', '2.99')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from pramana.errors import harmless
+
+__all__ = [
+    "Shown",
+    "as_it_is",
+    "counted",
+    "exp_text_up",
+    "floor_text",
+    "listed",
+    "percent",
+    "percent_down",
+    "percent_up",
+    "quoted",
+    "records_that",
+    "text_down",
+    "text_up",
+]
+
+Number = Fraction | float | int
+"""As text, a float stands for the shortest decimal that is read back as that float."""
+
+MANY = 10**6
+FEW = Decimal("0.0001")
+"""Numbers outside this range are written with a power of ten."""
+
+EXP_DIGITS = 4
+
+MOST_LINES = 12
+"""Findings that a representation shows; the result has all of them."""
+
+
+class Shown:
+    """A result that shows a headline and its findings at a prompt and in a notebook.
+
+    >>> class Found(Shown):
+    ...     def shown(self):
+    ...         return "Two things", ["one", "<other>"]
+    >>> Found()
+    Two things
+    * one
+    * <other>
+    >>> Found()._repr_html_()
+    '<p><strong>Two things</strong></p><ul><li>one</li><li>&lt;other&gt;</li></ul>'
+    """
+
+    def shown(self) -> tuple[str, Sequence[str]]:
+        """The headline and the findings."""
+        raise NotImplementedError
+
+    def _harmless(self) -> tuple[str, list[str]]:
+        head, lines = self.shown()
+        return harmless(head), [harmless(line) for line in lines]
+
+    def __repr__(self) -> str:
+        head, lines = self._harmless()
+        more = [f"... {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+        return "\n".join([head, *(f"* {line}" for line in lines[:MOST_LINES]), *more])
+
+    def _repr_html_(self) -> str:
+        head, lines = self._harmless()
+        from html import escape  # of notebooks alone
+
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return f"<p><strong>{escape(head)}</strong></p>" + (f"<ul>{items}</ul>" if items else "")
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Names in a row; where some are left out, how many.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def quoted(names: Sequence[str]) -> str:
+    """All of some names, as a sentence has them.
+
+    >>> quoted(["a"]), quoted(["a", "b"]), quoted(["a", "b", "c"])
+    ("'a'", "'a' and 'b'", "'a', 'b' and 'c'")
+    """
+    marked = [f"'{name}'" for name in names]
+    return " and ".join(filter(None, (", ".join(marked[:-1]), marked[-1])))
+
+
+def as_it_is(names: Sequence[str]) -> str:
+    """What is said of columns that are left alone, in the number that goes with them.
+
+    >>> as_it_is(["w"]), as_it_is(["w", "region"])
+    ('is released as it is', 'are released as they are')
+    """
+    return "is released as it is" if len(names) == 1 else "are released as they are"
+
+
+def records_that(count: int, one: str, many: str, *, of: str = "") -> str:
+    """So many records and what they do, in the number that goes with it.
+
+    >>> records_that(1, "holds", "hold", of="'a'"), records_that(1200, "is", "are")
+    ("1 record of 'a' holds", '1,200 records are')
+    """
+    who = f" of {of}" if of else ""
+    return f"{count:,} record{who} {one}" if count == 1 else f"{count:,} records{who} {many}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """So many of something, in the number that goes with it.
+
+    >>> counted(1, "column"), counted(1200, "column"), counted(1, "column is", "columns are")
+    ('1 column', '1,200 columns', '1 column is')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def text_up(number: Number, digits: int = 4) -> str:
+    """The number in so many significant digits, at or above it.
+
+    >>> text_up(1.00001), text_up(2/3, 3), text_up(12345.6, 3), text_up(1.5e9)
+    ('1.001', '0.667', '12,400', '1.5e+9')
+    """
+    return _text(number, digits, ROUND_CEILING)
+
+
+def text_down(number: Number, digits: int = 4) -> str:
+    """The number in so many significant digits, at or below it.
+
+    >>> text_down(2.9999), text_down(5e-324, 3)
+    ('2.999', '5e-324')
+    """
+    return _text(number, digits, ROUND_FLOOR)
+
+
+def percent_up(share: Number, digits: int = 3) -> str:
+    """A share as a percentage that is not below it.
+
+    >>> percent_up(0.5), percent_up(Fraction(1, 3))
+    ('50 %', '33.4 %')
+    """
+    return f"{text_up(_hundredfold(share), digits)} %"
+
+
+def percent_down(share: Number, digits: int = 3) -> str:
+    """A share as a percentage that is not above it."""
+    return f"{text_down(_hundredfold(share), digits)} %"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share as a percentage in significant digits, to the nearest.
+
+    >>> percent(0.12345), percent(0.996, 2), percent(12.5)
+    ('12.3 %', '100 %', '1,250 %')
+    """
+    number = f"{100 * share:.{digits}g}"
+    return f"{100 * share:,.0f} %" if "e+" in number else f"{number} %"
+
+
+def floor_text(number: Number) -> str:
+    """A number of people: whole above ten, else with two decimals, and never more than it is.
+
+    >>> floor_text(99.99), floor_text(2.3), floor_text(1234567.8)
+    ('99', '2.3', '1,234,567')
+    """
+    if number == math.inf:
+        return "inf"
+    exact = _decimal(number)
+    if exact >= 10:
+        return f"{math.floor(exact):,}"
+    return _plain(Decimal(math.floor(100 * exact)) / 100)
+
+
+def exp_text_up(exponent: float) -> str:
+    """exp of a number as text that is not below it.
+
+    >>> exp_text_up(0.0), exp_text_up(6.0), exp_text_up(math.inf)
+    ('1', '403.5', 'inf')
+    """
+    if exponent > MANY:
+        return "inf"
+    wide = Context(prec=EXP_DIGITS + 30)
+    near = wide.exp(Decimal(exponent))  # to the nearest, in thirty digits more than are shown
+    above = near if exponent == 0 else wide.next_plus(near)
+    return _plain(Context(prec=EXP_DIGITS, rounding=ROUND_CEILING).plus(above))
+
+
+@lru_cache(typed=True)
+def _hundredfold(share: Number) -> Number:
+    return share if share == math.inf else 100 * _decimal(share)
+
+
+def _decimal(number: Number) -> Fraction:
+    """What is read where a float is written: comparing texts then compares the floats."""
+    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
+
+
+@lru_cache(typed=True)  # a float and the fraction that equals it are read differently
+def _text(number: Number, digits: int, rounding: str) -> str:
+    if number == math.inf:
+        return "inf"
+    exact = _decimal(number)
+    context = Context(prec=digits, rounding=rounding, Emin=-5000, Emax=5000)
+    rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return _plain(rounded)
+
+
+def _plain(rounded: Decimal) -> str:
+    """Without idle zeros, in groups of three digits; very large and very small with a power."""
+    if rounded == 0:
+        return "0"
+    if not FEW <= abs(rounded) < MANY:
+        return f"{rounded.normalize():e}"
+    return f"{rounded.normalize():,f}"
