@@ -42,7 +42,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in FIRST)
 
 
-PATIENT = {"docs", "experiments", "microaggregation", "test_asked_beside.py", "test_benchmarks.py"}
+PATIENT = {
+    "docs",
+    "experiments",
+    "golden",
+    "microaggregation",
+    "test_asked_beside.py",
+    "test_benchmarks.py",
+}
 """Where it is asked what long work comes to, or where its figures are written down."""
 
 

@@ -1,0 +1,1 @@
+"""Stored values of small seeded releases: designs, certificates, verdicts, estimates, audits."""
