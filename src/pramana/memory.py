@@ -1,9 +1,8 @@
-"""How much memory a command may take: 2 GiB, or what PRAMANA_MEMORY says; and a child's time.
+"""Limits on memory and processor time: 2 GiB a command, or the size in PRAMANA_MEMORY.
 
-Tables in CSV and Parquet are read, shuffled and written in parts, and what does not fit goes to a
-nameless temporary file. So the bound holds for any number of records and columns; only a single
-cell, or a few thousand records of one, can break it. Other formats are held whole, and refused
-where they cannot be within it.
+Tables in CSV and Parquet are read, shuffled and written in parts; what does not fit goes to an
+unnamed temporary file. So the limit holds for any number of records and columns. Other formats are
+held whole, and a file that would exceed the limit is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from pramana.errors import InvalidNumber, TooLarge
 __all__ = [
     "LEAST",
     "give_back",
-    "keep_memory",
     "limit_memory",
     "limit_processor",
     "memory_bound",
@@ -33,21 +31,17 @@ __all__ = [
     "require_some",
 ]
 
-USUAL: Final = 2 * 2**30
+DEFAULT: Final = 2 * 2**30
 LEAST: Final = 2**29
-"""Libraries alone take most of less than that."""
+"""The libraries alone take most of it."""
 
-OWN: Final = 2 * 2**30
-"""Addresses that libraries take without memory behind them: threads have a share each."""
+RESERVED: Final = 2 * 2**30
+"""Address space that libraries reserve without using it as memory, mostly for threads."""
 
-OF_CHILD: Final = 2**30
-"""The same for a process that reads with a single thread."""
+RESERVED_BY_READER: Final = 2**30
+"""The same for a subprocess that reads with one thread."""
 
-TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # options of the C library's mallopt
-KEPT: Final = 2**30
-"""Less free memory than that is not given back, and blocks that are smaller are taken from it."""
-
-GROUPS: Final = (
+CONTROL_GROUPS: Final = (
     "/sys/fs/cgroup/memory.max",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 )
@@ -55,79 +49,65 @@ UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def give_back() -> None:
-    """Let the system have what Arrow and the C library keep of memory that nobody uses any more.
+    """Return unused memory of Arrow and the C library to the system.
 
-    Each thread of Arrow keeps its own: it is called in the one that did the work.
+    Arrow keeps memory per thread, so the thread that did the work calls this.
     """
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
+    with suppress(AttributeError, OSError, TypeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def keep_memory() -> None:
-    """Let this process use again what it no longer uses, and give nothing of it back.
-
-    For one that lives shortly: a quarter of its time would go to asking for memory again, which the
-    system has to fill with zeros first. So Arrow has its memory where everybody else has it.
-    """
-    arrow = sys.modules.get("pyarrow")
-    if arrow is not None:
-        arrow.set_memory_pool(arrow.system_memory_pool())
-    with suppress(AttributeError, OSError, TypeError):  # other libraries have no such function
-        for option in (TRIM_THRESHOLD, MMAP_THRESHOLD):
-            ctypes.CDLL(None).mallopt(option, KEPT)
-
-
 def memory_bound() -> int:
-    """Bytes: what was said, or the usual, or three quarters of what the system gives if less.
+    """The limit in bytes: PRAMANA_MEMORY, or 2 GiB, or three quarters of the system's if less.
 
     >>> memory_bound() >= LEAST
     True
     """
-    said = os.environ.get("PRAMANA_MEMORY", "").strip()
-    if not said:
-        return min(USUAL, 3 * _given() // 4)
-    found = re.fullmatch(r"(\d{1,12})\s*([KMGT]?)(i?B)?", said, flags=re.IGNORECASE)
-    size = int(found[1]) * 1024 ** UNITS[found[2].upper()] if found else 0
+    value = os.environ.get("PRAMANA_MEMORY", "").strip()
+    if not value:
+        return min(DEFAULT, 3 * _system_memory() // 4)
+    parts = re.fullmatch(r"(\d{1,12})\s*([KMGT]?)(i?B)?", value, flags=re.IGNORECASE)
+    size = int(parts[1]) * 1024 ** UNITS[parts[2].upper()] if parts else 0
     if size < LEAST:
         raise InvalidNumber(
-            f"PRAMANA_MEMORY must be a size of at least {LEAST >> 20}M, such as 4G, got {said!r}."
+            f"PRAMANA_MEMORY must be a size of at least {LEAST >> 20}M, such as 4G, got {value!r}."
         )
     return size
 
 
 @cache
-def _given() -> int:
-    """What the machine has, or the group of processes that this one belongs to may take."""
-    sizes = [USUAL * 2]
+def _system_memory() -> int:
+    """The memory of the machine, or the limit of its control group if that is lower."""
+    sizes = [DEFAULT * 2]
     with suppress(OSError, ValueError, AttributeError):
         sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for place in GROUPS:
-        with suppress(OSError, ValueError):  # none, or the word max
+    for place in CONTROL_GROUPS:
+        with suppress(OSError, ValueError):  # no such file, or no limit
             sizes.append(int(Path(place).read_text()))
     return min(sizes)
 
 
 def require_some() -> None:
-    """Refuse to begin where libraries would break down for want of memory, in one line."""
+    """Refuse to start where libraries would crash for lack of memory."""
     bound = memory_bound()
     if bound < LEAST:
         raise TooLarge(
-            f"The system gives this process {_given() >> 20} MiB of memory, and "
+            f"The system gives this process {_system_memory() >> 20} MiB of memory, and "
             f"{LEAST * 4 // 3 >> 20} MiB are the least. Allow for more."
         )
-    space = _space()
-    if space is not None and space < bound + OWN:
+    space = _address_space()
+    if space is not None and space < bound + RESERVED:
         raise TooLarge(
             f"The address space of this process is limited to {space >> 20} MiB (ulimit -v), and "
-            f"{(bound + OWN) >> 20} MiB are needed: libraries break down with less. Raise the "
+            f"{(bound + RESERVED) >> 20} MiB are needed: libraries break down with less. Raise the "
             "limit, or set PRAMANA_MEMORY lower."
         )
 
 
-def _space() -> int | None:
+def _address_space() -> int | None:
     try:
         import resource
     except ImportError:  # not a POSIX system
@@ -137,16 +117,16 @@ def _space() -> int | None:
 
 
 def limit_memory() -> None:
-    """Let this process, which reads what may unpack to anything, take no more than is allowed."""
+    """Limit the address space of this process, which reads files that may unpack to any size."""
     with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
         import resource
 
-        most, hard = memory_bound() + OF_CHILD, resource.getrlimit(resource.RLIMIT_AS)[1]
+        most, hard = memory_bound() + RESERVED_BY_READER, resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def limit_processor(seconds: float) -> None:
-    """End this process once it has worked so long from now on, and leave no image of its memory."""
+    """End this process after so many more seconds of processor time, without a core dump."""
     with suppress(ImportError, OSError, ValueError):  # not a POSIX system, or less already
         import resource
 
@@ -156,8 +136,8 @@ def limit_processor(seconds: float) -> None:
 
 
 def require_addresses(size: int, *, what: str) -> None:
-    """Refuse what reserves addresses, without memory behind them, where these are limited."""
-    space = _space()
+    """Refuse to reserve more address space than the process may have."""
+    space = _address_space()
     if space is not None and space < size:
         raise TooLarge(
             f"{what} reserve {size >> 30} GiB of addresses, without memory behind them, and the "
@@ -167,7 +147,7 @@ def require_addresses(size: int, *, what: str) -> None:
 
 
 def require_memory(size: int, *, what: str) -> None:
-    """Refuse what has to be held whole and does not fit."""
+    """Refuse a table that must be held whole and exceeds the limit."""
     bound = memory_bound()
     if size > bound:
         raise TooLarge(
