@@ -5,6 +5,7 @@ Names load when they are used, so that ``import pramana`` costs next to nothing.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pramana.lazy_exports import lazy_exports
@@ -195,6 +196,11 @@ _SOURCES = {
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES)
+
+# Numba reads .numba_config.yaml in the working folder, which may name a folder of pickled functions
+# to load or a class to import. What the environment states takes precedence, also if it is empty.
+for _setting in ("NUMBA_CACHE_DIR", "NUMBA_CACHE_LOCATOR_CLASSES"):
+    os.environ.setdefault(_setting, "")
 
 
 def __dir__() -> list[str]:

@@ -186,7 +186,7 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(  # noqa: S603 - our own
-            [sys.executable, "-c", PROGRAM, *command],
+            [sys.executable, "-P", "-c", PROGRAM, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=said,

@@ -29,6 +29,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidTable, PramanaError
 from pramana.formats.base import BROKEN, whole
+from pramana.isolation import import_path
 from pramana.memory import limit_memory, limit_processor, memory_bound
 from pramana.table.labels import Labels
 from pramana.types import Form
@@ -146,7 +147,7 @@ def _child() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", SERVE, json.dumps([str(place) for place in sys.path])]
+    command = [sys.executable, "-I", "-c", SERVE, json.dumps(import_path())]
     process = subprocess.Popen(  # noqa: S603
         command,
         stdin=subprocess.PIPE,

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from pramana.files import remove_leftovers, write_whole
+from pramana.isolation import isolate_children
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work
 
@@ -306,6 +307,7 @@ class Jobs:
     def _connected(self) -> Any:
         """The worker, started where there is none."""
         if self._process is None or not self._process.is_alive():
+            isolate_children()  # the worker, and the resource tracker that multiprocessing starts
             context = get_context("spawn")
             ours, theirs = zip(context.Pipe(), context.Pipe(), strict=True)
             self._process = context.Process(target=work, args=theirs, daemon=False)

@@ -172,6 +172,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.io.encryption.enabled": "true",
+        "spark.executorEnv.PYTHONSAFEPATH": "1",  # workers import nothing from the working folder
     }
     if master.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

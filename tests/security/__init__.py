@@ -1,0 +1,1 @@
+"""Files and texts of strangers never become code."""
