@@ -8,14 +8,12 @@ is missing in a column of the model are left out, as a regression of the truth w
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,19 +28,18 @@ from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.transition import Label
 from pramana.readings.base import Asked
 from pramana.readings.coarse import recoded_words, require_values
+from pramana.readings.formula_syntax import Term, parse_formula
 from pramana.readings.records import ReleasedRecords
 from pramana.table.domains import Bins
 from pramana.table.opened import is_number
 from pramana.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from formulaic import Formula
 
 __all__ = [
     "Model",
     "ModelAsked",
     "ModelCells",
     "cells_of_steps",
+    "columns_of",
     "complete",
     "fit_formula",
     "stand_for_missing",
@@ -55,9 +52,6 @@ MOST_NUMBERS = 60_000_000
 MOST_WORK = 50_000_000_000
 """Every cell goes through all truths of its kind, some times over: more would take many minutes."""
 
-OF_ALL_VALUES = r"(?<![\w.])(bs|cc|center|cr|cs|lag|poly|scale|standardize)\s*\("
-"""Functions of formulaic that hang on the whole column and not on one value."""
-
 MOST_POSITIONS = 4_000
 """The inverse of a larger matrix is not written out."""
 
@@ -67,65 +61,46 @@ class Model:
     """A formula with its two sides."""
 
     text: str
-    sides: Formula
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
 
     @classmethod
     def of(cls, text: str) -> Model:
-        """Read a formula with a response on its left."""
-        if not isinstance(text, str):
-            raise InvalidNumber(f"A formula is a text, such as income ~ age + sex, got {text!r}.")
-        return cls._read(text)
-
-    @classmethod
-    @lru_cache(64)
-    def _read(cls, text: str) -> Model:
-        from formulaic import Formula
-        from formulaic.errors import FormulaicError
-
-        try:
-            sides = Formula(text)
-        except (FormulaicError, SyntaxError, ValueError, TypeError):
-            raise InvalidNumber(
-                f"A formula must read like income ~ age + sex + C(region), got {text!r}."
-            ) from None
-        if not hasattr(sides, "lhs") or not hasattr(sides, "rhs"):
-            raise InvalidNumber(f"A formula must have a response left of ~, got {text!r}.")
-        if isinstance(sides.lhs, tuple) or isinstance(sides.rhs, tuple):
-            raise InvalidNumber(f"A formula has one part on each side of ~ and no |, got {text!r}.")
-        whole = re.search(OF_ALL_VALUES, re.sub("`[^`]*`", "", text))
-        if whole:
-            raise NotCovered(
-                f"{whole[1]}() looks at a whole column at once, and models of released records are "
-                "put together value by value. Use functions of one value, as I(x**2), np.log(x) or "
-                "I((x - 40) / 10)."
-            )
-        return cls(text, sides)
+        """Parse a formula with a response on its left."""
+        left, right = parse_formula(text)
+        return cls(text, tuple(left), tuple(right))
 
     @cached_property
     def response(self) -> tuple[str, ...]:
         """The columns on the left."""
-        return tuple(sorted(_named(self.sides.lhs)))
+        return tuple(sorted(columns_of(self.left)))
 
     @cached_property
     def covariates(self) -> tuple[str, ...]:
         """The columns on the right."""
-        return tuple(sorted(_named(self.sides.rhs)))
+        return tuple(sorted(columns_of(self.right)))
 
-    def terms(self, side: str) -> list[set[str]]:
-        """The columns of each term of one side."""
-        return [_named([term]) for term in getattr(self.sides, side)]
+    def evaluate(self, frame: Any, terms: Sequence[Term]) -> tuple[tuple[str, ...], FloatArray]:
+        """The terms of one side on every row of a frame, categories as indicator columns.
 
-    def evaluate(self, frame: Any, side: str) -> tuple[tuple[str, ...], FloatArray]:
-        """One side of the formula on every row of a frame."""
+        Formulaic is handed columns that are evaluated already, and never a text to evaluate.
+        """
+        import pandas as pd
+        from formulaic import SimpleFormula
         from formulaic.errors import FormulaicError
 
+        factors = dict.fromkeys(factor for term in terms for factor in term)
         try:
             with np.errstate(all="ignore"):  # what is no number is refused below, in one line
-                matrix = getattr(self.sides, side).get_model_matrix(frame, na_action="raise")
-        except (FormulaicError, ValueError, TypeError, KeyError, NameError) as error:
+                columns = {factor.text: factor.evaluate(frame) for factor in factors}
+                data = pd.DataFrame(columns, index=frame.index)
+                matrix = SimpleFormula(
+                    [_formulaic_term(term) for term in terms], _ordering="none"
+                ).get_model_matrix(data, context={}, na_action="raise")
+        except (FormulaicError, ValueError, TypeError, KeyError) as error:
             raise InvalidNumber(
-                f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): text "
-                "columns are categories, numbers are numbers, functions are those of formulaic."
+                f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): "
+                "functions take numbers, and columns of text are categories."
             ) from None
         values = np.asarray(matrix, dtype=np.float64)
         if not values.size:
@@ -138,35 +113,23 @@ class Model:
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
 
     def as_categories(self, name: str) -> bool:
-        """Whether a column is written as ``C(name)``, or in backticks, wherever it is named."""
-        own = re.sub("`([^`]*)`", lambda one: one[0] if one[1] == name else "", self.text)
-        word = rf"(?:`{re.escape(name)}`|(?<![\w.`]){re.escape(name)}(?![\w.`]))"
-        return not re.search(word, re.sub(rf"C\(\s*{word}", "C(", own))
+        """Whether a column is written as ``C(name)`` wherever it is named."""
+        factors = [factor for term in (*self.left, *self.right) for factor in term]
+        return all(factor.categories == name for factor in factors if name in factor.columns)
 
 
-def _named(terms: Iterable[Any]) -> set[str]:
-    """The columns of some terms: what is not called, also where a function has the same name."""
-    from formulaic.transforms import TRANSFORMS
-
-    factors = [factor for term in terms for factor in term.factors]
-    told = {
-        str(found.root)
-        for factor in factors
-        for found in factor.required_variables
-        if found.root not in TRANSFORMS or (found == found.root and "value" in found.roles)
-    }
-    return told | {name for factor in factors for name in _spelled(factor.expr) & set(TRANSFORMS)}
+def columns_of(terms: Iterable[Term]) -> set[str]:
+    """The columns that some terms name."""
+    return {name for term in terms for factor in term for name in factor.columns}
 
 
-def _spelled(expression: str) -> set[str]:
-    """The names in a factor that are neither called nor looked into, as log in np.log(log + 1)."""
-    try:
-        nodes = list(ast.walk(ast.parse(re.sub("`[^`]*`", "_", expression), mode="eval")))
-    except SyntaxError:
-        return set()
-    used = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    used |= {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in used}
+def _formulaic_term(term: Term) -> Any:
+    """A term whose factors Formulaic looks up by their texts; the intercept is the number 1."""
+    from formulaic.parser import types
+
+    if not term:
+        return types.Term([types.Factor("1", eval_method="literal")])
+    return types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term])
 
 
 def variables_of(text: str) -> tuple[str, ...]:
@@ -311,7 +274,7 @@ def _summed_response(
 ) -> str | None:
     """The response, if its values need not be told apart: least squares of a kept number."""
     name = model.response[0] if len(model.response) == 1 else None
-    plain = name is not None and str(model.sides.lhs).strip("`") == name
+    plain = len(model.left) == 1 and [factor.is_column for factor in model.left[0]] == [True]
     if family != "linear" or not plain or name in changed or name in model.covariates:
         return None
     records.require(str(name))
@@ -404,10 +367,10 @@ def _sides(
     model: Model, frame: Any, family: Family, summed: str | None
 ) -> tuple[tuple[str, ...], FloatArray, FloatArray | None, str]:
     """Names and design of the right side; where it is not summed up, the response and its event."""
-    terms, design = model.evaluate(frame, "rhs")
+    terms, design = model.evaluate(frame, model.right)
     if summed is not None:
         return terms, design, None, ""
-    (names, response), event = model.evaluate(frame, "lhs"), ""
+    (names, response), event = model.evaluate(frame, model.left), ""
     if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
         response, event = response[:, 1:], f"the event is {names[1]}; "
     if response.shape[1] != 1:

@@ -403,7 +403,7 @@ class Release:
         """Coefficients of a model of the true records, with standard errors and intervals.
 
         Args:
-            formula: ``"income ~ age + sex + C(region)"``, as formulaic and R read it. Columns may
+            formula: ``"income ~ age + sex + C(region)"``, as R reads it. Columns may
                 be randomised or not, on either side.
             family: ``linear`` (least squares), ``logistic`` or ``poisson``.
             where: which records, by their true values.

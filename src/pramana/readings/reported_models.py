@@ -23,6 +23,7 @@ from pramana.matrices.transition import Label
 from pramana.readings.formulas import (
     ModelAsked,
     ModelCells,
+    columns_of,
     complete,
     stand_for_missing,
 )
@@ -134,7 +135,7 @@ def _together(
     def reported(own: set[str]) -> frozenset[int]:
         return frozenset(place[name] for name in own if name in place) | always
 
-    terms = list(dict.fromkeys(map(reported, asked.model.terms("rhs"))))
+    terms = list(dict.fromkeys(reported(columns_of([term])) for term in asked.model.right))
     response = reported(set(asked.model.response))
     if asked.family == "linear":
         products = [one | other for one in terms for other in terms]

@@ -1,0 +1,426 @@
+"""Parse regression formulas to terms, and evaluate the terms on columns.
+
+A formula is a text of a stranger: it may stand in a plan file or in a request to the studio. It is
+parsed to a tree of columns, numbers, operators and the functions of a fixed table. Nothing is
+evaluated as Python. The grammar is that of R:
+
+    y ~ a + b       terms side by side, with an intercept; - 1 or + 0 leaves it out
+    a:b  a*b  a/b   interaction; a + b + a:b; a + a:b
+    (a + b)**2      all interactions up to that degree, also written ^
+    `a name`        a column whose name is not a plain word
+    C(a)            a column as categories
+    I(a**2)         arithmetic and comparisons; likewise log(a + 1), sqrt(a), exp(a) and so on
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from pramana.errors import InvalidNumber, NotCovered, PramanaError
+
+__all__ = ["Factor", "Term", "parse_formula"]
+
+MOST_LETTERS: Final = 10_000
+MOST_TERMS: Final = 1_000
+
+FUNCTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "I": lambda values: values,
+    "abs": np.abs,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+}
+"""Functions of one value; each may be written with the prefix ``np.``."""
+
+WHOLE_COLUMN: Final = frozenset(
+    ("bs", "cc", "center", "cr", "cs", "lag", "poly", "scale", "standardize")
+)
+"""Functions that R and others have and that depend on all values of a column."""
+
+OPERATORS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+COMPARISONS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+ALLOWED: Final = (
+    "A formula has columns (in backticks if the name is not a plain word), numbers, the operators "
+    "+ - * / : ** ^ and parentheses, C() for categories, and "
+    f"{', '.join(f'{name}()' for name in FUNCTIONS)} of arithmetic and comparisons."
+)
+
+QUOTED: Final = "`[^`]+`"
+TOKEN: Final = re.compile(
+    rf"\s*(?:(?P<quoted>{QUOTED})|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)|(?P<sign>\*\*|[-+*/:^()]))"
+)
+STAND_IN: Final = "_quoted_"
+"""Begins the word that stands for a name in backticks while Python's grammar is applied."""
+
+INSIDE: Final = re.compile(rf"{QUOTED}|'[^']*'|\"[^\"]*\"|[()]|[^`'\"()]+")
+"""A piece of the text between the parentheses of a function."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A column, or a function of columns, that is one part of a term.
+
+    Attributes:
+        text: As it is written, with spaces as in Python; it names the factor in results.
+        tree: The expression.
+        quoted: The names of columns in backticks, by the word that stands for each in the tree.
+    """
+
+    text: str
+    tree: ast.expr = field(compare=False)
+    quoted: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """All columns that it names."""
+        return frozenset(self._columns(self.tree))
+
+    @property
+    def categories(self) -> str | None:
+        """The column of which it is ``C(column)``."""
+        if isinstance(self.tree, ast.Call) and _function(self.tree) == "C":
+            return self._column(self.tree.args[0])
+        return None
+
+    @property
+    def is_column(self) -> bool:
+        """Whether it is a column and no function."""
+        return self._column(self.tree) is not None
+
+    def evaluate(self, frame: Any) -> Any:
+        """Its values on all rows of a data frame: a column, numbers, or categories."""
+        import pandas as pd
+
+        column = self._column(self.tree)
+        if column is not None:
+            return frame[column]
+        assert isinstance(self.tree, ast.Call)  # noqa: S101 - all other factors are calls
+        if _function(self.tree) != "C":
+            values = np.broadcast_to(self._values(self.tree, frame), len(frame))
+            return pd.Series(values, index=frame.index)
+        named = self.categories
+        values = self._values(self.tree.args[0], frame) if named is None else frame[named]
+        return pd.Series(pd.Categorical(values), index=frame.index)
+
+    def _columns(self, node: ast.AST) -> Iterable[str]:
+        column = self._column(node)
+        if column is not None:
+            return [column]
+        inner = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
+        return [name for child in inner for name in self._columns(child)]
+
+    def _column(self, node: ast.AST) -> str | None:
+        """The column that a node is; names of columns may have dots."""
+        name = _dotted(node)
+        if name is not None and name.startswith(STAND_IN):
+            return self.quoted[int(name.removeprefix(STAND_IN))]
+        return name
+
+    def _values(self, node: ast.AST, frame: Any) -> Any:
+        """The value of an expression that ``_require_allowed`` has passed."""
+        column = self._column(node)
+        if column is not None:
+            return np.asarray(frame[column], dtype=np.float64)
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return np.float64(number)
+            case ast.UnaryOp():
+                return OPERATORS[type(node.op)](self._numbers(node.operand, frame))
+            case ast.BinOp():
+                left, right = self._numbers(node.left, frame), self._numbers(node.right, frame)
+                return OPERATORS[type(node.op)](left, right)
+            case ast.Compare():
+                return self._compared(node, frame)
+            case ast.Call():
+                return FUNCTIONS[_function(node)](self._numbers(node.args[0], frame))
+        raise AssertionError(type(node).__name__)
+
+    def _numbers(self, node: ast.AST, frame: Any) -> Any:
+        """The value of an expression; a comparison that holds is 1."""
+        return self._values(node, frame) * 1.0
+
+    def _compared(self, node: ast.Compare, frame: Any) -> Any:
+        """A column beside a text is compared as text, everything else as numbers."""
+        compare, right = COMPARISONS[type(node.ops[0])], node.comparators[0]
+        if isinstance(right, ast.Constant) and isinstance(right.value, str):
+            return np.asarray(compare(frame[self._column(node.left)].astype(object), right.value))
+        return compare(self._numbers(node.left, frame), self._numbers(right, frame))
+
+
+Term: TypeAlias = tuple[Factor, ...]
+"""Factors whose product it is; the intercept has none."""
+
+
+INTERCEPT: Final[list[Term]] = [()]
+
+
+def parse_formula(text: str) -> tuple[list[Term], list[Term]]:
+    """The terms left and right of ``~``, lower degrees first."""
+    if not isinstance(text, str):
+        raise InvalidNumber(f"A formula is a text, such as income ~ age + sex, got {text!r}.")
+    if len(text) > MOST_LETTERS:
+        raise InvalidNumber(
+            f"A formula has at most {MOST_LETTERS:,} characters, got {len(text):,}."
+        )
+    bare = re.sub(QUOTED, "", text)
+    if bare.count("~") != 1 or not text.partition("~")[0].strip():
+        raise InvalidNumber(f"A formula must have a response left of ~, got {text!r}.")
+    if "|" in bare:
+        raise InvalidNumber(f"A formula has one part on each side of ~ and no |, got {text!r}.")
+    middle = re.match(rf"(?:{QUOTED}|[^`~])*", text)
+    assert middle is not None  # noqa: S101 - the pattern matches the empty text
+    left, right = text[: middle.end()], text[middle.end() + 1 :]
+    try:
+        sides = _Parser(left).parse([]), _Parser(right).parse(INTERCEPT)
+    except PramanaError:
+        raise
+    except (SyntaxError, RecursionError, MemoryError, OverflowError, ValueError):
+        raise InvalidNumber(
+            f"A formula must read like income ~ age + sex + C(region), got {text!r}. {ALLOWED}"
+        ) from None
+    response, covariates = (sorted(terms, key=len) for terms in sides)
+    return response, covariates
+
+
+class _Parser:
+    """Reads one side of a formula by recursive descent."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._at = 0
+
+    def parse(self, terms: list[Term]) -> list[Term]:
+        """All terms of the text, after those that stand there without being written."""
+        terms = self._sum(terms)
+        if self._next() is not None:
+            raise SyntaxError
+        return terms
+
+    def _next(self) -> str | Factor | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _take(self, *signs: str) -> str | None:
+        """The next token if it is one of these signs."""
+        token = self._next()
+        if not isinstance(token, str) or token not in signs:
+            return None
+        self._at += 1
+        return token
+
+    def _sum(self, terms: list[Term]) -> list[Term]:
+        sign = self._take("+", "-") or "+"
+        while sign:
+            if self._take("0"):  # + 0 is - 1
+                sign, operand = "-" if sign == "+" else "+", INTERCEPT
+            else:
+                operand = self._product()
+            terms = _union(terms, operand) if sign == "+" else _without(terms, operand)
+            sign = self._take("+", "-") or ""
+        return terms
+
+    def _product(self) -> list[Term]:
+        terms = self._interaction()
+        while sign := self._take("*", "/"):
+            operand = self._interaction()
+            if sign == "*":
+                terms = _union(terms, operand, _crossed(terms, operand))
+            else:
+                parent = tuple(dict.fromkeys(factor for term in terms for factor in term))
+                terms = _union(terms, _crossed([parent], operand))
+        return terms
+
+    def _interaction(self) -> list[Term]:
+        terms = self._power()
+        while self._take(":"):
+            terms = _crossed(terms, self._power())
+        return terms
+
+    def _power(self) -> list[Term]:
+        terms = base = self._atom()
+        if self._take("**", "^"):
+            degree = self._next()
+            if not isinstance(degree, str) or not re.fullmatch("[1-9]", degree):
+                raise SyntaxError
+            self._at += 1
+            for _ in range(int(degree) - 1):
+                terms = _crossed(terms, base)
+        return terms
+
+    def _atom(self) -> list[Term]:
+        if self._take("1"):
+            return INTERCEPT
+        if self._take("("):
+            terms = self._sum([])
+            if self._take(")"):
+                return terms
+        factor = self._next()
+        if not isinstance(factor, Factor):
+            raise SyntaxError
+        self._at += 1
+        return [(factor,)]
+
+
+def _union(*sides: Sequence[Term]) -> list[Term]:
+    """All terms once, in the order in which they are first named."""
+    terms: dict[frozenset[Factor], Term] = {}
+    for side in sides:
+        for term in side:
+            terms.setdefault(frozenset(term), term)
+    return list(terms.values())
+
+
+def _without(terms: Sequence[Term], gone: Sequence[Term]) -> list[Term]:
+    left_out = {frozenset(term) for term in gone}
+    return [term for term in terms if frozenset(term) not in left_out]
+
+
+def _crossed(left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
+    """Every term of one side times every term of the other."""
+    if len(left) * len(right) > MOST_TERMS:
+        raise InvalidNumber(f"A formula has at most {MOST_TERMS:,} terms.")
+    return _union([tuple(dict.fromkeys((*one, *other))) for one in left for other in right])
+
+
+def _tokens(text: str) -> list[str | Factor]:
+    """Signs and numbers as texts, columns and functions as factors."""
+    tokens: list[str | Factor] = []
+    text = text.rstrip()
+    at = 0
+    while at < len(text):
+        found = TOKEN.match(text, at)
+        if found is None:
+            raise SyntaxError
+        at = found.end()
+        if found["quoted"]:
+            tokens.append(_factor(found["quoted"]))
+        elif found["name"] and text.startswith("(", at):
+            begin, at = found.start("name"), _end_of_call(text, at)
+            tokens.append(_factor(text[begin:at]))
+        elif found["name"]:
+            tokens.append(_factor(f"`{found['name']}`"))
+        else:
+            tokens.append(found["number"] or found["sign"])
+    return tokens
+
+
+def _end_of_call(text: str, at: int) -> int:
+    """Where the parenthesis that opens at a place is closed."""
+    depth = 0
+    while piece := INSIDE.match(text, at):
+        at = piece.end()
+        depth += {"(": 1, ")": -1}.get(piece[0], 0)
+        if not depth:
+            return at
+    raise SyntaxError
+
+
+def _factor(text: str) -> Factor:
+    """A column in backticks, or a call, as a tree that holds nothing but what is allowed."""
+    quoted: list[str] = []
+
+    def stand_in(name: re.Match[str]) -> str:
+        quoted.append(name[0].strip("`"))
+        return f"{STAND_IN}{len(quoted) - 1}"
+
+    if STAND_IN in re.sub(QUOTED, "", text):
+        raise SyntaxError
+    tree = ast.parse(re.sub(QUOTED, stand_in, text), mode="eval").body
+    if isinstance(tree, ast.Name):
+        return Factor(quoted[0], tree, tuple(quoted))
+    if not isinstance(tree, ast.Call):
+        raise SyntaxError
+    if _dotted(tree.func) == "C":
+        _require_one_argument(tree)
+        _require_allowed(tree.args[0])
+    else:
+        _require_allowed(tree)
+    stands_for = {f"{STAND_IN}{number}": f"`{name}`" for number, name in enumerate(quoted)}
+    written = re.sub(rf"{STAND_IN}\d+", lambda word: stands_for[word[0]], ast.unparse(tree))
+    return Factor(written, tree, tuple(quoted))
+
+
+def _require_allowed(node: ast.AST) -> None:
+    """Refuse every node but columns, numbers, arithmetic, comparisons and known functions."""
+    match node:
+        case ast.Name() | ast.Attribute() if _dotted(node) is not None:
+            return
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            float(number)  # an integer beyond all floating-point numbers is refused here
+            return
+        case ast.UnaryOp() | ast.BinOp() if type(node.op) in OPERATORS:
+            inner = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
+        case ast.Compare() if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+            inner = [node.left] if _is_text_compared(node) else [node.left, *node.comparators]
+        case ast.Call():
+            _require_one_argument(node)
+            if _function(node) not in FUNCTIONS:
+                raise SyntaxError
+            inner = node.args
+        case _:
+            raise SyntaxError
+    for child in inner:
+        _require_allowed(child)
+
+
+def _is_text_compared(node: ast.Compare) -> bool:
+    """Whether a column is compared with a text: for being the same or not."""
+    right = node.comparators[0]
+    return (
+        isinstance(right, ast.Constant)
+        and isinstance(right.value, str)
+        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        and _dotted(node.left) is not None
+    )
+
+
+def _require_one_argument(node: ast.Call) -> None:
+    name = _function(node)
+    if name in WHOLE_COLUMN:
+        raise NotCovered(
+            f"{name}() looks at a whole column at once, and models of released records are put "
+            "together value by value. Use functions of one value, as I(x**2), log(x) or "
+            "I((x - 40) / 10)."
+        )
+    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
+        raise SyntaxError
+
+
+def _function(node: ast.Call) -> str:
+    """The name of the function that is called, without the prefix of NumPy."""
+    return (_dotted(node.func) or "").removeprefix("np.")
+
+
+def _dotted(node: ast.AST) -> str | None:
+    """A name, or names with dots between them."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value)
+        return None if before is None else f"{before}.{node.attr}"
+    return None

@@ -1,0 +1,59 @@
+"""Every call that can turn text or bytes into code is known, and docs/security.md says why."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pramana
+
+SOURCE = Path(pramana.__file__).parent
+NAMES = {"eval", "exec", "compile", "__import__"}
+METHODS = {
+    *{"pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.loads", "shelve.open"},
+    *{"joblib.load", "dill.loads", "cloudpickle.loads", "np.load", "numpy.load", "pd.read_pickle"},
+    *{"yaml.load", "yaml.unsafe_load", "os.system", "os.popen", "subprocess.getoutput"},
+    *{"pd.eval", "pandas.eval", "frame.eval", "frame.query", "runpy.run_path"},
+}
+KNOWN = {
+    ("crew.py", "pickle.loads"),
+    ("engines/spark/keys.py", "pickle.Unpickler"),
+    ("engines/spark/opening.py", "pickle.loads"),
+}
+"""Answers of processes that this process started, over pipes that nobody else can write to."""
+
+
+def roads(path: Path) -> set[str]:
+    """The calls and base classes of a module that turn text or bytes into code."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute):
+            spelled = ast.unparse(node)
+            found |= {spelled} & METHODS
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in NAMES:
+                found.add(node.func.id)
+            settings = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            found |= {
+                name for name in ("shell", "allow_pickle") if settings.get(name, "False") != "False"
+            }
+    return found
+
+
+def test_no_other_call_turns_text_into_code() -> None:
+    found = {
+        (path.relative_to(SOURCE).as_posix(), road)
+        for path in SOURCE.rglob("*.py")
+        for road in roads(path)
+    }
+    assert found <= KNOWN
+
+
+def test_every_python_process_is_started_isolated() -> None:
+    """Each command that begins with this interpreter has -I or -P behind it."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.List) and node.elts:
+                words = [ast.unparse(word) for word in node.elts]
+                if words[0] == "sys.executable":
+                    assert words[1] in ("'-I'", "'-P'"), path
