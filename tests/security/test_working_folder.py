@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from pramana.cli.app import app
 from pramana.collect.demo import SURVEY
-from pramana.formats.door import write_table
+from pramana.formats.output import write_table
 from pramana.isolation import INSTALLED, import_path
 
 BINARY = Path(sys.executable).parent / "pramana"

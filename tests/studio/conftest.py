@@ -37,7 +37,7 @@ class Visitor:
         self.session = session
 
     def get(self, path: str, **headers: str) -> Any:
-        return self.client.get(path, headers=headers)
+        return self.client.get(path, headers={"sec-fetch-site": "same-origin", **headers})
 
     def post(self, path: str, data: dict[str, Any] | None = None, **headers: str) -> Any:
         known = {"origin": ORIGIN, **headers}

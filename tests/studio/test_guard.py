@@ -67,6 +67,49 @@ def test_a_page_elsewhere_changes_nothing(visitor: Visitor, origin: str) -> None
     assert answer.status_code == 403
 
 
+ELSEWHERE = [
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"sec-fetch-site": "same-site", "referer": f"{ORIGIN}/model"},
+    {"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:9"},
+    {"origin": "http://127.0.0.1:9"},
+    {"origin": "null"},
+    {"referer": "http://127.0.0.1:9/"},
+    {"referer": f"http://evil.example/{ORIGIN}/"},
+    {"referer": f"https://{HOST}/"},
+]
+
+
+@pytest.mark.parametrize("headers", [*ELSEWHERE, {}])
+@pytest.mark.parametrize("path", ["/model?formula=a~b", "/model/found?formula=a~b", "/columns"])
+def test_a_page_elsewhere_lets_nothing_be_computed(
+    visitor: Visitor, path: str, headers: dict[str, str]
+) -> None:
+    """Reading computes, and a page on another port of this machine is sent the cookie along."""
+    assert visitor.client.get(path, headers=headers).status_code == 403
+    assert visitor.client.head(path, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("headers", ELSEWHERE)
+def test_the_first_page_is_not_shown_to_a_page_elsewhere(
+    visitor: Visitor, headers: dict[str, str]
+) -> None:
+    """A frame or a window of another port learns nothing of it."""
+    assert visitor.client.get("/", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}, {"referer": f"{ORIGIN}/"}],
+)
+def test_pages_of_the_studio_and_typed_addresses_are_answered(
+    visitor: Visitor, headers: dict[str, str]
+) -> None:
+    """Also in a browser that sends no Sec-Fetch-Site."""
+    assert visitor.client.get("/release", headers=headers).status_code == 200
+    assert visitor.client.get("/").status_code == 200
+
+
 @pytest.mark.parametrize("name", ["host", "origin", "sec-fetch-site"])
 def test_two_addresses_in_one_request_are_none(visitor: Visitor, name: str) -> None:
     """Whichever of them is ours, and whichever comes first."""

@@ -1,8 +1,10 @@
 """Who may ask, and what every answer says about itself.
 
 A page elsewhere may send requests to this machine: through a link, a form, or a name that it lets
-point here. So whoever asks must know the token, by a cookie that no other site can send along; the
-Host must be ours, and whatever changes something must come from a page of ours.
+point here. So every request must carry the token, in a cookie that other sites cannot send along,
+and name one of our hosts. Another port of this machine is the same site to a browser, which sends
+the cookie, but another origin: every request must also come from a page of this origin, or from the
+user who typed the address. This holds for reading as well, because pages compute what they show.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 __all__ = ["Guard", "Origin", "new_token"]
 
@@ -104,13 +106,15 @@ class Guard:
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
         twice = len(headers) < len(scope["headers"]) and _stated_twice(scope["headers"])
-        refused = "This address is not ours." if twice else self._refused(scope["method"], headers)
-        if refused:
-            await _answer(send, 403, refused, {})
+        if twice or headers.get("host") not in self._origin.hosts:
+            await _answer(send, 403, "This address is not ours.", {})
         elif self._entering(scope):
             secure = "; Secure" if self._origin.scheme == "https" else ""
             cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict{secure}"
             await _answer(send, 200, ENTRANCE, {"Set-Cookie": cookie})
+        elif not self._is_of_this_origin(scope, headers):
+            words = "Only a page of the studio may ask for this. Open the studio's first page."
+            await _answer(send, 403, words, {})
         elif not self._knows(headers):
             words = "Open the studio by the address that the command has printed."
             await _answer(send, 403, words, {})
@@ -125,17 +129,20 @@ class Guard:
             if os.environ.get("PRAMANA_TRACEBACK"):
                 raise
 
-    def _refused(self, method: str, headers: dict[str, str]) -> str:
-        """Why a request is not looked at; nothing where it is."""
-        if headers.get("host") not in self._origin.hosts:
-            return "This address is not ours."
-        if method in READING:
-            return ""
-        if headers.get("origin", "") not in self._origin:
-            return "Only a page of the studio may change something."
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return "Only a page of the studio may change something."
-        return ""
+    def _is_of_this_origin(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """Whether a page of ours sent a request, or, for reading, the user typed its address."""
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if scope["method"] not in READING:
+            return origin is not None and origin in self._origin and site in (None, "same-origin")
+        if origin is not None and origin not in self._origin:
+            return False
+        if site is not None:
+            return site in ("same-origin", "none")
+        # A browser from before Sec-Fetch-Site: our pages send a referrer, a typed address has none.
+        referrer = urlsplit(headers.get("referer", ""))
+        return f"{referrer.scheme}://{referrer.netloc}" in self._origin or (
+            scope["path"] == "/" and not referrer.netloc
+        )
 
     def _entering(self, scope: Scope) -> bool:
         if scope["path"] != "/" or scope["method"] != "GET" or not scope["query_string"]:
@@ -154,7 +161,10 @@ class Guard:
 def _stated_twice(headers: list[tuple[bytes, bytes]]) -> bool:
     """Whether it is left open which of two hosts, origins or cookies is meant."""
     names = [name for name, _ in headers]
-    return any(names.count(name) > 1 for name in (b"host", b"origin", b"cookie", b"sec-fetch-site"))
+    return any(
+        names.count(name) > 1
+        for name in (b"host", b"origin", b"cookie", b"sec-fetch-site", b"referer")
+    )
 
 
 def _same(given: str, token: str) -> bool:
