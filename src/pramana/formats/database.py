@@ -8,9 +8,8 @@ from typing import ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.formats.base import Format
+from pramana.formats.base import Format, PartOf, chosen, names_alone
 from pramana.formats.child import read_in_child
-from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
 

@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
-from pramana.formats.base import COMPRESSED, FORMATS, Format, format_of
+from pramana.formats.base import COMPRESSED, FORMATS, Format, PartOf, format_of
 from pramana.formats.csv import CSV
 from pramana.formats.frames import open_frame
 from pramana.formats.parquet import open_parts
-from pramana.formats.part_of import PartOf
 from pramana.formats.postgres import is_address, open_postgres
 from pramana.table.domains import Categories
 from pramana.table.marks import steady

@@ -28,15 +28,15 @@ from pramana.table.stamps import FileStamp
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
 PART_RECORDS: Final = (2**17, 2**18)
-"""Row groups are read together up to about a number of records between these: few parts change
-hands less often, and enough of them keep all processors busy to the end."""
+"""Bounds of the number of records of small row groups that are read together: few parts cost less,
+and enough of them keep all threads busy to the end."""
 
 PARTS: Final = 4
-"""So many for each processor are enough."""
+"""Parts for each thread."""
 
 WIDE: Final = 128
 SLAB: Final = 64
-"""More columns than that are read so many at a time."""
+"""Of a file with more than ``WIDE`` columns, ``SLAB`` columns are read at a time."""
 
 BUFFER: Final = 2**16
 """Bytes of each column that are read ahead from a row group that is read in batches."""
@@ -107,9 +107,8 @@ def _codecs(path: Path) -> set[str]:
 
 
 def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """The types under other names, and nothing else that the file says of itself."""
-    own = [item.with_name(name) for item, name in zip(schema, names, strict=True)]
-    return pa.schema(own)
+    """Return the fields under other names, without the metadata of the schema."""
+    return pa.schema(item.with_name(name) for item, name in zip(schema, names, strict=True))
 
 
 PARQUET: Final = ParquetFormat()
@@ -231,7 +230,7 @@ class _File:
         with self.opened() as file:
             records = sum(self.metadata.row_group(group).num_rows for group in groups)
             table = file.read_row_groups(groups, self._asked(columns), use_threads=False)
-            table = table.select(self._own(table.column_names, columns))
+            table = table.select(self._positions(table.column_names, columns))
             table = table.rename_columns(columns).replace_schema_metadata(None)
             return _one_batch(plain_text(whole(table, records=records)))
 
@@ -240,18 +239,20 @@ class _File:
         written = dict(zip(self.schema.names, self.written, strict=True))
         return list(dict.fromkeys(written[name] for name in columns))
 
-    def _own(self, come: Sequence[str], columns: Sequence[str]) -> list[int]:
-        """Where columns stand among those that came: of one name, in the order of the file."""
-        found: dict[str, list[int]] = {}
-        for place, name in enumerate(come):
-            found.setdefault(name, []).append(place)
-        counted: dict[str, int] = {}
-        places: dict[str, int] = {}
-        for name, written in zip(self.schema.names, self.written, strict=True):
-            number = counted[written] = counted.get(written, -1) + 1
-            if written in found:
-                places[name] = found[written][number]
-        return [places[name] for name in columns]
+    def _positions(self, read: Sequence[str], columns: Sequence[str]) -> list[int]:
+        """Return where columns are among the names that were read.
+
+        Columns of one name were all read, in the order of the file.
+        """
+        positions: dict[str, list[int]] = {}
+        for position, name in enumerate(read):
+            positions.setdefault(name, []).append(position)
+        of_column = {
+            name: positions[written].pop(0)
+            for name, written in zip(self.schema.names, self.written, strict=True)
+            if written in positions
+        }
+        return [of_column[name] for name in columns]
 
     def batches(
         self, group: int, columns: list[str], *, rows: int | None = None
@@ -264,8 +265,9 @@ class _File:
                 left -= batch.num_rows
                 if left < 0:
                     raise broken(self.stamp.path)
-                own = batch.select(self._own(batch.schema.names, columns)).rename_columns(columns)
-                yield _plain(whole(own.replace_schema_metadata(None)))
+                batch = batch.select(self._positions(batch.schema.names, columns))
+                batch = batch.rename_columns(columns).replace_schema_metadata(None)
+                yield _plain(whole(batch))
             if left:
                 raise broken(self.stamp.path)
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pramana.formats.base import FORMATS, format_of
-from pramana.formats.part_of import PartOf
+from pramana.formats.base import FORMATS, PartOf, format_of
 from pramana.table.domains import label_text
 from pramana.table.opened import OpenedTable, is_number
 from pramana.text import counted

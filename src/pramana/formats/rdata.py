@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra
-from pramana.formats.base import Format
+from pramana.formats.base import Format, PartOf, chosen, names_alone
 from pramana.formats.child import read_in_child
 from pramana.formats.column_names import distinct_names, is_renaming
 from pramana.formats.labelled import codes_within, opened_with_codes
-from pramana.formats.part_of import PartOf, chosen, names_alone
 from pramana.table.domains import Label
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat

@@ -18,10 +18,9 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra, Notice
-from pramana.formats.base import Format
+from pramana.formats.base import Format, PartOf, chosen
 from pramana.formats.child import read_in_child
 from pramana.formats.column_names import distinct_names, is_renaming
-from pramana.formats.part_of import PartOf, chosen
 from pramana.table.domains import label_text
 from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, TableFormat
