@@ -58,7 +58,7 @@ from benchmarks._fault_verbs import (
     told,
 )
 from benchmarks._measure import Result
-from pramana.parallel import default_threads
+from pramana.worker_threads import default_threads
 
 OWN, CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
 PARTS = ("kills", "moments", "calls", "signals", "pairs", "disks", "inputs")

@@ -17,10 +17,10 @@ from pramana.engines.local.shuffle import Shuffler
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.formats.opening import open_table
 from pramana.memory import memory_bound, require_memory
-from pramana.parallel import in_order
 from pramana.randomness import Keystream
 from pramana.table.groups import smallest_group
 from pramana.table.opened import BATCH_CELLS
+from pramana.worker_threads import in_order
 
 
 def test_wide_tables_are_read_in_short_batches(tmp_path):

@@ -310,12 +310,12 @@ TOOLS = tuple(
         "files",
         "memory",
         "numeric",
-        "parallel",
         "servers",
         "signals",
         "spelling",
         "text",
         "types",
+        "worker_threads",
     )
 )
 

@@ -29,12 +29,6 @@ def missed(wanted: list[str], entered: list[tuple[int, str]]) -> list[str]:
     return [hop for hop in wanted if not any(place == hop for place in places)]
 
 
-def read(release: pm.Release) -> pm.Release:
-    """The same, its records asked for."""
-    assert release.opened.rows == release.records
-    return release
-
-
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[int, str]]]:
     """A small table to a folder, and a table from it."""
@@ -46,12 +40,12 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[int
         method="retention",
     )
     folder = tmp_path_factory.mktemp("walk") / "release"
-    release, protected = walk(lambda: read(pm.protect(people, plan, to=folder, file_format="csv")))
+    release, protected = walk(lambda: pm.protect(people, plan, to=folder, file_format="csv"))
     _, estimated = walk(lambda: release.crosstab("sex", "age"))
     return {"`protect`": protected, "An estimate": estimated}
 
 
-@pytest.mark.parametrize(("title", "number"), [("`protect`", 17), ("An estimate", 10)])
+@pytest.mark.parametrize(("title", "number"), [("`protect`", 16), ("An estimate", 10)])
 def test_the_hops_of_the_page_are_those_that_are_walked(walked, title, number) -> None:
     """In this order, and as many as the page says."""
     wanted = hops(title)

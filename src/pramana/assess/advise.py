@@ -28,7 +28,6 @@ from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
 from pramana.methods.registry import METHODS
 from pramana.microaggregation.trial_cache import shared_groups
-from pramana.parallel import side_by_side
 from pramana.planning import design, settle_bins
 from pramana.protecting import protect
 from pramana.randomness import Keystream
@@ -43,6 +42,7 @@ from pramana.table.recoded import recoded
 from pramana.table.schema import Schema, require_keys
 from pramana.text import Shown, percent_up
 from pramana.types import Form
+from pramana.worker_threads import side_by_side
 
 __all__ = ["Advice", "Tried", "advise_on", "aiming_methods"]
 

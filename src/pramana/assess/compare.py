@@ -31,7 +31,6 @@ from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import Method
 from pramana.methods.people import require_coded
 from pramana.methods.plan import Plan
-from pramana.parallel import side_by_side
 from pramana.planning import settle_bins
 from pramana.readings.release import Release
 from pramana.reports.blocks import Row
@@ -43,6 +42,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Schema, require_keys
 from pramana.text import Shown, percent, percent_up
 from pramana.types import Form
+from pramana.worker_threads import side_by_side
 
 __all__ = ["Comparison", "compare_scenarios"]
 

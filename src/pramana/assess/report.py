@@ -18,7 +18,6 @@ from pramana.estimation.results import Estimate
 from pramana.files import write_whole
 from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
-from pramana.parallel import side_by_side
 from pramana.pictures import altair
 from pramana.readings.release import Release
 from pramana.release.checks import Verdict
@@ -36,6 +35,7 @@ from pramana.table.opened import OpenedTable
 from pramana.table.schema import Column, Role
 from pramana.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.types import FloatArray, Form, Say
+from pramana.worker_threads import side_by_side
 
 __all__ = ["Report", "make_report"]
 

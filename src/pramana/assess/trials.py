@@ -18,9 +18,9 @@ from pramana.engines.choose import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.estimation.counts import SMALL_ERROR
 from pramana.methods.plan import Plan
-from pramana.parallel import side_by_side
 from pramana.protecting import protect
 from pramana.table.opened import OpenedTable
+from pramana.worker_threads import side_by_side
 
 __all__ = [
     "MOST_RECORDS",

@@ -32,10 +32,10 @@ from pramana.formats.csv_dialect import (
 )
 from pramana.formats.disk_buffer import DiskBuffer
 from pramana.formats.round_trip import lost_in_text
-from pramana.parallel import default_threads, in_order
 from pramana.table.alike import comparable
 from pramana.table.numerals import NOT_A_NUMBER, are_decimal, are_integers
 from pramana.table.opened import OpenedTable, Part
+from pramana.worker_threads import default_threads, in_order
 
 __all__ = ["CSV", "CsvFormat"]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable
 from pramana.formats.base import COMPRESSED, broken
 from pramana.formats.csv_dialect import HEAD, Dialect
-from pramana.parallel import default_threads, in_order
+from pramana.worker_threads import default_threads, in_order
 
 __all__ = ["CODED", "records_of", "require_closed"]
 

@@ -21,9 +21,9 @@ from pramana.errors import InvalidTable
 from pramana.formats.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
 from pramana.formats.column_names import distinct_names
 from pramana.formats.disk_buffer import DiskBuffer
-from pramana.parallel import default_threads
 from pramana.table.opened import OpenedTable, Part, batch_cells, batch_rows, placed, plain_text
 from pramana.table.stamps import FileStamp
+from pramana.worker_threads import default_threads
 
 __all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 

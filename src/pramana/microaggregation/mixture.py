@@ -32,8 +32,8 @@ import numpy as np
 
 from pramana.microaggregation.groups import compact
 from pramana.microaggregation.kernels import kernel
-from pramana.parallel import default_threads
 from pramana.types import FloatArray, IntArray
+from pramana.worker_threads import default_threads
 
 MOST = 2048
 LANES = 128  # points that are worked on at once

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from pramana.matrices.mechanism import Step
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import Label
-from pramana.parallel import default_threads, in_order
 from pramana.release.bets import SURE, average, needed
 from pramana.release.checks import Check
 from pramana.release.paired import Pair, PairedRecords, joined
 from pramana.types import BoolArray, FloatArray, IntArray
+from pramana.worker_threads import default_threads, in_order
 
 __all__ = ["order_check"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana.parallel import default_threads, in_order
 from pramana.risk.asked import AskedRecords
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies, MissingPolicy
 from pramana.risk.population import PopulationRisk
 from pramana.types import FloatArray, Form, IntArray
+from pramana.worker_threads import default_threads, in_order
 
 __all__ = ["SubsetRisk", "subset_risks"]
 

@@ -35,7 +35,7 @@ from pramana.table.schema import ASKED, Column, Schema
 from pramana.text import percent_up
 from pramana.types import Form, IntArray, Words
 
-__all__ = ["Known", "Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
+__all__ = ["Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
 
 MOST_RECORDS = 20_000_000
 
@@ -52,9 +52,6 @@ cache, and a place in the table takes two bytes."""
 
 _Place: TypeAlias = tuple[int, IntArray]
 """How many values a column has, and which of them each record holds."""
-
-Known: TypeAlias = dict[int, tuple[pa.Array, Words]]
-"""The dictionary that a column had last, by its place, and a number for each entry."""
 
 _FIRST_BYTES = np.array([2 ** (8 * many) - 1 for many in range(9)], np.uint64)
 
@@ -221,16 +218,8 @@ def _numbers(
     return np.concatenate(parts)
 
 
-def numbers_of(
-    columns: Sequence[Column],
-    batch: pa.RecordBatch,
-    *,
-    released: bool,
-    known: Known | None = None,
-) -> Words:
+def numbers_of(columns: Sequence[Column], batch: pa.RecordBatch, *, released: bool) -> Words:
     """One number a record: the same for records that agree in all of these columns.
-
-    Who asks about many batches hands on what is ``known``: dictionaries mostly stay the same.
 
     The sum of a number a value: as if drawn at random, and others for each column. Columns with few
     values are looked up several at a time, by a table of the sums of their numbers.
@@ -239,11 +228,11 @@ def numbers_of(
     few: list[tuple[Words, IntArray]] = []
     for place, column in enumerate(columns, start=1):
         array = batch.column(column.name)
-        own = _numbers_of_dictionary(column, array, place, {} if known is None else known, released)
-        if own is None:
+        entries = _numbers_of_dictionary(column, array, place, released=released)
+        if entries is None:
             total += _column_numbers(column, array, place, released=released)
         else:
-            few.append((own, array.indices.to_numpy()))
+            few.append((entries, array.indices.to_numpy()))
     for sums, places in _tables(few):
         for begin in range(0, len(total), BLOCK):
             part = slice(begin, begin + BLOCK)
@@ -275,7 +264,7 @@ def _joint(places: Sequence[_Place], part: slice) -> IntArray:
 
 
 def _numbers_of_dictionary(
-    column: Column, array: pa.Array, place: int, known: Known, released: bool
+    column: Column, array: pa.Array, place: int, *, released: bool
 ) -> Words | None:
     """A number for each entry of a dictionary, where every record has one and each has a label."""
     if not (column.coded and pa.types.is_dictionary(array.type)) or array.indices.null_count:
@@ -283,12 +272,7 @@ def _numbers_of_dictionary(
     entries = array.dictionary
     if not 0 < len(entries) <= TABLE or entries.null_count:
         return None
-    if place in known and known[place][0].equals(entries):
-        return known[place][1]
-    found = _by_label(column, entries, place, released=released)
-    if found is not None:
-        known[place] = entries, found
-    return found
+    return _by_label(column, entries, place, released=released)
 
 
 def _mixed(numbers: Words, place: int) -> Words:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
 from pramana.errors import InputError, PramanaError
-from pramana.parallel import load_for_threads
 from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
@@ -32,6 +31,7 @@ from pramana.studio.pages import (
 )
 from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import Studio, fragment, goto, load_templates, page, studio_of
+from pramana.worker_threads import load_for_threads
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -26,8 +26,8 @@ from typing import Any, Final, TypedDict
 
 from pramana.errors import Notice, PramanaError, is_heard
 from pramana.memory import give_back
-from pramana.parallel import load_for_threads
 from pramana.signals import defer_during_import
+from pramana.worker_threads import load_for_threads
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 

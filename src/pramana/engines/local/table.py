@@ -19,7 +19,6 @@ from pramana.engines.local.shuffle import Piece, Shuffler
 from pramana.errors import UnknownColumn
 from pramana.formats.opening import open_table
 from pramana.formats.output import group_size, write_records
-from pramana.parallel import default_threads, in_order
 from pramana.randomness import Address, Keystream
 from pramana.table.codec import encode
 from pramana.table.counts import Counter, Counts
@@ -27,6 +26,7 @@ from pramana.table.labels import Labels
 from pramana.table.opened import OpenedTable, Part, TableFormat
 from pramana.table.schema import Column
 from pramana.types import Codes, Progress, TableLike
+from pramana.worker_threads import default_threads, in_order
 
 __all__ = ["LocalTable"]
 

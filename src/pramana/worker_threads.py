@@ -1,4 +1,4 @@
-"""A few threads that work ahead, and results in the order of the work."""
+"""Worker threads: a parallel ``map`` with bounded memory, and thread pools that stop at once."""
 
 from __future__ import annotations
 
@@ -39,13 +39,17 @@ def in_order(
     threads: int,
     cells: Callable[[Item], int] | None = None,
 ) -> Iterator[Result]:
-    """``map`` in several threads; at most two results a thread wait to be taken.
+    """Results of ``function`` for all items, in their order, computed by worker threads.
 
-    Where it is told how many ``cells`` an item has, so many fewer wait that all of them together
-    take an eighth of the memory allowed: neither threads nor columns make it grow.
+    Arrow, NumPy, compiled loops and the keystream release the interpreter lock. An error is raised
+    where its result would have come; work that has not begun is then dropped.
 
-    What the function calls (Arrow, NumPy, compiled loops, the keystream) lets other threads run.
-    An error comes out where its result would have; work that has not begun is then dropped.
+    Args:
+        function: what is done to an item.
+        items: taken as results are, at most two a thread ahead.
+        threads: the number of worker threads; with one, the calling thread does the work.
+        cells: the number of cells of an item. Where it is given, fewer items are taken ahead, so
+            that all of them together take at most an eighth of the memory allowed.
     """
     if threads == 1:
         yield from map(function, items)
