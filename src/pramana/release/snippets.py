@@ -6,6 +6,7 @@ written as a literal of the language, so that no name can become a command.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -201,7 +202,8 @@ def _stata_values(
 def _stata_text(text: str) -> str:
     """A literal of Stata: compound quotes, without what would end or expand them."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    return '`"' + plain.replace("`", "'").replace("$", "S").replace("\"'", "'") + "\"'"
+    unexpanded = plain.replace("`", "'").replace("$", "S")
+    return '`"' + re.sub("\"+'", "'", unexpanded) + "\"'"
 
 
 # -- SPSS ------------------------------------------------------------------------------------------
