@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from pramana.release.certificate import Certificate
     from pramana.release.folder import require_free
     from pramana.release.verify import Verdict
-    from pramana.reports.inline import drawn_beside, drawn_methods, drawn_shape
-    from pramana.reports.style import CHART_STYLE
+    from pramana.reports.html import CHART_STYLE
+    from pramana.reports.plots import drawn_beside, drawn_methods, drawn_shape
     from pramana.risk.standing import Standing
     from pramana.risk.table_audit import TableAudit
     from pramana.risk.verbatim import Verbatim
@@ -157,8 +157,8 @@ _SOURCES = {
     "planning": "design design_for foreseen_changes people_of told_instead usual_method",
     "protecting": "protect",
     "release.folder": "require_free",
-    "reports.inline": "drawn_beside drawn_methods drawn_shape",
-    "reports.style": "CHART_STYLE",
+    "reports.html": "CHART_STYLE",
+    "reports.plots": "drawn_beside drawn_methods drawn_shape",
     "risk.standing": "Standing",
     "spelling": "tables_of",
     "table.coarse_weights": "coarse_weight_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
 import re
@@ -25,10 +26,10 @@ from pramana.guarantees.registry import GUARANTEES
 from pramana.pictures import COLOURS as PALETTE
 from pramana.pictures import altair, plain_svg, rows_of
 from pramana.reports import plots
+from pramana.reports.blocks import Chapter, Document, Grid, Words
 from pramana.reports.content import ColumnView
-from pramana.reports.markup import Markup, element, table
+from pramana.reports.html import STYLE, to_html
 from pramana.reports.plots import COLOURS, Point, Range, frontier, ranges, shares
-from pramana.reports.style import STYLE
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +166,7 @@ def test_every_guarantee_says_what_it_does_not_promise(internal):
     """In plain words, for each that a certificate may carry; those of this one stand in it."""
     assert all(kind.not_promised for kind in GUARANTEES.values())
     for name in ("pk-anonymity", "differential-privacy", "privacy-breach"):
-        assert GUARANTEES[name].not_promised in internal
+        assert GUARANTEES[name].not_promised in html.unescape(internal)
 
 
 def test_the_external_report_is_the_same_for_two_truths(folder, external):
@@ -217,7 +218,7 @@ def test_other_people_are_refused_though_attacks_ran_beside_the_check(folder):
 def test_the_code_in_it_runs(folder, external, monkeypatch, capsys):
     """The lines under 'How to analyse' are run beside the folder, as they stand."""
     code = re.search(r"<code>(.*?)</code>", external, re.DOTALL)[1]
-    code = code.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    code = html.unescape(code)
     monkeypatch.chdir(folder.parent)
     exec(code, {})  # noqa: S102
     said = capsys.readouterr().out
@@ -257,11 +258,15 @@ def test_a_report_shows_itself_in_a_notebook(folder):
     assert made._repr_html_() == made.html
 
 
-def test_markup_escapes_what_is_not_markup():
-    """Text, attributes, and children of children."""
-    assert element("p", "<b>", title='"') == '<p title="&quot;">&lt;b&gt;</p>'
-    assert element("p", Markup("<b>x</b>")) == "<p><b>x</b></p>"
-    assert "&lt;i&gt;" in table(("a",), [("<i>",)], caption="c")
+def test_every_text_of_a_document_is_escaped():
+    """Title, paragraphs, cells, and captions, which are attributes too."""
+    mark = '<i>"'
+    grid = Grid((mark,), ((mark,),), mark, folded=mark)
+    part = Chapter("part", mark, (Words(mark), Words(mark, "strong"), grid))
+    text = to_html(Document(mark, (mark,), (Words(mark, "good"),), (part,), mark, annex=mark))
+    body = text.partition("</style>")[2]
+    assert "<i>" not in text
+    assert body.count("&lt;i&gt;") == 14
 
 
 def test_plots_say_in_words_what_they_show():

@@ -50,7 +50,7 @@ def require_writable(*formats: TableFormat) -> None:
     for name in formats:
         if name not in writable:
             raise NotARelease(
-                f"A release can be written as {', '.join(writable)}, not as {name!r}.", column=name
+                f"A release can be written as {', '.join(writable)}, not as {name!r}."
             )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from pramana.pictures import altair, styled
+from pramana.pictures import altair, inline_svg, styled
 from pramana.reports.blocks import Drawing
 from pramana.reports.content import ColumnView
 from pramana.text import percent_down, percent_up
@@ -25,6 +25,9 @@ __all__ = [
     "Range",
     "Series",
     "counts",
+    "drawn_beside",
+    "drawn_methods",
+    "drawn_shape",
     "frontier",
     "percent",
     "ranges",
@@ -392,3 +395,64 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
         )
     chart = alt.layer(*layers, width=WIDE - 10, height=LOW)
     return _drawing(chart, identity, title, "; ".join(str(row["told"]) for row in rows))
+
+
+# -- as SVG for pages that draw at once ----------------------------------------------------------
+
+MOST_ROWS = 24
+"""More values than these are drawn as a curve beside the original ones."""
+
+
+def drawn_methods(
+    points: Sequence[tuple[str, float, float, bool]], chances: Sequence[float], best: str
+) -> str:
+    """Methods by loss and risk.
+
+    Args:
+        points: Name, loss, risk, and whether it is the best one.
+        chances: Asked for: a line each.
+        best: What the best one is called.
+    """
+    plot = frontier(
+        "methods",
+        [Point(*own) for own in points],
+        title="Loss and risk of every method that was tried",
+        chances=chances,
+        axes=("loss: a typical table is off by so much", "risk: links or copies that succeed"),
+        best=best,
+    )
+    return _inline(plot)
+
+
+def drawn_shape(name: str, bars: Sequence[tuple[str, int]], *, identity: str) -> str:
+    """The records of a column by value."""
+    return _inline(counts(identity, name, bars, title=f"Distribution of {name}"))
+
+
+def drawn_beside(
+    name: str,
+    rows: Sequence[tuple[str, float, float | None, float | None, float | None]],
+    *,
+    identity: str,
+) -> str:
+    """Truth and estimates of a column, the latter with their intervals.
+
+    Args:
+        name: The column.
+        rows: A value, its true count, its estimate and the ends of its interval.
+        identity: Of the chart in the page.
+    """
+    records = sum(row[1] for row in rows) or 1
+    labels, *numbers = zip(*rows, strict=True)
+    truth, estimated, low, high = (
+        tuple(math.nan if own is None else own / records for own in one) for one in numbers
+    )
+    view = ColumnView(
+        name, name, "", "", "", labels, estimated=estimated, low=low, high=high, truth=truth,
+        curve=len(rows) > MOST_ROWS,
+    )  # fmt: skip
+    return _inline(shares(identity, view, title=f"{name}: truth and estimates"))
+
+
+def _inline(plot: Drawing) -> str:
+    return inline_svg(plot.svg, identity=plot.identity, title=plot.title, text=plot.text)

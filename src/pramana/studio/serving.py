@@ -71,7 +71,6 @@ def serve_studio(
 ) -> None:
     """Listen until the process is told to stop, and leave nothing but the session."""
     try:
-        import jinja2  # noqa: F401 - its absence is told before anything is opened
         import uvicorn
 
         from pramana.studio.app import studio_application
