@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pramana.estimation.results import Estimate
     from pramana.formats.base import FORMATS
     from pramana.formats.preview import Preview
-    from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
+    from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
     from pramana.ledger.book import Budget, Ledger
     from pramana.matrices.mechanism import Mechanism
     from pramana.methods.base import options_of
@@ -87,11 +87,11 @@ __all__ = [
     "Standing",
     "SurveyPlace",
     "advise",
-    "asked_by_letters",
     "attack",
     "audit",
     "beforehand",
     "changed_file",
+    "cli_options",
     "coarse_weight_of",
     "compare",
     "compared",
@@ -107,8 +107,8 @@ __all__ = [
     "earlier_releases",
     "errors_here",
     "foreseen_changes",
+    "guarantees_from_options",
     "json_schema",
-    "letters",
     "live",
     "load",
     "look",
@@ -147,7 +147,7 @@ _SOURCES = {
     "collect.watching": "SurveyPlace live surveys",
     "engines.choose": "ENGINES open_source",
     "formats.base": "FORMATS",
-    "guarantees.registry": "GUARANTEES asked_by_letters letters",
+    "guarantees.registry": "GUARANTEES cli_options guarantees_from_options",
     "ledger.book": "Budget Ledger",
     "methods.base": "options_of",
     "methods.errors_here": "errors_here",

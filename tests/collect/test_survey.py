@@ -15,7 +15,7 @@ from pramana.collect.designing import define
 from pramana.collect.survey import Survey, read_survey
 from pramana.collect.words import NOT_SAID, SKIPPED
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
-from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.registry import guarantees_from_options
 from pramana.methods.steps import step_domains
 from pramana.numeric import TOTAL
 from pramana.release.certificate import Certificate
@@ -146,7 +146,7 @@ def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
     wanted = [frozenset(own) for own in survey.tables] or None
     wide, errors = min(2, len(asked)), {}
     for method in ("retention", "reports"):
-        own = api.design(survey.schema, *asked_by_letters(survey.target), records=20_000,
+        own = api.design(survey.schema, *guarantees_from_options(survey.target), records=20_000,
                          method=method)  # fmt: skip
         assert own.expected_error is not None
         pairs = [value for columns, value in own.expected_error.tables

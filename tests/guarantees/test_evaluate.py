@@ -12,7 +12,7 @@ from pramana.errors import InputError, NotCovered
 from pramana.guarantees.base import Amplified, Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.evaluate import attained, lacks, paired
-from pramana.guarantees.registry import GUARANTEES, asked_by_letters, letters
+from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
 from pramana.table.counts import Counts
 
 COLUMN = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
@@ -91,8 +91,8 @@ def test_every_guarantee_carries_all_that_is_its_own(name):
     assert kind.assumption
     assert kind.not_promised
     assert kind.page
-    assert any(letter.required for letter in kind.letters)
-    numbers = {letter.number or letter.field for letter in kind.letters}
+    assert any(letter.required for letter in kind.cli_options)
+    numbers = {letter.number or letter.field for letter in kind.cli_options}
     assert numbers <= set(kind.__dataclass_fields__)
     assert only_the_owner(kind) == bool(kind.needs & {Need.COUNTS, Need.GROUPS})
 
@@ -101,10 +101,10 @@ def test_letters_become_guarantees():
     """A letter that two share is the one's that the method aims at; the main ones come first."""
     given = {"k": 5, "epsilon": None, "rho1": 0.1, "rho2": 0.5}
 
-    assert asked_by_letters(given) == [pm.PkAnonymity(k=5), pm.PrivacyBreach(0.1, 0.5)]
-    assert asked_by_letters({"k": 5}, aims=("k-anonymity",)) == [pm.KAnonymity(k=5)]
-    assert asked_by_letters({}) == []
-    flags = [letter.flag for letter in letters()]
+    assert guarantees_from_options(given) == [pm.PkAnonymity(k=5), pm.PrivacyBreach(0.1, 0.5)]
+    assert guarantees_from_options({"k": 5}, aims=("k-anonymity",)) == [pm.KAnonymity(k=5)]
+    assert guarantees_from_options({}) == []
+    flags = [letter.flag for letter in cli_options()]
     assert flags[:3] == ["--k", "--epsilon", "--alpha"]
     assert flags[-2:] == ["--rho1", "--rho2"]  # what two numbers state comes last
 
@@ -113,7 +113,7 @@ def test_the_choices_of_the_schema_go_with_the_letter():
     """alpha speaks of the keys that the schema lists together."""
     schema = pm.Schema((COLUMN,), choices=(("sex",),))
 
-    (asked,) = asked_by_letters({"alpha": 0.1, "width": 1}, schema=schema)
+    (asked,) = guarantees_from_options({"alpha": 0.1, "width": 1}, schema=schema)
     assert asked == pm.SpontaneousRecognition(alpha=0.1, width=1, choices=(("sex",),))
 
 
@@ -124,7 +124,7 @@ def test_the_choices_of_the_schema_go_with_the_letter():
 def test_half_a_target_is_refused(given, words):
     """With the option that is lacking."""
     with pytest.raises(InputError, match=words):
-        asked_by_letters(given)
+        guarantees_from_options(given)
 
 
 def test_a_claim_says_who_can_check_it_and_comes_back_from_json():

@@ -17,7 +17,7 @@ from tests.guarantees.toy_surprise import Surprise
 import pramana as pm
 from pramana.assess.scenarios import scenarios_of
 from pramana.cli.app import main
-from pramana.guarantees.registry import GUARANTEES, letters
+from pramana.guarantees.registry import GUARANTEES, cli_options
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_the_command_line_offers_it(toy, tmp_path, capsys):
     help_text = shown(capsys, "design", "--help-all")
     design = shown(capsys, "design", "--schema", tmp_path / "schema.toml", "--records", 200, *asked)
 
-    assert "--surprise-odds" in {letter.flag for letter in letters()}
+    assert "--surprise-odds" in {letter.flag for letter in cli_options()}
     assert "--surprise-odds" in help_text
     assert "Surprise nobody beyond these odds" in help_text
     assert "A toy says" in " ".join(design.split())

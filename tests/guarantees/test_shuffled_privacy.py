@@ -16,7 +16,7 @@ from pramana.guarantees.base import Evidence, Searched
 from pramana.guarantees.claim import Claim
 from pramana.guarantees.composition import compose
 from pramana.guarantees.evaluate import attained
-from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.registry import guarantees_from_options
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
 from pramana.release.disclosed import disclosed
 
@@ -148,12 +148,12 @@ def test_smaller_is_stronger_in_both_numbers():
 
 def test_letters_of_the_command_line():
     """The central epsilon is not the local one; delta goes with it."""
-    asked = asked_by_letters({"central_epsilon": 1.0, "delta": 1e-8, "epsilon": 6.0})
+    asked = guarantees_from_options({"central_epsilon": 1.0, "delta": 1e-8, "epsilon": 6.0})
 
     assert asked == [pm.DifferentialPrivacy(6.0), ShuffledPrivacy(1.0, 1e-8)]
-    assert asked_by_letters({"central_epsilon": 1.0}) == [ShuffledPrivacy(1.0)]
+    assert guarantees_from_options({"central_epsilon": 1.0}) == [ShuffledPrivacy(1.0)]
     with pytest.raises(pm.InputError, match="--delta goes with --central-epsilon"):
-        asked_by_letters({"delta": 1e-8})
+        guarantees_from_options({"delta": 1e-8})
 
 
 @pytest.mark.parametrize("asked", [None, ShuffledPrivacy(1), ShuffledPrivacy(1, 1e-8)])

@@ -163,7 +163,9 @@ def test_every_number_in_a_sentence_is_on_the_safe_side(name, data):
 def test_every_number_in_a_table_is_on_the_safe_side(name, data):
     """Each letter says which side that is."""
     found = _made(name, *data.draw(SENTENCES[name][0]))
-    up = {getattr(letter, "number", None) or letter.field: letter.up for letter in found.letters}
+    up = {
+        getattr(letter, "number", None) or letter.field: letter.up for letter in found.cli_options
+    }
     for letter, text in found.shown().items():
         value = found.to_json()[letter]
         if value is None or letter not in up:

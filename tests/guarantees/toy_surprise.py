@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, log_of, require_number
 from pramana.text import text_up
 
@@ -22,8 +22,8 @@ class Surprise(Guarantee):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
     assumption: ClassVar[str] = "Covers the randomised columns, for the sake of a test."
     not_promised: ClassVar[str] = "Anything that the library itself promises."
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--surprise-odds", "Surprise nobody beyond these odds.", number="odds"),
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption("--surprise-odds", "Surprise nobody beyond these odds.", number="odds"),
     )
     page: ClassVar[str] = "nowhere"
 

@@ -66,7 +66,7 @@ def test_the_design_lies_between_the_two(keys: tuple[str, ...]) -> None:
     schema = replace(schema, columns=tuple(replace(own, role="key") for own in schema.columns))
     counted = api.people_of(schema, people)
     for alpha in (0.3, 0.1):
-        asked = api.asked_by_letters({"alpha": alpha}, schema=schema)
+        asked = api.guarantees_from_options({"alpha": alpha}, schema=schema)
         low, high = api.foreseen_changes(counted, *asked) or (0.0, 0.0)
         assert low <= api.design_for(counted, *asked).figures["expected_changes"] <= high
 
@@ -77,5 +77,5 @@ def test_what_is_found_at_once_needs_no_rule_of_thumb() -> None:
     schema = api.describe(people).schema
     counted = api.people_of(schema, people)
     for target in ({"k": 4.0}, {"epsilon": 3.0}, {"xi": 0.4}):
-        asked = api.asked_by_letters(target, schema=schema)
+        asked = api.guarantees_from_options(target, schema=schema)
         assert api.foreseen_changes(counted, *asked) is None

@@ -106,7 +106,7 @@ def go_by_lot() -> None:
     with pytest.raises(pm.NotCovered, match="dealt out by lot, and here they were not"):
         pm.design(
             pm.Schema.load("schema.toml"),
-            *api.asked_by_letters({"luck": 0.01}),
+            *api.guarantees_from_options({"luck": 0.01}),
             data="people.csv",
             method=pm.Invariant(stay=0.5),
         )

@@ -14,7 +14,7 @@ from pramana.engines.local.engine import LocalEngine
 from pramana.engines.local.table import LocalTable
 from pramana.estimation.grouped import Drawn, grouped_counts
 from pramana.formats.base import Format
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.evaluate import attained
 from pramana.matrices.mechanism import Mechanism
 from pramana.methods.base import option
@@ -33,8 +33,8 @@ class Doubt(Guarantee):
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES})
     assumption: ClassVar[str] = "Nothing is assumed."
     not_promised: ClassVar[str] = "That anybody doubts."
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--doubt", "Change every value with at least this probability.", up=False),
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption("--doubt", "Change every value with at least this probability.", up=False),
     )
     page: ClassVar[str] = "doubt"
 
@@ -174,8 +174,8 @@ class Luck(Guarantee):
     needs: ClassVar[frozenset[Need]] = frozenset({DEALT, Need.CROWD})
     assumption: ClassVar[str] = "The lot is fair."
     not_promised: ClassVar[str] = "That anybody is lucky."
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--luck", "Leave everybody their own keys at most so often."),
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption("--luck", "Leave everybody their own keys at most so often."),
     )
     page: ClassVar[str] = "luck"
 

@@ -25,7 +25,7 @@ import pytest
 
 from pramana import Categories, Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
-from pramana.guarantees.base import Letter
+from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
@@ -465,7 +465,7 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
             break
         time.sleep(0.05)
     table, own = opened.session.folder / "people.csv", schema(opened)
-    plan = api.design(own, *api.asked_by_letters({"alpha": 0.3}, schema=own), data=table)
+    plan = api.design(own, *api.guarantees_from_options({"alpha": 0.3}, schema=own), data=table)
     changes = f"About {plan.figures['expected_changes']:,.0f} records of 400"
     assert changes in words(later.text)
     again = words(opened.post("/choose/foresee", form, **{"hx-request": "true"}).text)
@@ -498,7 +498,7 @@ def test_what_is_foreseen_is_what_will_be_planned(opened: Visitor) -> None:
     people = api.people_of(own, table)
     for target in ({"k": 4.0}, {"epsilon": 3.0}, {"xi": 0.4},
                    {"central_epsilon": 2.0, "delta": 0.0001}):  # fmt: skip
-        asked = api.asked_by_letters(target, schema=own)
+        asked = api.guarantees_from_options(target, schema=own)
         assert api.design_for(people, *asked) == api.design(own, *asked, data=table)
 
 
@@ -943,8 +943,8 @@ def test_a_promise_from_outside_has_its_slider(
 ) -> None:
     """One whose letter is not called like its number: seen, chosen, and chosen as one in k."""
     slider = ("Surprise nobody", 1.0, 50.0, 5.0)
-    letter = Letter("--surprise-odds", "Beyond these.", number="odds", slider=slider)
-    monkeypatch.setattr(Surprise, "letters", (letter,))
+    letter = CliOption("--surprise-odds", "Beyond these.", number="odds", slider=slider)
+    monkeypatch.setattr(Surprise, "cli_options", (letter,))
     monkeypatch.setattr(Surprise, "one_in", classmethod(lambda cls, k, **_: cls(odds=k)))
     api.GUARANTEES.register("toy-surprise", Surprise)
     try:

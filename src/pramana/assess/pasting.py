@@ -117,7 +117,7 @@ def target_words(asked: Iterable[Guarantee]) -> tuple[str, ...]:
     """Targets as options."""
     words: list[str] = []
     for guarantee in asked:
-        for letter in guarantee.letters:
+        for letter in guarantee.cli_options:
             value = getattr(guarantee, letter.entry, None)
             if letter.required and isinstance(value, int | float):
                 words += [letter.flag, f"{value:.12g}"]

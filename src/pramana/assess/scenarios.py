@@ -157,6 +157,6 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
     except NotCovered as error:
         one = PkAnonymity.one_in(k)
         return Scenario(method, f"1 in {text_down(k, 6)}", one, refused=str(error))
-    letter = kind.letters[0]
+    letter = kind.cli_options[0]
     asked = guarantee.shown()[letter.entry].replace(",", "")
     return Scenario(method, f"{letter.field} = {asked}", guarantee)

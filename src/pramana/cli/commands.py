@@ -112,22 +112,22 @@ class PlanCommand(BriefCommand):
 
         Listing the options of all methods imports all methods.
         """
-        from pramana.api import letters
+        from pramana.api import cli_options
 
         targets = [
             _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar)
-            for x in letters()
+            for x in cli_options()
         ]
         options = _method_parameters() if ctx.meta.get("all", True) else []
         return [*targets, *options, *super().generated(ctx)]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note the method, whose options the help shows, and whether method options are needed."""
-        from pramana.api import letters
+        from pramana.api import cli_options
 
         ctx.meta["method"] = _method_in(args)
         known = {flag for parameter in self.params for flag in parameter.opts}
-        known |= {target.flag for target in letters()}
+        known |= {target.flag for target in cli_options()}
         flags = {word.partition("=")[0] for word in args if word.startswith("-")}
         ctx.meta["all"] = ctx.resilient_parsing or not flags <= known
         return super().parse_args(ctx, args)
@@ -153,7 +153,7 @@ class PlanCommand(BriefCommand):
         super().format_options(ctx, formatter)
         lines = []
         for name, method in METHODS.items():
-            flags = [target.flag for aim in method.aims for target in GUARANTEES[aim].letters]
+            flags = [target.flag for aim in method.aims for target in GUARANTEES[aim].cli_options]
             lines.append((name, f"{method.when} ({', '.join(flags)})" if flags else method.when))
         with formatter.section("Methods (--method NAME --help shows the options of one)"):
             formatter.write_dl(lines)
@@ -229,12 +229,12 @@ def _flag(name: str) -> str:
 
 def _target_fields(method: str | None) -> set[str]:
     """The target fields of a method; without one, those of the brief help."""
-    from pramana.api import GUARANTEES, METHODS, letters
+    from pramana.api import GUARANTEES, METHODS, cli_options
 
     if method is None:
-        return {target.field for target in letters() if target.first}
+        return {target.field for target in cli_options() if target.first}
     aims = METHODS[method].aims or list(GUARANTEES)
-    return {target.field for aim in aims for target in GUARANTEES[aim].letters}
+    return {target.field for aim in aims for target in GUARANTEES[aim].cli_options}
 
 
 def _method_parameters() -> list[inspect.Parameter]:

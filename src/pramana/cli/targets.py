@@ -79,7 +79,7 @@ class Stated:
         from pramana import api
 
         numbers, options = self.targets.numbers, dict(self.targets.options)
-        asked = [(own.flag, numbers.get(own.field)) for own in api.letters()]
+        asked = [(own.flag, numbers.get(own.field)) for own in api.cli_options()]
         tables = options.pop(TABLES, ())
         how = () if self.method is None else ("--method", self.method)
         return api.Pasting(
@@ -144,7 +144,7 @@ def plan_for(
     described = Schema.load(require_schema(schema, named))
     method = method or _told_by(asked)
     aims = None if method is None else api.METHODS[method].aims
-    guarantees = api.asked_by_letters(asked.numbers, aims=aims, schema=described)
+    guarantees = api.guarantees_from_options(asked.numbers, aims=aims, schema=described)
     chosen: Method | None = None
     options = dict(asked.options)
     if TABLES in options and method not in options_by_flag()[TABLES]:

@@ -24,7 +24,7 @@ from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claim import Claim, Made, guarantee_from_json
 from pramana.guarantees.evaluate import attained
-from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.registry import guarantees_from_options
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import log_up
 from pramana.randomness import Keystream
@@ -96,7 +96,7 @@ class Definition:
     @property
     def asked(self) -> tuple[Guarantee, ...]:
         """The targets."""
-        return tuple(asked_by_letters(self.survey.target))
+        return tuple(guarantees_from_options(self.survey.target))
 
     def promised(self, people: int | None = None) -> tuple[Guarantee, ...]:
         """What holds for so many answers; for those expected where not stated."""

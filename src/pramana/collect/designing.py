@@ -19,7 +19,7 @@ from pramana.errors import (
     TooLarge,
 )
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.registry import asked_by_letters
+from pramana.guarantees.registry import guarantees_from_options
 from pramana.methods.plan import Plan
 from pramana.planning import design
 from pramana.text import percent_up
@@ -71,7 +71,7 @@ def _plans(survey: Survey) -> list[Plan]:
 def _asked(survey: Survey) -> list[Guarantee]:
     """What is promised; a refusal names entries of a survey, not options of commands."""
     try:
-        return asked_by_letters(survey.target)
+        return guarantees_from_options(survey.target)
     except InputError as error:
         words = FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
         raise InvalidSchema(words) from None

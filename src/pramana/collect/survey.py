@@ -286,7 +286,7 @@ def _letters() -> tuple[str, ...]:
     from pramana.methods.retention import Retention
 
     kinds = (GUARANTEES[name] for name in Retention.aims)
-    return tuple(letter.field for kind in kinds for letter in kind.letters)
+    return tuple(letter.field for kind in kinds for letter in kind.cli_options)
 
 
 def _question(number: int, given: Entries) -> SurveyQuestion:

@@ -2,7 +2,7 @@
 
 A guarantee is a number with a meaning. It says what its number can be computed from
 (:class:`Need`), computes the strongest that holds from the :class:`Evidence` and rounds it against
-us, spells itself on the command line (:class:`Letter`), and says in plain words what it promises
+us, spells itself on the command line (:class:`CliOption`), and says in plain words what it promises
 and what not. Nothing else in the library names a guarantee: a new one is one file that is entered
 in the registry.
 """
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Amplified",
+    "CliOption",
     "Evidence",
     "Guarantee",
-    "Letter",
     "Need",
     "Searched",
     "on_one_dial",
@@ -120,10 +120,10 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Letter:
+class CliOption:
     """A number of a guarantee as an option of the command line.
 
-    >>> Letter("--k", "Pin no released record on a person beyond 1 in k.").field
+    >>> CliOption("--k", "Pin no released record on a person beyond 1 in k.").field
     'k'
 
     Attributes:
@@ -177,7 +177,7 @@ class Guarantee(Protocol):
     not_promised: ClassVar[str]
     """What a reader might take for promised and is not."""
 
-    letters: ClassVar[tuple[Letter, ...]]
+    cli_options: ClassVar[tuple[CliOption, ...]]
     """Its numbers on the command line."""
 
     page: ClassVar[str]
@@ -244,7 +244,7 @@ class Guarantee(Protocol):
 
     def as_text(self, numbers: Entries) -> dict[str, str]:
         """Numbers of this guarantee as text, each rounded against us."""
-        up = {letter.entry: letter.up for letter in self.letters}
+        up = {letter.entry: letter.up for letter in self.cli_options}
         return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
 
     def __str__(self) -> str:
@@ -252,15 +252,15 @@ class Guarantee(Protocol):
         shown = self.shown()
         spoken = [
             f"{letter.field.replace('_', ' ')} = {shown[letter.entry]}"
-            for letter in self.letters
+            for letter in self.cli_options
             if letter.required or self.to_json().get(letter.entry) is not None
         ]
         return " and ".join(spoken) or self.name
 
     @classmethod
     def stated(cls, numbers: Entries, *, schema: Schema | None = None) -> Self:
-        """The guarantee with the numbers of its letters; what else it speaks of is the schema's."""
-        names = {letter.field: letter.entry for letter in cls.letters}
+        """The guarantee with the numbers of its options; what else it speaks of is the schema's."""
+        names = {letter.field: letter.entry for letter in cls.cli_options}
         return cls(**{names.get(field, field): value for field, value in numbers.items()})
 
     @classmethod

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, in_numbers_of_python, log_of, log_up, require_number
 from pramana.text import percent_down, percent_up
 from pramana.types import Form
@@ -60,11 +60,11 @@ class PrivacyBreach(Guarantee):
         "It bounds what is learned about one person's randomised values. It says nothing about "
         "columns released as they are, nor about facts that were likely before."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--rho1", "What was at most this likely before (with --rho2) ...", up=False, first=True
         ),
-        Letter("--rho2", "... is at most this likely after seeing the release.", first=True),
+        CliOption("--rho2", "... is at most this likely after seeing the release.", first=True),
     )
     page: ClassVar[str] = "breach"
     of_household: ClassVar[str] = "odds that grow to the m-th power"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, in_numbers_of_python, require_number
 from pramana.text import text_up
 from pramana.types import Form
@@ -53,8 +53,8 @@ class CorrectMatch(Guarantee):
         "with it. Who uses several columns may do better. It rests on counts that are not "
         "published."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--xi",
             "Who searches by one key is right at most this often.",
             first=True,

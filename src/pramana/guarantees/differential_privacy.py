@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, in_numbers_of_python, log_up, require_number
 from pramana.text import exp_text_up, text_up
 from pramana.types import Form
@@ -52,8 +52,8 @@ class DifferentialPrivacy(Guarantee):
         "It covers the randomised columns only. Columns released as they are have no such bound, "
         "and several releases of the same people add up."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--epsilon",
             "Differential privacy of the randomised columns.",
             first=True,

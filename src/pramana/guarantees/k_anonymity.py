@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_down, float_up, in_numbers_of_python, require_number
 from pramana.types import Form
 
@@ -54,8 +54,8 @@ class KAnonymity(Guarantee):
         "Where groups were formed by other columns too (response, distinct, closeness), it does "
         "not hold against who knows how and works back from the groups."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
     )
     page: ClassVar[str] = "k_anonymity"
     of_household: ClassVar[str] = "k / m"

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_down, float_up, in_numbers_of_python, log_of, require_number
 from pramana.text import floor_text, percent_up
 from pramana.types import Form
@@ -58,8 +58,8 @@ class PkAnonymity(Guarantee):
         "statistics of a group tell about everybody in it, nor columns that are released as they "
         "are and that an adversary knows of a person."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--k",
             "Pin no released record on a person beyond 1 in k.",
             up=False,

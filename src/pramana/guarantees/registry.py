@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pramana.errors import InputError
-from pramana.guarantees.base import Guarantee, Letter
+from pramana.guarantees.base import CliOption, Guarantee
 from pramana.registry import Registry
 from pramana.types import Entries
 
 if TYPE_CHECKING:
     from pramana.table.schema import Schema
 
-__all__ = ["GUARANTEES", "asked_by_letters", "letters", "words_to_ask"]
+__all__ = ["GUARANTEES", "cli_options", "guarantees_from_options", "words_to_ask"]
 
 GUARANTEES: Registry[type[Guarantee]] = Registry(
     "pramana.guarantees",
@@ -35,22 +35,24 @@ GUARANTEES: Registry[type[Guarantee]] = Registry(
 )
 
 
-def letters() -> tuple[Letter, ...]:
-    """The letters of all guarantees, each flag once; those that one number states come first."""
-    by_flag: dict[str, Letter] = {}
-    for kind in sorted(GUARANTEES.values(), key=lambda kind: sum(x.required for x in kind.letters)):
-        for letter in kind.letters:
+def cli_options() -> tuple[CliOption, ...]:
+    """The options of all guarantees, each flag once; guarantees with one number come first."""
+    by_flag: dict[str, CliOption] = {}
+    for kind in sorted(
+        GUARANTEES.values(), key=lambda kind: sum(x.required for x in kind.cli_options)
+    ):
+        for letter in kind.cli_options:
             by_flag.setdefault(letter.flag, letter)
     return tuple(by_flag.values())
 
 
 def words_to_ask(names: Iterable[str]) -> str:
     """What states each of some guarantees, as it is spoken: ``k, rho1 with rho2``."""
-    stated = ([x.field for x in GUARANTEES[name].letters if x.required] for name in names)
+    stated = ([x.field for x in GUARANTEES[name].cli_options if x.required] for name in names)
     return ", ".join(" with ".join(fields) for fields in stated).replace("_", " ")
 
 
-def asked_by_letters(
+def guarantees_from_options(
     numbers: Entries,
     *,
     aims: Collection[str] | None = None,
@@ -69,13 +71,13 @@ def asked_by_letters(
     taken: set[str] = set()
     ordered = sorted(GUARANTEES.values(), key=lambda kind: aims is None or kind.name not in aims)
     for kind in ordered:
-        own = {letter.field: letter for letter in kind.letters}
+        own = {letter.field: letter for letter in kind.cli_options}
         stated = {field: given[field] for field in own if field in given and field not in taken}
         if not any(own[field].required for field in stated):
             continue
-        lacking = [x.flag for x in kind.letters if x.required and x.field not in stated]
+        lacking = [x.flag for x in kind.cli_options if x.required and x.field not in stated]
         if lacking:
-            together = " and ".join(x.flag for x in kind.letters if x.required)
+            together = " and ".join(x.flag for x in kind.cli_options if x.required)
             raise InputError(f"{together} state one target together: give {lacking[0]} too.")
         taken.update(stated)
         asked.append(kind.stated(stated, schema=schema))
@@ -86,7 +88,7 @@ def asked_by_letters(
 def _refuse_idle(idle: set[str]) -> None:
     """A letter that only goes with another one, which was not given."""
     for kind in GUARANTEES.values():
-        for letter in kind.letters:
+        for letter in kind.cli_options:
             if letter.field in idle:
-                main = next(own.flag for own in kind.letters if own.required)
+                main = next(own.flag for own in kind.cli_options if own.required)
                 raise InputError(f"{letter.flag} goes with {main}: give {main} too.")

@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import NotCovered
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, in_numbers_of_python, log_up, require_number
 from pramana.text import exp_text_up, text_up
 from pramana.types import Form
@@ -69,15 +69,15 @@ class ShuffledPrivacy(Guarantee):
         "It covers the randomised columns only, one person at a time and one release. It does not "
         "hold for whoever sees the records before the shuffle: there the local epsilon counts."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--central-epsilon",
             "Differential privacy of the shuffled release, to compare with other tools.",
             number="epsilon",
             first=True,
             slider=("Of the shuffled release: epsilon", 0.05, 10.0, 1.0),
         ),
-        Letter(
+        CliOption(
             "--delta",
             "The delta that goes with it; 1e-6, or a tenth of a record where that is less.",
             required=False,

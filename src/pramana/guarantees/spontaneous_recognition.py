@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
 from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
-from pramana.guarantees.base import Evidence, Guarantee, Letter, Need
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.numeric import float_up, in_numbers_of_python, require_number
 from pramana.text import as_it_is, percent_up
 from pramana.types import Entries, Form
@@ -64,14 +64,14 @@ class SpontaneousRecognition(Guarantee):
         "It is about someone who looks at a few keys at a time. Who searches with all keys, or "
         "knows more, may be surer. It rests on counts that are not published."
     )
-    letters: ClassVar[tuple[Letter, ...]] = (
-        Letter(
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
             "--alpha",
             "Who looks at a few keys recognises nobody beyond this.",
             first=True,
             slider=("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
         ),
-        Letter(
+        CliOption(
             "--width",
             "How many keys are looked at together (with --alpha; 3).",
             type=int,

@@ -24,7 +24,7 @@ from pathlib import Path
 from pramana.errors import InputError, PramanaError
 from pramana.files import read_file, write_whole
 from pramana.formats.base import FORMATS
-from pramana.guarantees.registry import letters
+from pramana.guarantees.registry import cli_options
 from pramana.methods.base import options_of
 from pramana.methods.registry import METHODS
 from pramana.table.toml_form import entry_of, read_toml
@@ -56,7 +56,7 @@ class PlanFile:
     def __post_init__(self) -> None:
         if self.method and self.method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}, got '{self.method}'.")
-        _require_known("target", self.target, [letter.field for letter in letters()])
+        _require_known("target", self.target, [letter.field for letter in cli_options()])
         for name, value in self.target.items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not math.isfinite(value):

@@ -321,7 +321,7 @@ def _asked(schema: Any, method: str, target: dict[str, float]) -> Any:
     from pramana import api
 
     aims = api.METHODS[method].aims if method else None
-    return api.asked_by_letters(target, aims=aims, schema=schema)
+    return api.guarantees_from_options(target, aims=aims, schema=schema)
 
 
 def _told(plan: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ async def show(request: Request) -> Response:
         begins={"k": chances[0]},  # what is tried above is foreseen below
         running=bool(now.chances),
         wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
-        sliders=[letter for letter in api.letters() if letter.slider],
+        sliders=[letter for letter in api.cli_options() if letter.slider],
         words=target_words(now.target),
         same=_same(studio),
     )
@@ -203,7 +203,7 @@ def target_words(target: dict[str, float]) -> str:
 def _target(form: Form) -> dict[str, float]:
     """The number of the slider that is chosen, with what belongs to it."""
     chosen = form.get("letter")
-    kinds = [[x for x in kind.letters if x.slider] for kind in api.GUARANTEES.values()]
+    kinds = [[x for x in kind.cli_options if x.slider] for kind in api.GUARANTEES.values()]
     own = next((own for own in kinds if chosen in [x.field for x in own if x.required]), None)
     if own is None:
         raise InputError("Choose what is promised.")
@@ -220,7 +220,7 @@ def _of_chance(method: str, form: Form) -> dict[str, float]:
     if not method:
         return {"k": k}
     kind = api.GUARANTEES[api.METHODS[method].aims[0]]
-    letter = kind.letters[0]
+    letter = kind.cli_options[0]
     return {letter.field: getattr(kind.one_in(k), letter.entry)}
 
 

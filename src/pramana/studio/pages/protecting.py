@@ -229,7 +229,7 @@ def same_release(studio: Studio) -> SameWork:
     code = (
         "import pramana as pm\nfrom pramana import api\n\n"
         'schema = pm.Schema.load("schema.toml")\n'
-        f"asked = api.asked_by_letters({{{target}}}{aims}, schema=schema)\n"
+        f"asked = api.guarantees_from_options({{{target}}}{aims}, schema=schema)\n"
         f"truth = {source_code(studio)}\n"
         f"plan = pm.design(schema, *asked, data=truth, method={now.method or None!r})\n"
         f"pm.protect(truth, plan, to={now.release!r}, copies={list(now.copies)!r})\n"
