@@ -21,7 +21,7 @@ from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColum
 from pramana.estimation.question import Question
 from pramana.files import require_free
 from pramana.formats.base import format_of
-from pramana.formats.opening import open_table
+from pramana.formats.opening import open_own, open_table
 from pramana.formats.output import write_table
 from pramana.numeric import require_choice
 from pramana.randomness import Keystream
@@ -29,7 +29,7 @@ from pramana.readings.base import Asked, Reading, about_records, reading_of
 from pramana.readings.coarse import of_values, recoded_words, require_told
 from pramana.readings.filters import conditions_of
 from pramana.release.certificate import Certificate
-from pramana.release.contents import require_as_written, stamps_of
+from pramana.release.contents import data_path, require_as_written, stamps_of
 from pramana.release.folder import release_folder, require_counted
 from pramana.release.stored import (
     complete_folder,
@@ -607,6 +607,7 @@ def load_release(folder: str | Path) -> Release:
 
 
 def written_release(folder: Path) -> Release:
-    """The release that this process has just written."""
+    """Return the release that this process has just written; its file needs no checks."""
     certificate = read_certificate(folder)
-    return Release(certificate, open_data(folder, certificate), folder=folder)
+    opened = open_own(data_path(folder, certificate), schema=certificate.schema)
+    return Release(certificate, opened, folder=folder)
