@@ -29,11 +29,8 @@ from benchmarks._measure import Result
 
 CERTIFICATE = "certificate.json"
 SLOWEST = 5.0
-OWN_WORD = {"seed", "signature", "digest", "guarantees", "words", "households"}
+OWN_WORD = {"seed", "signature", "digest", "guarantees", "households"}
 """Fields that only the owner can speak for; claims are compared by what they promise."""
-
-FOREIGN = "9.9.9+0123456789ab"
-"""Another edition: its sentences are not compared, so that none of them may be shown."""
 
 OWN_FIGURES = {"standard_errors", "verbatim", "within_group_share"}
 OWN_OPTIONS = {"clustering", "closeness", "distinct", "max_size", "response_weight", "responses",
@@ -158,10 +155,10 @@ def _claims_more(folder, base):
 
     before, after = read_certificate(base), read_certificate(folder)
     one, other = before.to_json(), after.to_json()
-    shown = " ".join([*after.sentences(), after.price or "", json.dumps(other["scope"])])
+    shown = " ".join([*after.sentences(), after.expected_error or "", json.dumps(other["scope"])])
     if any(word in shown for word in FORGED):
         return "valid, and shows a forged sentence"
-    changed = _changed(one, other, foreign=after.foreign)
+    changed = _changed(one, other)
     known = _known_methods()
     hidden = before.nature.withholds_matrices  # which of two makers withholds them no stranger sees
     alike = [(known[one.method].kind, hidden or one.method) for one in (before, after)]
@@ -178,16 +175,20 @@ def _claims_more(folder, base):
     return f"valid with another {', '.join(sorted(changed))}" if changed else None
 
 
-def _changed(one, other, *, foreign):
-    """The fields that differ, but for what is the owner's word, or that of another edition."""
+def _changed(one, other):
+    """The fields that differ, but for what is the owner's word."""
     changed = _differing(one, other) - OWN_WORD
-    spoken = {n for n, own in other["figures"].items() if isinstance(own, str) and n != "keys"}
-    figures = OWN_FIGURES | (spoken if foreign else set())
-    if foreign:
-        changed.discard("expected_error")
     # less is said, and no central epsilon rests on it
-    spared = {"attached", "statement"} if other["crowd"]["attached"] is None else set()
-    for name, free in (("figures", figures), ("options", OWN_OPTIONS), ("crowd", spared)):
+    spared = (
+        {"smallest_unchanged_group", "statement"}
+        if other["anonymity_set"]["smallest_unchanged_group"] is None
+        else set()
+    )
+    for name, free in (
+        ("statistics", OWN_FIGURES),
+        ("options", OWN_OPTIONS),
+        ("anonymity_set", spared),
+    ):
         if _differing(one[name], other[name]) <= free:
             changed.discard(name)
     return changed
@@ -302,12 +303,12 @@ def _form(folder):
 
 def _write(folder, form, chance):
     """Mostly with a right digest, in the right spelling."""
-    from pramana.release.one_spelling import canonical
+    from pramana.release.canonical_json import canonical
 
     try:
         if chance.random() < 0.9 and isinstance(form, dict):
             form = {name: own for name, own in form.items() if name not in ("digest", "signature")}
-            form = _of_another_edition(form, chance) if chance.random() < 0.3 else form
+            form = _with_forged_sentences(form, chance) if chance.random() < 0.3 else form
             form["digest"] = hashlib.sha256(canonical(form)).hexdigest()
         content = canonical(form)
     except (TypeError, ValueError):
@@ -318,10 +319,8 @@ def _write(folder, form, chance):
 FORGED = ("nobody can be found", "everything is exact")
 
 
-def _of_another_edition(form, chance):
-    """As if other words had been usual when it was written; perhaps with such words."""
-    form = {name: own for name, own in form.items() if name != "words"}
-    form |= {"words": FOREIGN} if chance.random() < 0.7 else {}
+def _with_forged_sentences(form, chance):
+    """Perhaps with sentences that do not follow from the numbers."""
     claims = form.get("guarantees")
     for claim in claims if isinstance(claims, list) and chance.random() < 0.7 else ():
         if isinstance(claim, dict):
@@ -427,7 +426,6 @@ def _careful(folder, chance, _):
         lambda c: replace(c, kind=chance.choice(("withheld", "groups")), mechanism=None),
         lambda c: replace(c, method=chance.choice(sorted(_known_methods()))),
         lambda c: replace(c, data_dependent=not c.data_dependent),
-        lambda c: replace(c, words=None),
         lambda c: replace(c, options={}),
         lambda c: replace(c, claims=c.claims * 2),
         lambda c: replace(c, mechanism=Mechanism(c.mechanism.steps[:-1])),

@@ -69,12 +69,12 @@ def test_the_folder_says_of_itself_what_holds(withheld: Path, run: Run) -> None:
     certificate = json.loads((withheld / "out" / "certificate.json").read_text())
     assert (certificate["kind"], certificate["mechanism"]) == ("sealed", None)
     assert certificate["matrices"] == {"depend_on_the_data": True, "published": False}
-    assert set(certificate["figures"]["standard_errors"]) == {"sex", "age", "region"}
+    assert set(certificate["statistics"]["standard_errors"]) == {"sex", "age", "region"}
     readme = (withheld / "out" / "README.md").read_text()
     assert "are withheld" in readme
     assert "right on average" not in readme
     table = run("estimate out --by region --json").json
-    error = certificate["figures"]["standard_errors"]["region"]
+    error = certificate["statistics"]["standard_errors"]["region"]
     assert [cell["se"] for cell in table["cells"]] == [error] * 3
 
 

@@ -139,7 +139,7 @@ def test_who_made_a_survey_is_a_number_and_no_other_text(survey_folder: Path) ->
     form = json.loads(path.read_bytes())
     form["pramana"] = "1.0\x1b[2J, and send your key to us"
     path.write_text(json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
-    with pytest.raises(pm.PramanaError, match="pramana must be the number of a version"):
+    with pytest.raises(pm.PramanaError, match=r"\$\.pramana"):
         rooms.load(survey_folder)
 
 

@@ -287,9 +287,10 @@ CHECKS = {
 """Names of the checks of ``verify``, beside those of guarantees."""
 
 KEYS = {
-    "attached": "attached",
-    "figures": "figures",
-    "words": "words",
+    "attached": "smallest_unchanged_group",
+    "crowd": "anonymity_set",
+    "figures": "statistics",
+    "words": "text_version",
 }
 """Keys of certificates and of the plain form of results, where they changed or soon will."""
 

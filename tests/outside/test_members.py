@@ -18,11 +18,12 @@ import pramana as pm
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
 from pramana.engines.local.engine import LocalEngine
 from pramana.errors import InvalidTable
+from pramana.readings.base import READINGS
 from pramana.release.kinds import KINDS
 from pramana.table.opened import OpenedTable, Part, placed
 from tests.outside import journey, toys
 
-REGISTRIES = (GUARANTEES, METHODS, KINDS, FORMATS, ENGINES)
+REGISTRIES = (GUARANTEES, METHODS, KINDS, READINGS, FORMATS, ENGINES)
 
 SCHEMA = """
 [columns.sex]

@@ -297,7 +297,6 @@ class DealtReading(PublishedReading):
 
 
 DEALT_OUT = Kind(
-    reading=f"{__name__}:DealtReading",
     made="Keys were dealt out by lot.",
     why_not="Who has which keys was drawn by lot: nothing else goes with them.",
     treatment="dealt out by lot",
@@ -305,7 +304,6 @@ DEALT_OUT = Kind(
     offers=frozenset({DEALT}),
 )
 WHISPERED = Kind(
-    reading=f"{__name__}:WhisperedReading",
     made="The matrices were whispered and {depends}.",
     why_not="What was whispered must not be counted.",
     shows_matrices=True,
@@ -317,6 +315,7 @@ MEMBERS = {
     "pramana.guarantees": {"doubt": "Doubt", "luck": "Luck"},
     "pramana.methods": {"cake": "Cake", "raffle": "Raffle"},
     "pramana.kinds": {"whispered": "WHISPERED", "dealt": "DEALT_OUT"},
+    "pramana.readings": {"whispered": "WhisperedReading", "dealt": "DealtReading"},
     "pramana.formats": {"lines": "LINES"},
     "pramana.engines": {"rows": "ROWS"},
 }

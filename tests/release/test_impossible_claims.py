@@ -15,9 +15,9 @@ import pytest
 import pramana as pm
 from pramana.guarantees.claim import Claim
 from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.makers import MAKERS
-from pramana.release.one_spelling import canonical
 from pramana.release.ties import ties
 from pramana.release.verify import verify_folder
 from pramana.table.schema import Impossible
@@ -428,4 +428,7 @@ def test_a_crowd_is_no_promise_and_records_may_read_as_the_truth(releases, name)
         assert "no row" not in text
         assert "not its own" not in text
     if certificate.kind != "groups":
-        assert "is what is promised, and no more" in certificate.to_json()["crowd"]["statement"]
+        assert (
+            "is what is promised, and no more"
+            in certificate.to_json()["anonymity_set"]["statement"]
+        )

@@ -55,7 +55,7 @@ def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> Non
     assert 0.49 < claim.attained.epsilon <= 0.5
     assert (
         "1,000 records share all columns released as they are"
-        in certificate.to_json()["crowd"]["statement"]
+        in certificate.to_json()["anonymity_set"]["statement"]
     )
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
     assert checks["attached columns"]
@@ -183,5 +183,5 @@ def test_the_crowd_of_the_certificate_in_json() -> None:
     ).certificate
     form = json.loads(certificate.to_bytes())
 
-    assert form["crowd"]["attached"] is None
+    assert form["anonymity_set"]["smallest_unchanged_group"] is None
     assert claim_of(certificate).attained.epsilon < 1

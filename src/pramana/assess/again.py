@@ -145,13 +145,12 @@ def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Pl
 def _drawn_by(mechanism: Mechanism, records: PairedRecords, *, kept: bool) -> Iterator[Check]:
     """Whether the records were drawn by the matrices that were kept, or that a design makes.
 
-    Where those of a design cannot have made them, the design of another edition, or of a machine
-    that adds in another order, may have been another one: then nothing is said of the release.
+    Where those of a design cannot have made them, the design of a machine that adds in another
+    order may have been another one: then nothing is said of the release.
     """
-    foreign = records.certificate.foreign
     try:
         for check in draws(mechanism, records, level=LEVEL / 6):
-            other = not kept and not check.ok and (foreign or check.detail == IMPOSSIBLE)
+            other = not kept and not check.ok and check.detail == IMPOSSIBLE
             yield Check.stated(check.name, OTHERS) if other else check
     except PramanaError as error:
         yield Check.of("original values", False, str(error))

@@ -20,8 +20,8 @@ from pramana.matrices.families import UniformMixture
 from pramana.matrices.reporting import Reporting
 from pramana.pictures import altair
 from pramana.readings.release import Release
+from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.checks import Verdict
-from pramana.release.forms import AS_IT_IS, treatment_of
 from pramana.release.told import SILENT, told_codes
 from pramana.release.verify import verify_folder
 from pramana.reports.annex import report_document

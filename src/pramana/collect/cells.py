@@ -17,8 +17,7 @@ from pramana.errors import NotARelease
 from pramana.matrices.mechanism import Mechanism
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.transition import label_to_json
-from pramana.release.forms import asked_set_of, mechanism_of
-from pramana.release.strict import Field
+from pramana.release.certificate_fields import attribute_set_of, mechanism_of
 from pramana.types import Form
 
 __all__ = ["MOST_CELLS", "Answers", "cells_over", "follow", "shortened", "spelled_out"]
@@ -65,17 +64,15 @@ def shortened(mechanism: Mechanism, answers: Answers) -> list[Form]:
     return forms
 
 
-def spelled_out(field: Field, answers: Answers, *, reports: bool) -> Mechanism:
+def spelled_out(forms: list[Any], answers: Answers, *, reports: bool) -> Mechanism:
     """The reverse: the mechanism, with the labels where there are none."""
-    items = field.items(least=1)
-    known = [one.value["columns"] if _is_short(one.value, answers) else None for one in items]
+    known = [form["columns"] if _is_short(form, answers) else None for form in forms]
     if sum(_size(own, answers) for own in known if own is not None) > MOST_CELLS:
         raise NotARelease(f"A survey may have at most {MOST_CELLS:,} cells over all its sets.")
     labels = [None if own is None else _labels(own, answers) for own in known]
     if reports:
-        return Reporting(tuple(map(asked_set_of, items, labels)))
-    forms = [_spelled(one.value, own) for one, own in zip(items, labels, strict=True)]
-    return mechanism_of(Field(field.path, forms))
+        return Reporting(tuple(map(attribute_set_of, forms, labels)))
+    return mechanism_of([_spelled(form, own) for form, own in zip(forms, labels, strict=True)])
 
 
 def _is_short(form: Any, answers: Answers) -> bool:

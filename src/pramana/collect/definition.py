@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta
 
 from pramana.collect.cells import Answers, shortened, spelled_out
 from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
@@ -28,10 +30,10 @@ from pramana.guarantees.registry import guarantees_from_options
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import log_up
 from pramana.randomness import Keystream
+from pramana.release.canonical_json import Struct, canonical, converted, parse
 from pramana.release.certificate import Panel
-from pramana.release.one_spelling import canonical
+from pramana.release.certificate_fields import Text, Weight
 from pramana.release.signing import has_signature_of, signature_of
-from pramana.release.strict import Field, parse
 from pramana.types import Entries, Form
 
 __all__ = ["DEFINITION", "METHODS", "PAGE", "Definition", "remember", "respond", "way_out"]
@@ -44,6 +46,23 @@ DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
 TRIAL: Final = "trial.html"
 METHODS: Final = ("retention", "reports")
+
+
+class DefinitionForm(Struct):
+    """The file of a definition."""
+
+    format: Literal["pramana-survey"]
+    version: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    survey: Text
+    method: Literal["retention", "reports"]
+    mechanism: Annotated[list[Any], Meta(min_length=1)]
+    page: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    identity: Text
+    promises: Annotated[list[dict[Text, Text | int | float | bool | None]], Meta(min_length=1)]
+    consent: list[Text]
+    signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{128}\Z")] | None = None
+    stages: list[list[tuple[Weight, Weight]]] | None = None
+    pramana: Annotated[str, Meta(pattern=r"\A[0-9A-Za-z.+!_-]{1,40}\Z")] = ""
 
 
 @dataclass(frozen=True)
@@ -249,16 +268,10 @@ class Definition:
         What people are told and promised is as the version said it that made the survey: they have
         read it, and the office has signed it. Whether it holds is for ``require_kept``.
         """
-        root = parse(content, what=DEFINITION)
-        form = root.fields(
-            ["format", "version", "survey", "method", "mechanism", "page", "identity", "promises",
-             "consent"],
-            free=["signature", "stages", "pramana"],
-        )  # fmt: skip
-        form["format"].text(FORMAT)
-        if form["version"].whole() not in (1, VERSION):
+        form = converted(parse(content, what=DEFINITION), DefinitionForm, what=DEFINITION)
+        if form.version not in (1, VERSION):
             raise NotARelease(
-                f"{DEFINITION} is of form {form['version'].whole()}, and this version of pramana "
+                f"{DEFINITION} is of form {form.version}, and this version of pramana "
                 f"reads {VERSION} and before: a later one made it, which also serves and closes it."
             )
         try:
@@ -267,7 +280,7 @@ class Definition:
         except NotARelease:
             raise
         except PramanaError as error:
-            way = way_out(_maker_of(form))
+            way = way_out(form.pramana)
             raise NotARelease(f"{DEFINITION} contradicts itself: {error} {way}") from None
         if written != content:
             raise AlteredRelease(
@@ -276,25 +289,21 @@ class Definition:
         return found
 
     @classmethod
-    def _of(cls, form: Mapping[str, Field]) -> Definition:
-        method = form["method"].text(*METHODS)
-        digits = "small hexadecimal digits"
+    def _of(cls, form: DefinitionForm) -> Definition:
         bare = cls(
-            source=form["survey"].text(),
-            method=method,
+            source=form.survey,
+            method=form.method,
             mechanism=Mechanism(()),
-            version=form["version"].whole(),
-            maker=_maker_of(form),
-            stages=_stages_of(form["stages"]) if "stages" in form else None,
-            page=form["page"].matching(r"[0-9a-f]{64}", f"64 {digits}"),
-            signature=form["signature"].matching(r"[0-9a-f]{128}", f"128 {digits}")
-            if "signature" in form
-            else None,
-            told=form["consent"].texts(),
-            stated=tuple(_plain(own) for own in form["promises"].items(least=1)),
+            version=form.version,
+            maker=form.pramana,
+            stages=None if form.stages is None else _stages_of(form.stages),
+            page=form.page,
+            signature=form.signature,
+            told=tuple(form.consent),
+            stated=tuple(form.promises),
         )
-        found = spelled_out(form["mechanism"], bare.answers, reports=method == "reports")
-        return bare.changed(mechanism=found)
+        reports = form.method == "reports"
+        return bare.changed(mechanism=spelled_out(form.mechanism, bare.answers, reports=reports))
 
     @classmethod
     def load(cls, folder: str | Path) -> Definition:
@@ -328,17 +337,6 @@ def way_out(maker: str) -> str:
     return f"If {by} made it so, that version also serves and closes it."
 
 
-def _maker_of(form: Mapping[str, Field]) -> str:
-    if "pramana" not in form:
-        return ""
-    return form["pramana"].matching(r"[0-9A-Za-z.+!_-]{1,40}", "the number of a version")
-
-
-def _plain(field: Field) -> Entries:
-    field.plain()
-    return {name: own.value for name, own in field.entries().items()}
-
-
 def _implied(found: Guarantee | None, stated: Entries) -> bool:
     """Whether a promise that was signed is kept; one that nobody knows here is not."""
     numbers = {letter: own for letter, own in stated.items() if letter != "name"}
@@ -348,16 +346,8 @@ def _implied(found: Guarantee | None, stated: Entries) -> bool:
         return False
 
 
-def _stages_of(field: Field) -> tuple[tuple[Stages, ...], ...]:
-    """Strictly: pairs of integers as texts."""
-
-    def pair_of(pair: Field) -> Stages:
-        weights = pair.weights()
-        if len(weights) != 2:
-            pair.refuse("two integers")
-        return weights[0], weights[1]
-
-    return tuple(tuple(pair_of(pair) for pair in own.items()) for own in field.items())
+def _stages_of(form: list[list[tuple[Weight, Weight]]]) -> tuple[tuple[Stages, ...], ...]:
+    return tuple(tuple((int(first), int(second)) for first, second in pairs) for pairs in form)
 
 
 def remember(definition: Definition) -> Remembered:

@@ -2,8 +2,8 @@
 
 What a released record still tells depends on what was done to it. There is one reading for each
 kind of release, and it answers every verb: with a number and its error, with a number and the
-reason why no error can be stated, or with a refusal that says what to do instead. The kinds stand
-in release/kinds.py, each with the place of its reading.
+reason why no error can be stated, or with a refusal that says what to do instead. A kind of release
+has one name, in ``KINDS`` of release/kinds.py and here in ``READINGS``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from pramana.engines.sums import Condition
 from pramana.errors import InputError, InvalidNumber
 from pramana.estimation.question import USUAL, Question
-from pramana.registry import load
+from pramana.registry import Registry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pramana.randomness import Keystream
     from pramana.readings.records import ReleasedRecords
 
-__all__ = ["VERBS", "Asked", "Reading", "about_records", "reading_of"]
+__all__ = ["READINGS", "VERBS", "Asked", "Reading", "about_records", "reading_of"]
 
 VERBS: Final = (
     "counts",
@@ -116,7 +116,19 @@ class Reading(Protocol):
         """A model of the truth; ``asked`` has filter, level and weights."""
 
 
+READINGS: Registry[type[Reading]] = Registry(
+    "pramana.readings",
+    {
+        "published": "pramana.readings.published:PublishedReading",
+        "withheld": "pramana.readings.withheld:WithheldReading",
+        "groups": "pramana.readings.groups:GroupsReading",
+        "reports": "pramana.readings.reports:ReportsReading",
+        "sealed": "pramana.readings.sealed:SealedReading",
+    },
+)
+"""Readings by the kind of release."""
+
+
 def reading_of(records: ReleasedRecords) -> Reading:
     """The one that the kind of the release names."""
-    made: Reading = load(records.certificate.nature.reading)(records)
-    return made
+    return READINGS[records.certificate.kind](records)

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta
 
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.formats.base import FORMATS
@@ -21,17 +25,18 @@ from pramana.guarantees.claim import Claim, Made
 from pramana.guarantees.households import ANY_SIZE, household_scope
 from pramana.matrices.mechanism import Mechanism
 from pramana.numeric import SHARES
-from pramana.registry import load
-from pramana.release.edition import EDITION, edition, with_words, words_of
-from pramana.release.forms import (
+from pramana.release.canonical_json import Struct, canonical, converted, parse
+from pramana.release.certificate_fields import (
+    LabelsForm,
+    Number,
+    SchemaForm,
+    Text,
     labels_of,
     labels_to_json,
     schema_of,
     schema_to_json,
 )
 from pramana.release.kinds import KINDS, Kind
-from pramana.release.one_spelling import canonical
-from pramana.release.strict import Field, Plain, parse
 from pramana.table.labels import Labels
 from pramana.table.schema import ASKED, Column, Schema
 from pramana.text import as_it_is, counted, percent_up, text_up
@@ -46,26 +51,28 @@ __all__ = [
     "copy_name",
 ]
 
-FORMAT = "pramana-certificate"
-FORMAT_VERSION = 2
+FORMAT: Final = "pramana-certificate"
+FORMAT_VERSION: Final = 2
 
-NO_PROMISE = (
+TEXT_VERSION: Final = 1
+"""Raise it when a sentence of a certificate, of the README or of the codebook changes.
+
+Sentences follow from numbers and are compared to the letter, so that a forged one shows. A
+certificate with sentences of another version cannot be compared, and is refused.
+"""
+
+NO_PROMISE: Final = (
     "Nothing is promised about a person: no target was asked for, and the figures that the owner "
     "has would tell the true counts."
 )
 
-NOT_FOR_PUBLICATION = "reproducible: not for publication"
+NOT_FOR_PUBLICATION: Final = "reproducible: not for publication"
 
-FILE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
+FILE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 """A plain name of a file inside the folder: no path, not hidden, no pattern of several files."""
 
-FIELDS = (
-    "format", "version", "kind", "method", "records", "schema", "options", "mechanism",
-    "matrices", "guarantees", "scope", "crowd", "shuffled", "seed", "expected_error", "figures",
-    "data", "digest",
-)  # fmt: skip
-
-OPTIONAL = ("signature", "labels", "collected", "copies", "households", "words")
+DEEPEST: Final = 6
+"""How deep statistics and options may be nested."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +189,6 @@ class Certificate:
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
         households: whether the true table numbered households; the number is not released.
-        words: the edition that its sentences are of; ``None`` where it does not say.
-        told: its sentences as they stand, where they are of another edition and differ from ours.
     """
 
     schema: Schema
@@ -205,8 +210,6 @@ class Certificate:
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
     households: bool = False
-    words: str | None = field(default_factory=edition)
-    told: Entries = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         files = [one.name for one in (self.data, *self.copies) if one is not None]
@@ -266,23 +269,8 @@ class Certificate:
         """The columns of the true table that are published unchanged."""
         return self.true_schema.released_as_is
 
-    @property
-    def foreign(self) -> bool:
-        """Whether its words are of another edition than this one, so that ours may differ."""
-        return self.words != edition()
-
-    @property
-    def price(self) -> str | None:
-        """The expected error in words: as stated, or as this edition puts it."""
-        if not self.foreign:
-            return self.expected_error
-        from pramana.release.makers import MAKERS
-
-        found = MAKERS[self.method].priced(self) if self.method in MAKERS else None
-        return None if found is None else found.sentence()
-
     def to_json(self) -> Form:
-        """The claim without digest and signature, in words of this edition."""
+        """The claim without digest and signature."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -298,16 +286,17 @@ class Certificate:
             },
             "guarantees": [claim.to_json(self.true_schema, self.made) for claim in self.claims],
             "scope": self.scope(),
-            "crowd": {
+            "anonymity_set": {
                 "size": self.crowd,
                 "known_columns": list(self.known_columns),
-                "attached": self.attached,
+                "smallest_unchanged_group": self.attached,
                 "statement": self.among_whom(),
             },
             "shuffled": True,
             "seed": NOT_FOR_PUBLICATION if self.reproducible else "none",
             "expected_error": self.expected_error,
-            "figures": dict(self.figures),
+            "statistics": dict(self.figures),
+            "text_version": TEXT_VERSION,
             "data": None if self.data is None else vars(self.data),
         } | self._extras()
 
@@ -334,95 +323,71 @@ class Certificate:
             extras["collected"] = self.collected.to_json(picked=self.made.picked)
         if self.households:
             extras["households"] = {"statement": household_scope(self.true_schema)}
-        if self.words is not None:
-            extras["words"] = self.words
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
         return extras
 
     def signed_part(self) -> bytes:
         """The bytes that a signature covers: the claim with its digest."""
-        form = self.to_json()
-        claim = canonical(with_words(form, self.told) if self.told else form)
-        # In order of the alphabet, and spelled once: only keys of the claim itself stand one in.
-        after = b'\n "expected_error": '
-        digest = hashlib.sha256(claim).hexdigest().encode()
-        return claim.replace(after, b'\n "digest": "' + digest + b'",' + after, 1)
+        return canonical(self._with_digest())
 
     def to_bytes(self) -> bytes:
         """The certificate file."""
-        if self.signature is None:
-            return self.signed_part()
-        return canonical(json.loads(self.signed_part()) | {"signature": self.signature})
+        signature = {} if self.signature is None else {"signature": self.signature}
+        return canonical(self._with_digest() | signature)
+
+    def _with_digest(self) -> Form:
+        claim = self.to_json()
+        return claim | {"digest": hashlib.sha256(canonical(claim)).hexdigest()}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Certificate:
-        """Read a certificate file: strictly, and only if every byte of it is as it was written."""
-        root = parse(content, what="certificate.json")
-        _require_format(root)
+        """The certificate in a file; refused unless it is, byte by byte, as it was written."""
+        value = parse(content, what="certificate.json")
+        _require_format(value)
+        form = converted(value, CertificateForm, what="certificate.json")
         try:
-            certificate = cls._of(root)
+            certificate = cls._of(form)
+            written = certificate.to_bytes()
         except NotARelease:
             raise
         except PramanaError as error:
             raise NotARelease(f"The certificate contradicts itself: {error}") from None
-        try:
-            written = certificate.to_bytes()
-            if written != content and certificate.foreign:
-                certificate = replace(certificate, told=words_of(root))
-                written = certificate.to_bytes()
         except ValueError:  # a number that no certificate could state
             raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
         if written != content:
-            made = json.loads(written)
-            # The digest follows from all the rest, so that it is looked at last.
-            where = _difference(root.value | {"digest": made["digest"]}, made)
-            where = where or _difference(root.value, made)
-            raise AlteredRelease(
-                "The certificate was altered: "
-                + (f"{where} is not what follows from the rest." if where else "its spelling is.")
-            )
+            raise _altered(value, json.loads(written))
         return certificate
 
     @classmethod
-    def _of(cls, root: Field) -> Certificate:
+    def _of(cls, form: CertificateForm) -> Certificate:
         """What the file says; what only follows from it is compared afterwards."""
-        form = root.fields(FIELDS, free=OPTIONAL)
-        kind = form["kind"].text(*KINDS)
-        mechanism, data = form["mechanism"].or_none(), form["data"].or_none()
-        error = form["expected_error"].or_none()
-        crowd = form["crowd"].fields(["size", "known_columns", "attached", "statement"])
-        attached = crowd["attached"].or_none()
-        matrices = form["matrices"].fields(["published", "depend_on_the_data"])
-        for open_ended in ("figures", "options"):
-            form[open_ended].entries()
-        copied = form["figures"].entries().get("verbatim")
-        if copied is not None:
-            shares = copied.fields(["records_at_most", "unique_records_at_most"])
-            [share.number() for share in shares.values()]
+        if form.kind not in KINDS:
+            raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
+        for name, entries in (("statistics", form.statistics), ("options", form.options)):
+            _require_plain(entries, name)
+        converted(form.statistics, StatisticsForm, what="statistics")
+        mechanism, collected = form.mechanism, form.collected
         return cls(
-            schema=schema_of(form["schema"]),
-            kind=kind,
-            mechanism=None if mechanism is None else load(KINDS[kind].mechanism)(mechanism),
-            method=form["method"].matching(r"[\w.-]{1,100}", "the name of a method"),
-            records=form["records"].whole(least=1),
-            crowd=crowd["size"].whole(least=1),
-            claims=tuple(map(_claim_of, form["guarantees"].items())),
-            data_dependent=matrices["depend_on_the_data"].truth(),
-            reproducible=form["seed"].text("none", NOT_FOR_PUBLICATION) != "none",
-            expected_error=None if error is None else error.text(),
-            figures=form["figures"].plain(),  # type: ignore[arg-type]
-            data=None if data is None else _data_of(data),
-            signature=form["signature"].matching(r"[0-9a-f]{128}", "128 small hexadecimal digits")
-            if "signature" in form
-            else None,
-            options=form["options"].plain(),  # type: ignore[arg-type]
-            attached=None if attached is None else attached.whole(least=1),
-            labels=labels_of(form["labels"]) if "labels" in form else Labels(),
-            collected=_collected_of(form["collected"]) if "collected" in form else None,
-            copies=tuple(map(_copy_of, form["copies"].items())) if "copies" in form else (),
-            words=form["words"].matching(EDITION, "an edition") if "words" in form else None,
-            households="households" in form and bool(form["households"].fields(["statement"])),
+            schema=schema_of(form.schema),
+            kind=form.kind,
+            mechanism=None if mechanism is None else KINDS[form.kind].mechanism(mechanism),
+            method=form.method,
+            records=form.records,
+            crowd=form.anonymity_set.size,
+            claims=tuple(map(_claim_of, form.guarantees)),
+            data_dependent=form.matrices.depend_on_the_data,
+            reproducible=form.seed != "none",
+            expected_error=form.expected_error,
+            figures=form.statistics,
+            data=None if form.data is None else form.data.to_file(),
+            signature=form.signature,
+            options=form.options,
+            attached=form.anonymity_set.smallest_unchanged_group,
+            labels=Labels() if form.labels is None else labels_of(form.labels),
+            collected=None if collected is None else collected.to_collected(),
+            copies=tuple(map(_copy_of, form.copies)),
+            households=form.households is not None,
         )
 
     def with_data(self, data: DataFile, copies: tuple[DataFile, ...] = ()) -> Certificate:
@@ -518,88 +483,191 @@ def _crowd(certificate: Certificate) -> str:
     return text
 
 
-# -- the strict way in -----------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
+
+Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Digest: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
-def _require_format(root: Field) -> None:
-    """Refuse another file, and another version, before anything else is looked at."""
-    form = root.value if isinstance(root.value, dict) else {}
+class DataFileForm(Struct):
+    """A data file and its fingerprint."""
+
+    name: Annotated[str, Meta(pattern=rf"\A{FILE_NAME}\Z")]
+    format: Text
+    sha256: Digest
+    size: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+    def to_file(self) -> DataFile:
+        """The data file."""
+        return DataFile(self.name, self.format, self.sha256, self.size)
+
+
+class PanelForm(Struct):
+    """The wave of a panel."""
+
+    wave: Count
+    waves: Annotated[int, Meta(ge=2, le=2**63 - 1)]
+    epsilon: Number
+    changing_epsilon: Number
+
+    def to_panel(self) -> Panel:
+        """The panel; refused if its numbers are out of order."""
+        if not (self.wave <= self.waves and 0 <= self.epsilon <= self.changing_epsilon):
+            raise NotARelease("collected.panel must name one of its waves, and rising epsilons.")
+        return Panel(self.wave, self.waves, self.epsilon, self.changing_epsilon)
+
+
+class CollectedForm(Struct):
+    """The survey in which people randomised their own answers."""
+
+    survey: Digest
+    expected: Annotated[int, Meta(ge=2, le=2**63 - 1)]
+    codes: bool
+    statement: Text
+    panel: PanelForm | None = None
+
+    def to_collected(self) -> Collected:
+        """The survey."""
+        panel = None if self.panel is None else self.panel.to_panel()
+        return Collected(self.survey, self.expected, self.codes, panel)
+
+
+class MatricesForm(Struct):
+    """Whether matrices are published, and whether they were chosen by looking at the data."""
+
+    published: bool
+    depend_on_the_data: bool
+
+
+class AnonymitySetForm(Struct):
+    """Among whom a person hides."""
+
+    size: Count
+    known_columns: list[Text]
+    smallest_unchanged_group: Count | None
+    statement: Text
+
+
+class ClaimForm(Struct):
+    """A guarantee, asked beside attained; sentences follow from the numbers."""
+
+    name: Text
+    asked: dict[Text, Any] | None
+    attained: dict[Text, Any]
+    sentence: Any = None
+    assumption: Any = None
+    checked_by: Any = None
+    holds: Any = None
+
+
+class UnchangedRecordsForm(Struct):
+    """Bounds on the shares of records that are released unchanged."""
+
+    records_at_most: Number
+    unique_records_at_most: Number
+
+
+class StatisticsForm(Struct, forbid_unknown_fields=False):
+    """Statistics that sentences are made of; others are compared with what the method gives."""
+
+    verbatim: UnchangedRecordsForm | None = None
+
+
+class StatementForm(Struct):
+    """A sentence alone."""
+
+    statement: Text
+
+
+class CertificateForm(Struct):
+    """The file. What follows from other fields is compared when the certificate is written."""
+
+    format: str
+    version: int
+    kind: Text
+    method: Annotated[str, Meta(pattern=r"\A[\w.-]{1,100}\Z")]
+    records: Count
+    schema: SchemaForm
+    options: dict[Text, Any]
+    mechanism: list[Any] | None
+    matrices: MatricesForm
+    guarantees: list[ClaimForm]
+    scope: dict[Text, Any]
+    anonymity_set: AnonymitySetForm
+    shuffled: bool
+    seed: Literal["none", "reproducible: not for publication"]
+    expected_error: Text | None
+    statistics: dict[Text, Any]
+    text_version: int
+    data: DataFileForm | None
+    digest: Digest
+    signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{128}\Z")] | None = None
+    labels: LabelsForm | None = None
+    collected: CollectedForm | None = None
+    copies: tuple[DataFileForm, ...] = ()
+    households: StatementForm | None = None
+
+
+def _require_format(value: Any) -> None:
+    """Refuse another file, and other versions, before anything else is looked at."""
+    form = value if isinstance(value, dict) else {}
     if form.get("format") != FORMAT:
         raise NotARelease("certificate.json must be a pramana certificate, and is not.")
-    version = form.get("version")
-    if type(version) is not int or version != FORMAT_VERSION:
-        number = version if type(version) is int and abs(version) < 10**6 else "unknown"
-        older = type(version) is int and version < FORMAT_VERSION
-        raise NotARelease(
-            f"The certificate has format version {number}; this pramana reads version "
-            f"{FORMAT_VERSION}. Install {'an older' if older else 'a newer'} pramana."
-        )
+    for name, read in (("version", FORMAT_VERSION), ("text_version", TEXT_VERSION)):
+        version = form.get(name)
+        if type(version) is not int or version != read:
+            number = version if type(version) is int and abs(version) < 10**6 else "unknown"
+            raise NotARelease(
+                f"The certificate has {name} {number}; this pramana reads {name} {read}. Use the "
+                "pramana that wrote the release."
+            )
 
 
-def _claim_of(field: Field) -> Claim:
-    """A claim from its numbers; its words follow from them."""
-    words = ["sentence", "assumption", "checked_by", "holds"]
-    form = field.fields(["name", "asked", "attained"], free=words)
-    form["name"].text()
-    for numbers in (form["attained"], form["asked"].or_none()):
-        for number in () if numbers is None else numbers.entries().values():
-            number.plain()
+def _require_plain(value: Plain, name: str, depth: int = 1) -> None:
+    """Refuse entries that are nested too deep, or hold a negative zero."""
+    if isinstance(value, dict | list):
+        if depth > DEEPEST + 1:
+            raise NotARelease(f"{name} must be nested {DEEPEST} deep at most.")
+        for entry in value.values() if isinstance(value, dict) else value:
+            _require_plain(entry, name, depth + 1)
+    elif isinstance(value, float) and value == 0 and math.copysign(1, value) < 0:
+        raise NotARelease(f"{name} must not hold a negative zero.")
+
+
+def _claim_of(form: ClaimForm) -> Claim:
+    """A claim from its numbers; its sentences follow from them."""
+    for numbers in (form.asked, form.attained):
+        _require_plain(numbers, "guarantees")
     try:
-        claim = Claim.from_json(field.value)
+        claim = Claim.from_json({"name": form.name, "asked": form.asked, "attained": form.attained})
         claim.attained.sentence()
-    except NotARelease:
-        raise
     except (PramanaError, ArithmeticError, LookupError, TypeError, ValueError):
-        # Whatever a guarantee, perhaps of another package, cannot be made of: here it ends.
-        form["attained"].refuse(f"numbers of {form['name'].text()[:60]!r}")
+        # A guarantee may be of another package, and check its numbers in its own way.
+        raise NotARelease(f"guarantees must hold numbers of {form.name[:60]!r}.") from None
     return claim
 
 
-def _data_of(field: Field) -> DataFile:
-    form = field.fields(["name", "format", "sha256", "size"])
-    return DataFile(
-        name=form["name"].matching(FILE_NAME, "a plain file name"),
-        format=form["format"].text(),
-        sha256=form["sha256"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
-        size=form["size"].whole(),
-    )
-
-
-def _collected_of(field: Field) -> Collected:
-    form = field.fields(["survey", "expected", "codes", "statement"], free=["panel"])
-    return Collected(
-        survey=form["survey"].matching(r"[0-9a-f]{64}", "64 small hexadecimal digits"),
-        expected=form["expected"].whole(least=2),
-        codes=form["codes"].truth(),
-        panel=_panel_of(form["panel"]) if "panel" in form else None,
-    )
-
-
-def _panel_of(field: Field) -> Panel:
-    form = field.fields(["wave", "waves", "epsilon", "changing_epsilon"])
-    found = Panel(
-        wave=form["wave"].whole(least=1),
-        waves=form["waves"].whole(least=2),
-        epsilon=form["epsilon"].number(),
-        changing_epsilon=form["changing_epsilon"].number(),
-    )
-    if not (found.wave <= found.waves and 0 <= found.epsilon <= found.changing_epsilon):
-        field.refuse("a wave among the waves, and epsilons in their order")
-    return found
-
-
-def _copy_of(field: Field) -> DataFile:
-    """A copy is called as the data are, with the ending of its format."""
-    found = _data_of(field)
-    if found.name != copy_name(found.format):
-        field.refuse("a copy of the data in a format that can be written")
-    return found
+def _copy_of(form: DataFileForm) -> DataFile:
+    """A copy of the data, named by its format."""
+    if form.name != copy_name(form.format):
+        raise NotARelease("copies must be of the data, in formats that can be written.")
+    return form.to_file()
 
 
 def copy_name(file_format: str) -> str | None:
     """What a copy in a format is called; ``None`` where there is no such format."""
     known = file_format in FORMATS and FORMATS[file_format].writes
     return f"data{FORMATS[file_format].endings[0]}" if known else None
+
+
+def _altered(value: Form, written: Form) -> AlteredRelease:
+    """The error that names the first field which is not what follows from the others."""
+    # The digest follows from all other fields, so that it is compared last.
+    path = _difference(value | {"digest": written["digest"]}, written)
+    path = path or _difference(value, written)
+    problem = f"{harmless(path)} is not what follows from the rest" if path else "its spelling is"
+    return AlteredRelease(f"The certificate was altered: {problem}.")
 
 
 def _difference(found: Plain, made: Plain, path: str = "") -> str | None:

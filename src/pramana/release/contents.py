@@ -16,8 +16,8 @@ from typing import Final
 
 from pramana.errors import AlteredRelease, NotARelease
 from pramana.formats.base import COMPRESSED, FORMATS
+from pramana.release.canonical_json import MOST_BYTES
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
-from pramana.release.strict import MOST_BYTES
 from pramana.table.stamps import FileStamp
 
 __all__ = [

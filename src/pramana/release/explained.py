@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
-from pramana.release.forms import treatment_of
+from pramana.release.certificate_fields import treatment_of
 from pramana.release.snippets import LOADERS, loader
 from pramana.table.domains import Bins, Label, label_key, label_text
 from pramana.table.schema import ASKED, Column

@@ -98,8 +98,7 @@ def require_own(folder: Path) -> None:
         return
     for name, content in explanations(certificate).items():
         if os.path.lexists(folder / name) and not holds(folder / name, content):
-            of = ", or is of another edition of pramana" if certificate.foreign else ""
-            raise _not_ours(folder, f"{name} was changed{of}")
+            raise _not_ours(folder, f"{name} was changed")
     for data in (certificate.data, *certificate.copies):
         place = folder / data.name
         if os.path.lexists(place) and fingerprint(place, data.format) != data:

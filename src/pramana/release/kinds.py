@@ -1,4 +1,4 @@
-"""The kinds of releases: what their certificates hold, and who reads their records.
+"""The kinds of releases, and what their certificates hold.
 
 What a stranger may conclude depends on what was done to a record. A kind says so once, for
 certificate, verification, audit, report and estimates alike; nothing else asks for its name.
@@ -6,10 +6,14 @@ certificate, verification, audit, report and estimates alike; nothing else asks 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pramana.guarantees.base import Need
+from pramana.matrices.mechanism import Mechanism
 from pramana.registry import Registry
+from pramana.release.certificate_fields import mechanism_of, reporting_of
 
 __all__ = ["KINDS", "Kind"]
 
@@ -19,14 +23,13 @@ class Kind:
     """One way in which records come about, and all that follows from it.
 
     Attributes:
-        reading: the place of the class that answers analysts, as ``module:name``.
         made: what was done to records; ``{depends}`` stands for whether matrices know the data.
         why_not: why records must not be counted as they stand.
         shows_matrices: whether the certificate holds the matrices, for everyone to undo.
         withholds_matrices: whether there are some that only the owner has.
         grouped: whether keys are replaced within groups of records.
         whole: whether every record tells all of its columns, and not one set that it names.
-        mechanism: the place of what reads the matrices of a certificate, strictly.
+        mechanism: reads the matrices of a certificate from their parsed JSON.
         treatment: what was done to columns that are not released as they are.
         crowd: among whom a person hides, where that is not all who share what may be known;
             ``{inside}`` stands for these.
@@ -37,14 +40,13 @@ class Kind:
             else they state one for each value.
     """
 
-    reading: str
     made: str
     why_not: str
     shows_matrices: bool = False
     withholds_matrices: bool = False
     grouped: bool = False
     whole: bool = True
-    mechanism: str = "pramana.release.forms:mechanism_of"
+    mechanism: Callable[[Any], Mechanism] = mechanism_of
     treatment: str = "randomised"
     crowd: str = ""
     offers: frozenset[Need] = frozenset()
@@ -54,7 +56,6 @@ class Kind:
 
 
 PUBLISHED = Kind(
-    reading="pramana.readings.published:PublishedReading",
     made="The matrices are published and {depends}.",
     why_not="The values of randomised columns are changed by chance. A count of them as they "
     "stand is wrong, often by much, and so are shares, means and models made from it.",
@@ -64,7 +65,6 @@ PUBLISHED = Kind(
 """The matrices are in the certificate, and are undone."""
 
 WITHHELD = Kind(
-    reading="pramana.readings.withheld:WithheldReading",
     made="The matrices are withheld and {depends}.",
     why_not="The values of randomised columns are changed by chance. Counts of single columns "
     "are right on average, with errors that only the certificate states; how columns hang together "
@@ -76,7 +76,6 @@ WITHHELD = Kind(
 """The matrices are not told, but leave every column's frequencies as they are."""
 
 GROUPS = Kind(
-    reading="pramana.readings.groups:GroupsReading",
     made="Keys were drawn anew within groups; there are no matrices.",
     why_not="The keys of a record come from its group, and need not be its own. Tables of keys "
     "with other columns are weaker than in truth.",
@@ -88,7 +87,6 @@ GROUPS = Kind(
 """Keys were replaced within groups of records."""
 
 REPORTS = Kind(
-    reading="pramana.readings.reports:ReportsReading",
     made="Each record answers one set of columns, drawn by chance; the others are empty. "
     "Sets and matrices are published and {depends}.",
     why_not="Every record tells some of its columns, changed by chance. A count of them as they "
@@ -96,14 +94,13 @@ REPORTS = Kind(
     "value, it was not asked for.",
     shows_matrices=True,
     whole=False,
-    mechanism="pramana.release.forms:reporting_of",
+    mechanism=reporting_of,
     # Not counts: what rests on them speaks of steps on whole records.
 )
 """Each record answered one set of columns; the sets are in the certificate."""
 
 SEALED = replace(
     WITHHELD,
-    reading="pramana.readings.sealed:SealedReading",
     why_not="The values of randomised columns are changed by chance, and the matrices that would "
     "undo it are withheld. Counts of single columns are off by as much as the certificate states; "
     "how columns hang together is not as in truth, and nobody is told by how much.",

@@ -17,8 +17,8 @@ from typing import Final
 from pramana.errors import InputError, NotARelease, OutputExists
 from pramana.files import read_file, whole_folder
 from pramana.matrices.mechanism import Mechanism
-from pramana.release.forms import mechanism_of
-from pramana.release.strict import parse
+from pramana.release.canonical_json import parse
+from pramana.release.certificate_fields import mechanism_of
 from pramana.types import Entries
 
 __all__ = ["MECHANISM", "read_mechanism", "require_apart_from", "stewards_folder"]
@@ -105,6 +105,6 @@ def read_mechanism(path: Path) -> Mechanism:
             f"{file} cannot be read. Give the mechanism.json of --steward-folder."
         ) from None
     try:
-        return mechanism_of(parse(content, what=str(file)))
+        return mechanism_of(parse(content, what=file.name), what=file.name)
     except NotARelease as error:
         raise InputError(f"{file} is no mechanism: {error}") from None

@@ -236,21 +236,10 @@ def _free_fields(certificate: Certificate) -> Check:
     )
     strange |= tells - set(certificate.figures) - _uncounted(certificate)
     strange |= set() if priced else {"expected_error"}
-    if strange and certificate.foreign and not strange - _spoken(certificate, figures):
-        return Check.stated(name, f"{', '.join(sorted(strange))}: in words of another edition")
     if strange:
         told = f"{certificate.method} gives another {', '.join(sorted(strange))}, or none"
         return Check.of(name, False, told)
     return Check.of(name, True, f"what {certificate.method} gives with all else in the certificate")
-
-
-def _spoken(certificate: Certificate, figures: Entries) -> set[str]:
-    """What of figures and price is said in words, of which editions differ."""
-    texts = {n for n, own in certificate.figures.items() if isinstance(own, str)}
-    price = {"expected_error"} if (certificate.price is None) == (
-        certificate.expected_error is None
-    ) else set()  # fmt: skip
-    return price | {n for n in texts if isinstance(figures.get(n), str)}
 
 
 def _chosen(certificate: Certificate) -> Iterator[Check]:
@@ -264,7 +253,7 @@ def _chosen(certificate: Certificate) -> Iterator[Check]:
         again = False
     if again:
         yield Check.of(name, True, f"{certificate.method} chooses these for what it was asked for")
-    elif again is False:  # whichever edition speaks: sets are numbers, and can be chosen again
+    elif again is False:
         told = f"not what {certificate.method} chooses for what is said to have been asked for"
         yield Check.of(name, False, told)
 

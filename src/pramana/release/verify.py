@@ -89,7 +89,6 @@ def verify_folder(
     checks = [
         whole,
         data,
-        *_words(certificate),
         _explained(folder, certificate),
         *_others(folder, certificate),
         *_signature(certificate, key),
@@ -105,9 +104,7 @@ def verify_folder(
             checks.append(Check.of("table", False, str(error)))
         except UNFORESEEN:
             checks.append(Check.of("table", False, "it cannot be read"))
-    own = certificate.sentences() if certificate.told else []
-    said = [f"In words of this edition: {sentence}" for sentence in own]
-    return Verdict(tuple(checks), (*said, *_notes(certificate, key)))
+    return Verdict(tuple(checks), tuple(_notes(certificate, key)))
 
 
 def _owners_word(certificate: Certificate) -> Iterator[Check]:
@@ -139,9 +136,6 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
     false = [name for name in there if not holds(folder / name, written[name])]
     if false:
         told = f"{', '.join(false)}: not what follows from the certificate"
-        if certificate.foreign:
-            told += " in this edition: not compared, and anybody's"
-            return Check.stated("explanations", told)
         return Check.of("explanations", False, told)
     if len(there) < len(written):
         gone = len(written) - len(there)
@@ -150,14 +144,6 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
             f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} not there",
         )
     return Check.of("explanations", True, f"{', '.join(there)} say what the certificate says")
-
-
-def _words(certificate: Certificate) -> Iterator[Check]:
-    """Sentences of another edition, which nobody here can compare."""
-    if certificate.told:
-        by = "another edition" if certificate.words is None else f"edition {certificate.words}"
-        told = f"of {by} of pramana, not compared; what its numbers mean is said below"
-        yield Check.stated("words", told)
 
 
 def _others(folder: Path, certificate: Certificate) -> Iterator[Check]:

@@ -79,7 +79,7 @@ def _promises(content: ReportContent) -> list[Block]:
     if more:
         blocks += [Heading("What else is stated"), *map(Words, more)]
     blocks.append(Heading("What the promises cover"))
-    blocks += [Words(form["scope"]["statement"]), Words(form["crowd"]["statement"])]
+    blocks += [Words(form["scope"]["statement"]), Words(form["anonymity_set"]["statement"])]
     return blocks
 
 
@@ -188,7 +188,7 @@ def _measures(found: Measures | None) -> list[Block]:
 
 
 def _analysis(content: ReportContent) -> list[Block]:
-    error = content.certificate.price
+    error = content.certificate.expected_error
     weight = content.certificate.schema.weight
     blocks: list[Block] = [
         Words(

@@ -149,7 +149,7 @@ def _use(content: ReportContent) -> Words | None:
 
 
 def _about_error(content: ReportContent) -> str:
-    return content.certificate.price or ""
+    return content.certificate.expected_error or ""
 
 
 def _size(content: ReportContent) -> tuple[str, str]:

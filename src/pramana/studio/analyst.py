@@ -64,7 +64,7 @@ def describe(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
     return {
         "columns": columns,
         "weight": None if weight is None else weight.name,
-        "error": certificate.price,
+        "error": certificate.expected_error,
     }
 
 

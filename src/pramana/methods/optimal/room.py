@@ -25,8 +25,8 @@ from pramana.matrices.mechanism import Step
 from pramana.methods.optimal.decoys import transitions
 from pramana.methods.people import People
 from pramana.numeric import TOTAL, coarse_up
-from pramana.release.forms import labels_to_json, schema_to_json
-from pramana.release.one_spelling import canonical
+from pramana.release.canonical_json import canonical
+from pramana.release.certificate_fields import labels_to_json, schema_to_json
 from pramana.table.groups import COUNT, MOST_ATTACHED, group_sizes
 from pramana.types import Entries, FloatArray, Form, IntArray
 

@@ -1,9 +1,8 @@
-"""Releases of another edition hold; forged sentences and odd files do not pass for checked."""
+"""Forged sentences and files that are not of the release do not pass for checked."""
 
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import os
 import shutil
@@ -15,13 +14,12 @@ import pytest
 
 import pramana as pm
 from pramana.collect.panel import two_stages
-from pramana.errors import OutputExists
+from pramana.errors import NotARelease, OutputExists
 from pramana.matrices.reporting import Reporting
 from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.release.certificate import Certificate, Collected
-from pramana.release.edition import edition
+from pramana.release.canonical_json import canonical
+from pramana.release.certificate import TEXT_VERSION, Collected
 from pramana.release.folder import require_own
-from pramana.release.one_spelling import canonical
 from pramana.table.schema import Schema
 
 KEYS = """
@@ -39,7 +37,6 @@ categories = ["no", "yes"]
 role = "sensitive"
 """
 FORGED = "Everything is exact, and nobody can be found."
-OTHER = "9.9.9+0123456789ab"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +52,7 @@ def written(tmp_path_factory):
             "pay": words.integers(0, 9, people),
         }
     )
-    place = tmp_path_factory.mktemp("editions")
+    place = tmp_path_factory.mktemp("sentences")
     for method in ("retention", "reports", "resample"):
         target = pm.KAnonymity(5) if method == "resample" else pm.PkAnonymity(5)
         plan = pm.design(Schema.from_toml(KEYS), target, data=table, method=method)
@@ -79,40 +76,14 @@ def say(form):
     """Other words everywhere."""
     for claim in form["guarantees"]:
         claim["sentence"] = claim["assumption"] = FORGED
-    form["scope"]["statement"] = form["crowd"]["statement"] = FORGED
+    form["scope"]["statement"] = form["anonymity_set"]["statement"] = FORGED
     if form["expected_error"] is not None:
         form["expected_error"] = FORGED
 
 
 @pytest.mark.parametrize("method", ["retention", "reports", "resample"])
-@pytest.mark.parametrize("words", [OTHER, None])
-def test_a_release_of_another_edition_holds_and_none_of_its_words_is_shown(
-    written, tmp_path, method, words
-):
-    """Its sentences are said not to be compared, and those of this edition are shown instead."""
-
-    def older(form):
-        say(form)
-        form.pop("words") if words is None else form.update(words=words)
-        if "meaning" in form["figures"]:
-            form["figures"]["meaning"] = FORGED
-
-    folder = rewritten(written, tmp_path, method, older)
-    verdict, release = pm.verify(folder), pm.load(folder)
-
-    assert verdict
-    assert "words" in {check.name for check in verdict.of_state("stated")}
-    ours = Certificate.from_bytes((written / method / "certificate.json").read_bytes()).sentences()
-    assert release.certificate.sentences() == ours
-    assert [f"In words of this edition: {own}" for own in ours] == list(verdict.notes[: len(ours)])
-    shown = json.dumps(verdict.to_json()) + pm.report(folder).html + str(release.certificate)
-    assert FORGED not in html.unescape(shown)
-    assert release.certificate.to_bytes() == (folder / "certificate.json").read_bytes()
-
-
-@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
-def test_words_of_this_edition_are_compared_to_the_letter(written, tmp_path, method):
-    """Whoever claims to be of this edition must speak as it does."""
+def test_sentences_are_compared_to_the_letter(written, tmp_path, method):
+    """They follow from the numbers."""
     assert not pm.verify(rewritten(written, tmp_path, method, say))
 
 
@@ -129,7 +100,7 @@ def _other_treatment(form):
 
 
 def _longer(form):
-    form["crowd"]["more"] = FORGED
+    form["anonymity_set"]["more"] = FORGED
 
 
 def _no_statement(form):
@@ -147,56 +118,52 @@ def _no_text(form):
 @pytest.mark.parametrize(
     "change", [_more, _other_reader, _other_treatment, _longer, _no_text, _no_statement, _no_claims]
 )
-def test_another_edition_changes_words_and_nothing_else(written, tmp_path, change):
-    """Numbers and structure are tied as ever."""
+def test_numbers_and_structure_are_compared(written, tmp_path, change):
+    """Whatever else a certificate says."""
+    assert not pm.verify(rewritten(written, tmp_path, "retention", change))
 
-    def older(form):
-        form["words"] = OTHER
-        change(form)
 
-    assert not pm.verify(rewritten(written, tmp_path, "retention", older))
+@pytest.mark.parametrize("version", [TEXT_VERSION + 1, 0, str(TEXT_VERSION), True, None, [1]])
+def test_sentences_of_another_version_are_refused(written, tmp_path, version):
+    """They could not be compared."""
+    folder = rewritten(
+        written, tmp_path, "retention", lambda form: form.update(text_version=version)
+    )
+    with pytest.raises(NotARelease):
+        pm.load(folder)
 
 
 def test_a_number_that_the_method_does_not_state_is_refused(written, tmp_path):
     """Groups come with none of how many share all that is released as it is, even a right one."""
 
     def attached(form):
-        form["words"] = OTHER
-        form["crowd"]["attached"] = json.loads(
+        form["anonymity_set"]["smallest_unchanged_group"] = json.loads(
             (written / "retention" / "certificate.json").read_bytes()
-        )["crowd"]["attached"]
+        )["anonymity_set"]["smallest_unchanged_group"]
 
     verdict = pm.verify(rewritten(written, tmp_path, "resample", attached))
     assert "attached columns" in {check.name for check in verdict.of_state("failed")}
 
 
-def test_what_explains_a_release_is_compared_with_this_edition_only(written, tmp_path):
-    """A changed README fails; in a release of another edition it is said to be anybody's."""
-    for method, words, state in (("retention", edition(), "failed"), ("reports", OTHER, "stated")):
-        folder = rewritten(written, tmp_path / method, method, lambda f, w=words: f.update(words=w))
-        (folder / "README.md").write_text(FORGED)
-        found = {check.name: check for check in pm.verify(folder).checks}
-        assert found["explanations"].state == state
-        assert "README.md" in found["explanations"].detail
+def test_a_changed_readme_fails(written, tmp_path):
+    """It follows from the certificate."""
+    folder = rewritten(written, tmp_path, "retention", lambda _: None)
+    (folder / "README.md").write_text(FORGED)
+
+    checks = {check.name: check for check in pm.verify(folder).checks}
+
+    assert checks["explanations"].state == "failed"
+    assert "README.md" in checks["explanations"].detail
 
 
-def test_force_replaces_no_readme_that_this_edition_did_not_write(written, tmp_path):
-    """Nobody can tell whether somebody has changed it: the folder stays."""
-    folder = rewritten(written, tmp_path, "retention", lambda form: form.update(words=OTHER))
+def test_force_replaces_no_changed_readme(written, tmp_path):
+    """The folder stays."""
+    folder = rewritten(written, tmp_path, "retention", lambda _: None)
     require_own(folder)
     (folder / "README.md").write_text("notes of mine")
 
-    with pytest.raises(OutputExists, match=r"README.md was changed, or is of another edition"):
+    with pytest.raises(OutputExists, match=r"README.md"):
         require_own(folder)
-
-
-def test_an_edition_is_spelled_strictly(written, tmp_path):
-    """Neither a text of any kind nor a number."""
-    for at, words in enumerate(["", "1.0", 3, None, "1.0+0123456789AB", "\x1b[2J+0123456789ab"]):
-        folder = rewritten(
-            written, tmp_path / str(at), "retention", lambda f, w=words: f.update(words=w)
-        )
-        assert not pm.verify(folder)
 
 
 def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written, tmp_path):
@@ -222,16 +189,11 @@ def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written,
     assert pm.load(folder).crosstab("sex").to_frame() is not None
 
 
-@pytest.mark.parametrize("words", [OTHER, None, edition()])
-def test_sets_are_chosen_again_whichever_edition_speaks(written, tmp_path, words):
+def test_sets_are_chosen_again(written, tmp_path):
     """A table left out, made up, none at all; sets of noise, one at less than the budget."""
 
     def state(at, change):
-        def forged(form):
-            form.pop("words") if words is None else form.update(words=words)
-            change(form)
-
-        folder = rewritten(written, tmp_path / str(at), "reports", forged)
+        folder = rewritten(written, tmp_path / str(at), "reports", change)
         return {check.name: check.state for check in pm.verify(folder).checks}.get("chosen for")
 
     def less(times, sets=None):

@@ -1,0 +1,444 @@
+"""JSON forms of the parts of a certificate: schema, labels and mechanism.
+
+Each part has a function that writes it, and structs that say what is accepted when it is read.
+Structs check types; rules that span several fields are checked by the classes that are built from
+them, and by the certificate, which is written again and compared byte by byte.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+from pramana.errors import NotARelease
+from pramana.matrices.listed_cells import WEIGHTS, listed_form, listed_weights
+from pramana.matrices.mechanism import Mechanism
+from pramana.matrices.reporting import AskedSet, Reporting
+from pramana.matrices.transition import Label
+from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.release.canonical_json import Struct, converted
+from pramana.table.domains import BinRelease, Bins, Categories, Domain
+from pramana.table.labels import Labels
+from pramana.table.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
+from pramana.table.replicates import Replicates, Replication
+from pramana.table.schema import Column, Impossible, Missing, Role, Schema
+from pramana.types import Form
+
+__all__ = [
+    "AS_IT_IS",
+    "BINNED",
+    "NOISY",
+    "LabelsForm",
+    "Number",
+    "SchemaForm",
+    "Text",
+    "Weight",
+    "attribute_set_of",
+    "labels_of",
+    "labels_to_json",
+    "mechanism_of",
+    "reporting_of",
+    "schema_of",
+    "schema_to_json",
+    "treatment_of",
+]
+
+MOST_MOVES: Final = 5_000_000
+"""Transitions of one matrix, before an array of them is made: cells may share a listed row."""
+
+AS_IT_IS: Final = "released as it is"
+BINNED: Final = "binned, not randomised"
+NOISY: Final = "released with noise, not randomised"
+READ_OFF: Final = "read off the data"
+
+Text: TypeAlias = Annotated[str, Meta(max_length=100_000)]
+Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Number: TypeAlias = Int | float
+Value: TypeAlias = Text | int | float | bool | None
+Position: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Weight: TypeAlias = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,19})\Z")]
+"""An integer over 2**64, written as text."""
+
+
+# -- a schema --------------------------------------------------------------------------------------
+
+
+class NoiseForm(Struct):
+    """Noise that is added to a column."""
+
+    distribution: Distribution
+    scale: Number
+
+
+class RecodingForm(Struct):
+    """What becomes of the values of a column before randomisation."""
+
+    missing_codes: tuple[Value, ...] = ()
+    date: DatePart | None = None
+    date_format: Text | None = None
+    merge: dict[Text, list[Value]] | None = None
+    bottom: Number | None = None
+    top: Number | None = None
+    round: Number | None = None
+    noise: NoiseForm | None = None
+
+
+class ColumnForm(Struct):
+    """A released column; with categories or bins where values are drawn from a domain."""
+
+    name: Text
+    role: Role
+    treatment: Text
+    recoding: RecodingForm | None = None
+    categories: tuple[Value, ...] | None = None
+    ordered: bool = False
+    bins: Annotated[list[Number | None], Meta(min_length=1)] | None = None
+    release: BinRelease = "label"
+    labels: tuple[Text, ...] = ()
+    missing_values: tuple[Value, ...] = ()
+    domain: Text = "declared"
+    missing: Missing = "refuse"
+    exempt: tuple[Value, ...] = ()
+
+
+class ReplicatesForm(Struct):
+    """Columns of replicate weights, and how variances follow from them."""
+
+    columns: tuple[Text, ...]
+    method: Replication
+    fay: Number | None = None
+    scale: Number | None = None
+
+
+class SchemaForm(Struct):
+    """The released columns and the rules between them."""
+
+    columns: list[ColumnForm]
+    impossible: tuple[dict[Text, list[Value]], ...] = ()
+    strata: tuple[Text, ...] = ()
+    choices: tuple[tuple[Text, ...], ...] = ()
+    replicate_weights: ReplicatesForm | None = None
+
+
+def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
+    """The form of the released columns; dropped columns are not named."""
+    form: Form = {"columns": [_column_to_json(column, treatment) for column in schema.released]}
+    if schema.impossible:
+        form["impossible"] = [rule.to_dict() for rule in schema.impossible]
+    if schema.strata:
+        form["strata"] = list(schema.strata)
+    if schema.choices:
+        form["choices"] = [list(choice) for choice in schema.choices]
+    if schema.replicates is not None:
+        form["replicate_weights"] = schema.replicates.to_dict()
+    return form
+
+
+def _column_to_json(column: Column, treatment: str) -> Form:
+    form: Form = {
+        "name": column.name,
+        "role": str(column.role),
+        "treatment": treatment_of(column, treatment),
+    }
+    if column.recoding:
+        form["recoding"] = column.recoding.to_dict()
+    if column.domain is None or not (column.coded or column.listed):
+        return form  # a domain that nothing is drawn from could only tell what occurred
+    form |= _domain_to_json(column.domain)
+    form["domain"] = "declared" if column.declared else READ_OFF
+    form["missing"] = column.missing or "refuse"
+    if column.exempt:
+        form["exempt"] = list(column.exempt)
+    return form
+
+
+def treatment_of(column: Column, treatment: str) -> str:
+    """What was done to a column, in the words of the certificate."""
+    if column.randomised:
+        return treatment
+    if column.noisy:
+        return NOISY
+    return BINNED if column.binned else AS_IT_IS
+
+
+def _domain_to_json(domain: Domain) -> Form:
+    if isinstance(domain, Categories):
+        form: Form = {"categories": list(domain.values), "ordered": domain.ordered}
+    else:
+        edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
+        form = {"bins": edges, "release": domain.release}
+        form |= {"labels": list(domain.names)} if domain.names else {}
+    codes = domain.missing_values
+    return form | ({"missing_values": list(codes)} if codes else {})
+
+
+def schema_of(form: SchemaForm) -> Schema:
+    """The schema of a certificate."""
+    stated = form.replicate_weights
+    return Schema(
+        tuple(map(_column_of, form.columns)),
+        impossible=tuple(map(Impossible.of, form.impossible)),
+        strata=form.strata,
+        choices=form.choices,
+        replicates=None
+        if stated is None
+        else Replicates(stated.columns, kind=stated.method, fay=stated.fay, scale=stated.scale),
+    )
+
+
+def _column_of(form: ColumnForm) -> Column:
+    domain = _domain_of(form)
+    return Column(
+        form.name,
+        form.role,
+        domain,
+        missing=None if domain is None else form.missing,
+        exempt=form.exempt,
+        randomise=form.treatment not in (AS_IT_IS, BINNED, NOISY),
+        recoding=NOTHING if form.recoding is None else _recoding_of(form.recoding),
+        declared=form.domain == "declared",
+    )
+
+
+def _recoding_of(form: RecodingForm) -> Recoding:
+    noise = form.noise
+    return Recoding(
+        missing_codes=form.missing_codes,
+        date=form.date,
+        date_format=form.date_format,
+        merge=form.merge or {},
+        bottom=form.bottom,
+        top=form.top,
+        round=form.round,
+        noise=None if noise is None else Noise(noise.distribution, noise.scale),
+    )
+
+
+def _domain_of(form: ColumnForm) -> Domain | None:
+    codes = form.missing_values
+    if form.categories is not None:
+        return Categories(form.categories, ordered=form.ordered, missing_values=codes)
+    if form.bins is None:
+        return None
+    first, *inner = form.bins
+    *inner, last = inner or [None]
+    edges = (
+        -math.inf if first is None else first,
+        *(math.nan if edge is None else edge for edge in inner),  # only the ends may be open
+        math.inf if last is None else last,
+    )
+    return Bins(edges, form.release, codes, form.labels)
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+class LabelsForm(Struct):
+    """Labels of columns and of values."""
+
+    variables: dict[Text, Text]
+    values: dict[Text, list[tuple[Value, Text]]]
+
+
+def labels_to_json(labels: Labels) -> Form:
+    """The form of labels. A value is no name in JSON, so that pairs are listed."""
+    values = {
+        name: [[value, text] for value, text in texts.items()]
+        for name, texts in labels.values.items()
+    }
+    return {"variables": dict(labels.variables), "values": values}
+
+
+def labels_of(form: LabelsForm) -> Labels:
+    """The labels of a certificate."""
+    return Labels(form.variables, {name: dict(pairs) for name, pairs in form.values.items()})
+
+
+# -- a mechanism -----------------------------------------------------------------------------------
+
+Cells: TypeAlias = Annotated[list[Value | list[Value]], Meta(min_length=1)]
+"""Labels of one column, or lists of labels of several."""
+
+
+class UniformMixtureForm(Struct, tag_field="family", tag="uniform-mixture"):
+    """A matrix whose off-diagonal weights are equal."""
+
+    labels: Cells
+    other: Weight
+
+    def require_size(self, width: int) -> None:
+        """Refuse labels of another number of columns."""
+        _require_width(self.labels, width)
+
+
+class DenseForm(Struct, tag_field="family", tag="dense"):
+    """A matrix with all its weights."""
+
+    labels: Cells
+    rows: list[list[Weight]]
+
+    def require_size(self, width: int) -> None:
+        """Refuse a matrix that is not square in its labels."""
+        _require_width(self.labels, width)
+        size = len(self.labels)
+        if len(self.rows) != size or any(len(row) != size for row in self.rows):
+            raise NotARelease(f"A dense matrix must have {size} rows of {size} weights.")
+
+
+class SparseRowsForm(Struct, tag_field="family", tag="sparse-rows"):
+    """The identity plus listed transitions."""
+
+    labels: Cells
+    starts: list[Position]
+    targets: list[Position]
+    moves: list[Weight]
+
+    def require_size(self, width: int) -> None:
+        """Refuse positions that lie outside the matrix, before arrays are made of them."""
+        _require_width(self.labels, width)
+        size, starts, targets = len(self.labels), self.starts, self.targets
+        rising = starts == sorted(starts) and len(starts) == size + 1
+        if not rising or starts[-1] != len(self.moves):
+            raise NotARelease("The starts of sparse rows must rise to the number of moves.")
+        if len(targets) != len(self.moves) or max(targets, default=0) >= size:
+            raise NotARelease("Every move of sparse rows must have the position of a label.")
+        if any(int(weight) >= 2**64 for weight in self.moves):
+            raise NotARelease("The moves of sparse rows must be weights below 2**64.")
+
+
+class ListedCellsForm(Struct, tag_field="family", tag="listed-cells"):
+    """Transitions between listed joint cells; lists of numbers are packed into texts."""
+
+    axes: list[list[Value]]
+    rising: bool
+    cells: str
+    sources: str
+    rows: str
+    lengths: str
+    targets: str
+    which: str
+    weights: str
+
+    def require_size(self, width: int) -> None:
+        """Refuse numbers of cells, rows and weights that are not there."""
+        sizes = [len(axis) for axis in self.axes]
+        if len(sizes) != width or not all(sizes):
+            raise NotARelease(f"Listed cells must have the labels of {width} columns.")
+        if self.rising and not self.cells and math.prod(sizes) > MOST_MOVES:
+            raise NotARelease(f"More than {MOST_MOVES:,} cells must be listed.")
+        if not re.fullmatch(WEIGHTS, self.weights):
+            raise NotARelease("The weights of listed cells must have a blank between them.")
+        weights = listed_weights(self.weights)
+        packed = {name: getattr(self, name) for name in self.__struct_fields__}
+        try:
+            numbers = listed_form(packed, sizes)
+        except ValueError:
+            raise NotARelease("The numbers of listed cells must be packed.") from None
+        _require_cells(numbers, domain=math.prod(sizes))
+        if max(weights, default=0) >= 2**64:
+            raise NotARelease("The weights of listed cells must be below 2**64.")
+        if max(numbers["which"], default=-1) >= len(weights):
+            raise NotARelease("Every move of listed cells must have a weight.")
+
+
+def _require_cells(numbers: dict[str, list[int]], *, domain: int) -> None:
+    """Refuse positions of cells and rows that are not there."""
+    cells, rows, lengths = numbers["cells"], numbers["rows"], numbers["lengths"]
+    moves = len(numbers["targets"])
+    if len(set(cells)) < len(cells) or max(cells, default=0) >= domain:
+        raise NotARelease("Listed cells must be different combinations of the labels.")
+    if max([*numbers["sources"], *numbers["targets"]], default=0) >= len(cells):
+        raise NotARelease("Sources and targets of listed cells must be positions of cells.")
+    if len(rows) != len(numbers["sources"]) or max(rows, default=-1) >= len(lengths):
+        raise NotARelease("Every source of listed cells must have a row.")
+    if sum(lengths) != moves or len(numbers["which"]) != moves:
+        raise NotARelease("Every move of listed cells must have a target and a weight.")
+    if sum(lengths[row] for row in rows) > MOST_MOVES:
+        raise NotARelease(f"Listed cells must have at most {MOST_MOVES:,} moves.")
+
+
+MatrixForm: TypeAlias = UniformMixtureForm | DenseForm | SparseRowsForm | ListedCellsForm
+
+
+class StratumForm(Struct):
+    """The matrix of one stratum."""
+
+    stratum: list[Value]
+    matrix: MatrixForm
+
+
+class StepForm(Struct):
+    """Columns that are moved together: by one matrix, or by one for each stratum."""
+
+    columns: Annotated[list[Text], Meta(min_length=1)]
+    matrix: MatrixForm | None = None
+    strata: tuple[Text, ...] = ()
+    by_stratum: tuple[StratumForm, ...] = ()
+
+    def require_matrices(self) -> None:
+        """Refuse a step with no matrix, or whose matrices do not fit its columns."""
+        if (self.matrix is None) == (not self.by_stratum):
+            raise NotARelease("A step must have one matrix, or one for each stratum.")
+        if any(len(entry.stratum) != len(self.strata) for entry in self.by_stratum):
+            raise NotARelease(f"A stratum must be given by {len(self.strata)} labels.")
+        own = [] if self.matrix is None else [self.matrix]
+        for matrix in (*own, *(entry.matrix for entry in self.by_stratum)):
+            matrix.require_size(len(self.columns))
+
+
+class MixtureOfKnownCells(Struct, tag_field="family", tag="uniform-mixture"):
+    """A uniform mixture; its labels may follow from the questions of a survey."""
+
+    other: Weight
+    labels: Cells | None = None
+
+
+class AttributeSetForm(Struct):
+    """An attribute set that records may be asked for."""
+
+    columns: Annotated[list[Text], Meta(min_length=1)]
+    weight: Weight
+    matrix: MixtureOfKnownCells
+
+
+def mechanism_of(value: Any, *, what: str = "mechanism") -> Mechanism:
+    """The steps of a mechanism from their parsed JSON."""
+    steps = converted(value, list[StepForm], what=what)
+    if not steps:
+        raise NotARelease(f"{what} must have at least one step.")
+    for step in steps:
+        step.require_matrices()
+    return Mechanism.from_json(value)
+
+
+def reporting_of(value: Any, *, what: str = "mechanism") -> Reporting:
+    """The attribute sets of a mechanism from their parsed JSON."""
+    sets = converted(value, list[Any], what=what)
+    return Reporting(tuple(attribute_set_of(entry, what=what) for entry in sets))
+
+
+def attribute_set_of(
+    value: Any, labels: tuple[Label, ...] | None = None, *, what: str = "mechanism"
+) -> AskedSet:
+    """An attribute set from its parsed JSON; with ``labels`` where the file must not state them."""
+    form = converted(value, AttributeSetForm, what=what)
+    if (labels is None) == (form.matrix.labels is None):
+        raise NotARelease(f"{what} must state the labels of a matrix exactly once.")
+    if labels is None:
+        cells = form.matrix.labels or []
+        _require_width(cells, len(form.columns))
+        labels = tuple(tuple(cell) if isinstance(cell, list) else cell for cell in cells)
+    return AskedSet(
+        tuple(form.columns), int(form.weight), UniformMixture(labels, int(form.matrix.other))
+    )
+
+
+def _require_width(cells: list[Any], width: int) -> None:
+    """Refuse labels that are not those of ``width`` columns."""
+    widths = {len(cell) if isinstance(cell, list) else 1 for cell in cells}
+    lists = {isinstance(cell, list) for cell in cells}
+    if widths != {width} or lists != {width > 1}:
+        raise NotARelease(f"The labels of a matrix must be those of {width} columns.")
