@@ -250,8 +250,8 @@ def test_in_trials_the_order_of_the_records_changes_no_group(method, monkeypatch
     table = pa.table({"a": generator.normal(size=80), "b": generator.integers(0, 9, 80) * 1.0})
     columns = [Column(name, Role.KEY) for name in table.column_names]
     formed = []
-    usual = clustering._formed
-    monkeypatch.setattr(clustering, "_formed", lambda *own: formed.append(1) or usual(*own))
+    usual = clustering._cluster_strata
+    monkeypatch.setattr(clustering, "_cluster_strata", lambda *own: formed.append(1) or usual(*own))
 
     def made(order, seed):
         donors, stream = METHODS[method]().donors, Keystream.from_seed(seed)

@@ -77,12 +77,20 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
         for i in range(len(out)):
             if out[i] == 0:
                 continue
-            own, code = left_numbers[i], left_codes[i]
-            if not len(own):
-                fewest = _fewest_differing(code, right_codes, begin, differ[:size])
+            row_numbers, row_codes = left_numbers[i], left_codes[i]
+            if not len(row_numbers):
+                fewest = _fewest_differing(row_codes, right_codes, begin, differ[:size])
                 out[i] = min(out[i], np.float32(fewest))
                 continue
-            _distances(own, code, right_numbers, right_codes, begin, differ[:size], total[:size])
+            _distances(
+                row_numbers,
+                row_codes,
+                right_numbers,
+                right_codes,
+                begin,
+                differ[:size],
+                total[:size],
+            )
             best = out[i]
             for j in range(size):
                 best = min(best, total[j])
@@ -92,8 +100,8 @@ def closest_distances(left_numbers, left_codes, right_numbers, right_codes, out)
 def best_links(
     first: FloatArray,
     second: FloatArray,
-    own: IntArray,
-    told: IntArray,
+    truths: IntArray,
+    released: IntArray,
     bonus: FloatArray,
     numbers: FloatArray,
     tie: float,
@@ -108,121 +116,122 @@ def best_links(
     Records that share their first half stand together: a stretch whose best score could not be high
     enough for any of these people is passed over.
     """
-    ends = np.concatenate([[0], np.flatnonzero(told[0, 1:] != told[0, :-1]) + 1, [told.shape[1]]])
-    records = (told, bonus, numbers, np.exp(bonus - bonus.max()) * numbers)
+    ends = np.concatenate(
+        [[0], np.flatnonzero(released[0, 1:] != released[0, :-1]) + 1, [released.shape[1]]]
+    )
+    records = (released, bonus, numbers, np.exp(bonus - bonus.max()) * numbers)
     stretches = (ends, np.maximum.reduceat(bonus, ends[:-1]))
     lanes = tuple(np.empty((table.shape[1], LANES)) for table in (first, second) * 2)
-    found = np.empty((6, LANES))
-    _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass)
+    scratch = np.empty((6, LANES))
+    _best_links(first, second, truths, records, stretches, tie, lanes, scratch, best, tied, mass)
 
 
 @kernel
-def _best_links(first, second, own, records, stretches, tie, lanes, found, best, tied, mass):  # type: ignore[no-untyped-def]
+def _best_links(first, second, truths, records, stretches, tie, lanes, scratch, best, tied, mass):  # type: ignore[no-untyped-def]
     """The same, with the largest bonus of each stretch, and arrays to work in.
 
-    Rows of found are the tops of both halves, the highest score, how many share it, and two sums.
-    All loops are spelled out, which compiles several times faster.
+    Rows of scratch are the tops of both halves, the highest score, how many share it, and two sums.
     """
-    told, bonus, numbers, weights = records
+    released, bonus, numbers, weights = records
     ends, most = stretches
     left, right, before, after = lanes
     top = most[0]
     for s in range(most.size):
         top = max(top, most[s])
-    for begin in range(0, own.shape[1], LANES):
-        _look_up(first, own, 0, begin, left, found, 0)
-        _look_up(second, own, 1, begin, right, found, 1)
-        _highest(left, right, told, bonus, ends, most, found)
-        _sharing(left, right, told, bonus, ends, most, numbers, tie, found)
-        _beside(left, right, told, weights, ends, before, after, found)
-        for i in range(min(LANES, own.shape[1] - begin)):
-            high = found[2, i]
-            best[begin + i], tied[begin + i] = high, found[3, i]
-            below = high - (found[0, i] + found[1, i] + top)
+    for begin in range(0, truths.shape[1], LANES):
+        _look_up(first, truths, 0, begin, left, scratch, 0)
+        _look_up(second, truths, 1, begin, right, scratch, 1)
+        _highest(left, right, released, bonus, ends, most, scratch)
+        _sharing(left, right, released, bonus, ends, most, numbers, tie, scratch)
+        _beside(left, right, released, weights, ends, before, after, scratch)
+        for i in range(min(LANES, truths.shape[1] - begin)):
+            high = scratch[2, i]
+            best[begin + i], tied[begin + i] = high, scratch[3, i]
+            below = high - (scratch[0, i] + scratch[1, i] + top)
             if below > FAR and high > ABSORBING:
-                mass[begin + i] = found[4, i] / np.exp(below)
+                mass[begin + i] = scratch[4, i] / np.exp(below)
             else:  # products of exponentials would not be what these sums are
-                mass[begin + i] = _mass(left, right, i, told, bonus, numbers, high)
+                mass[begin + i] = _mass(left, right, i, released, bonus, numbers, high)
 
 
 @kernel
-def _look_up(table, own, half, begin, lanes, found, row):  # type: ignore[no-untyped-def]
+def _look_up(table, truths, half, begin, lanes, scratch, row):  # type: ignore[no-untyped-def]
     """Rows of a table as columns, filled up by the first one, and the largest number of each."""
     for i in range(LANES):
-        person = begin + i if begin + i < own.shape[1] else begin
-        at = own[half, person]
+        person = begin + i if begin + i < truths.shape[1] else begin
+        at = truths[half, person]
         top = table[at, 0]
         for value in range(table.shape[1]):
             score = table[at, value]
             lanes[value, i] = score
             top = score if score > top else top
-        found[row, i] = top
+        scratch[row, i] = top
 
 
 @kernel
-def _highest(left, right, told, bonus, ends, most, found):  # type: ignore[no-untyped-def]
+def _highest(left, right, released, bonus, ends, most, scratch):  # type: ignore[no-untyped-def]
     for i in range(LANES):
-        found[2, i] = -np.inf
+        scratch[2, i] = -np.inf
     for s in range(most.size):
-        one, wanted = told[0, ends[s]], 0
+        first_half, wanted = released[0, ends[s]], 0
         for i in range(LANES):
-            wanted += left[one, i] + found[1, i] + most[s] > found[2, i]
+            wanted += left[first_half, i] + scratch[1, i] + most[s] > scratch[2, i]
         for j in range(ends[s], ends[s + 1] if wanted > 0 else ends[s]):
-            other, more = told[1, j], bonus[j]
+            second_half, more = released[1, j], bonus[j]
             for i in range(LANES):
-                score = left[one, i] + right[other, i] + more
-                found[2, i] = score if score > found[2, i] else found[2, i]
+                score = left[first_half, i] + right[second_half, i] + more
+                scratch[2, i] = score if score > scratch[2, i] else scratch[2, i]
 
 
 @kernel
-def _sharing(left, right, told, bonus, ends, most, numbers, tie, found):  # type: ignore[no-untyped-def]
+def _sharing(left, right, released, bonus, ends, most, numbers, tie, scratch):  # type: ignore[no-untyped-def]
     """How many records score as much, but for a tie."""
     for i in range(LANES):
-        found[3, i] = 0.0
+        scratch[3, i] = 0.0
     for s in range(most.size):
-        one, wanted = told[0, ends[s]], 0
+        first_half, wanted = released[0, ends[s]], 0
         for i in range(LANES):
-            wanted += left[one, i] + found[1, i] + most[s] >= found[2, i] - tie
+            wanted += left[first_half, i] + scratch[1, i] + most[s] >= scratch[2, i] - tie
         for j in range(ends[s], ends[s + 1] if wanted > 0 else ends[s]):
-            other, more, number = told[1, j], bonus[j], numbers[j]
+            second_half, more, number = released[1, j], bonus[j], numbers[j]
             for i in range(LANES):
-                enough = left[one, i] + right[other, i] + more >= found[2, i] - tie
-                found[3, i] += number if enough else 0.0
+                enough = left[first_half, i] + right[second_half, i] + more >= scratch[2, i] - tie
+                scratch[3, i] += number if enough else 0.0
 
 
 @kernel
-def _exponentials(lanes, found, row, out):  # type: ignore[no-untyped-def]
+def _exponentials(lanes, scratch, row, out):  # type: ignore[no-untyped-def]
     """Of all scores below their top."""
     for value in range(lanes.shape[0]):
         for i in range(LANES):
-            out[value, i] = np.exp(lanes[value, i] - found[row, i])
+            out[value, i] = np.exp(lanes[value, i] - scratch[row, i])
 
 
 @kernel
-def _beside(left, right, told, weights, ends, before, after, found):  # type: ignore[no-untyped-def]
+def _beside(left, right, released, weights, ends, before, after, scratch):  # type: ignore[no-untyped-def]
     """The sum of all exponentials below the tops."""
-    _exponentials(left, found, 0, before)
-    _exponentials(right, found, 1, after)
+    _exponentials(left, scratch, 0, before)
+    _exponentials(right, scratch, 1, after)
     for i in range(LANES):
-        found[4, i] = 0.0
+        scratch[4, i] = 0.0
     for s in range(ends.size - 1):
         for i in range(LANES):
-            found[5, i] = 0.0
+            scratch[5, i] = 0.0
         for j in range(ends[s], ends[s + 1]):
-            other, weight = told[1, j], weights[j]
+            second_half, weight = released[1, j], weights[j]
             for i in range(LANES):
-                found[5, i] += after[other, i] * weight
-        one = told[0, ends[s]]
+                scratch[5, i] += after[second_half, i] * weight
+        first_half = released[0, ends[s]]
         for i in range(LANES):
-            found[4, i] += found[5, i] * before[one, i]
+            scratch[4, i] += scratch[5, i] * before[first_half, i]
 
 
 @kernel
-def _mass(left, right, i, told, bonus, numbers, high):  # type: ignore[no-untyped-def]
+def _mass(left, right, i, released, bonus, numbers, high):  # type: ignore[no-untyped-def]
     """The same sum for one person, term by term."""
     total = 0.0
-    for j in range(told.shape[1]):
-        below = left[told[0, j], i] + right[told[1, j], i] + bonus[j] - high
+    for j in range(released.shape[1]):
+        below = left[released[0, j], i] + right[released[1, j], i] + bonus[j] - high
         if below > NOTHING:
             total += numbers[j] * np.exp(below)
     return total

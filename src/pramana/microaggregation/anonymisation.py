@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -96,20 +95,20 @@ def anonymise(
     for name in columns:
         if name not in table.column_names:
             raise UnknownColumn(f"The table has no column {name!r}.", column=name)
-    numbers = [key_of(column, table.column(column.name)) for column in keys]
-    answers = [Key(name, numbers_of(name, table.column(name))) for name in responses]
+    key_values = [key_of(column, table.column(column.name)) for column in keys]
+    response_keys = [Key(name, numbers_of(name, table.column(name))) for name in responses]
     groups = form_groups(
-        numbers,
+        key_values,
         k=k,
         keystream=keystream,
         method=clustering,
-        responses=answers,
+        responses=response_keys,
         response_weight=response_weight,
         max_size=max_size,
         sensitive=sensitive,
         strata=strata,
     )
-    new = replace_keys(table, keys, numbers, groups, donors, keystream)
+    new = replace_keys(table, keys, key_values, groups, donors, keystream)
     sizes = tuple(sorted(groups.sizes.tolist()))
     permuted = permute_columns(table, [column.name for column in keys], groups.labels, keystream)
     return Anonymised(new, sizes, groups.share, permuted)
@@ -126,20 +125,21 @@ def replace_keys(
     """The table with the keys of the donors, or of the centres of groups."""
     if len(columns) != len(keys) or table.num_rows != groups.labels.size:
         raise InvalidTable("Keys, groups and table must describe the same records.")
-    found = donors(keys, groups.labels, keystream)
-    sources: Sequence[IntArray | None] = [None] * len(keys) if found is None else found
+    sources: Sequence[IntArray | None] | None = donors(keys, groups.labels, keystream)
+    if sources is None:  # every key gets the centre of its group
+        sources = [None] * len(keys)
     for column, key, source in zip(columns, keys, sources, strict=True):
         old = table.column(column.name)
         if source is None:
             key = _to_centre(column, key, old)
-            new = _written(column, centroid(key, groups.labels), key, old.type)
+            released = _written(column, centroid(key, groups.labels), key, old.type)
         elif column.domain is None:
-            new = old.combine_chunks().take(pa.array(source))
+            released = old.combine_chunks().take(pa.array(source))
         else:
-            new = decode(
-                column, encode(column, old)[source], _words(column, old, keystream), like=old.type
-            )
-        table = table.set_column(table.column_names.index(column.name), column.name, new)
+            stream = Stream("k-anonymity", "bins", column.name)
+            words = keystream.words(stream, 0, len(old)) if column.drawn else None
+            released = decode(column, encode(column, old)[source], words, like=old.type)
+        table = table.set_column(table.column_names.index(column.name), column.name, released)
     return table
 
 
@@ -162,11 +162,6 @@ def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) ->
     if column.domain is None or key.kind == "number":
         return pa.array(values, mask=np.isnan(values))
     codes = np.where(np.isnan(values), len(column.domain.labels), values).astype(np.uint32)
-    middle = np.full(codes.size, 2**63, np.uint64)  # a draw inside a bin would tell records apart
-    return decode(column, codes, middle, like=like)
-
-
-def _words(column: Column, values: Any, keystream: Keystream) -> Any:
-    if column.drawn:
-        return keystream.words(Stream("k-anonymity", "bins", column.name), 0, len(values))
-    return None
+    # A draw inside a bin would tell records of one group apart.
+    bin_centres = np.full(codes.size, 2**63, np.uint64)
+    return decode(column, codes, bin_centres, like=like)

@@ -137,28 +137,33 @@ def form_groups(
     _check(n, k, method, max_size, response_weight)
     _check_columns(n, sensitive, strata)
     announce_compilation()
-    k, limit = int(k), NO_LIMIT if max_size is None else int(max_size)  # of numpy they may be
+    k, limit = int(k), NO_LIMIT if max_size is None else int(max_size)  # NumPy integers too
 
-    def formed(order: IntArray | slice) -> Groups:
-        own, beside = ([key.at(order) for key in side] for side in (keys, responses))
-        points = embed(own, responses=beside, weight=response_weight)
+    def cluster_in_order(order: IntArray | slice) -> Groups:
+        points = embed(
+            [key.at(order) for key in keys],
+            responses=[response.at(order) for response in responses],
+            weight=response_weight,
+        )
         if points.shape[1] == 0:  # nothing tells the records apart
             points = np.zeros((n, 1))
-        parts = None if strata is None else np.asarray(strata)[order]
-        return _formed(points, k, method, limit, keystream, sensitive, parts, max_size)
+        ordered_strata = None if strata is None else np.asarray(strata)[order]
+        return _cluster_strata(points, k, method, limit, keystream, sensitive, ordered_strata)
 
     if sensitive or not sharing():
-        return formed(slice(None))
+        return cluster_in_order(slice(None))
     columns: list[Values] = [key.values for key in (*keys, *responses)]
     if strata is not None:
         columns.append(np.unique(np.asarray(strata), return_inverse=True)[1].ravel())
     order = order_of_values(columns)
-    asked = (k, method, limit, response_weight, [key.kind for key in keys], len(responses))
-    groups = made_once(asked, [column[order] for column in columns], lambda: formed(order))
+    options = (k, method, limit, response_weight, [key.kind for key in keys], len(responses))
+    groups = made_once(
+        options, [column[order] for column in columns], lambda: cluster_in_order(order)
+    )
     return replace(groups, labels=put_back(groups.labels, order))
 
 
-def _formed(
+def _cluster_strata(
     points: FloatArray,
     k: int,
     method: str,
@@ -166,19 +171,19 @@ def _formed(
     keystream: Keystream,
     sensitive: tuple[Sensitive, ...],
     strata: Values | None,
-    max_size: int | None,
 ) -> Groups:
+    """Cluster every stratum, and merge groups that lack sensitive values."""
     n = len(points)
     labels = np.zeros(n, np.int64)
     for number, rows in enumerate(_strata(k, strata)):
-        words = Stream("clustering", number)
-        some = tuple(column.part(rows) for column in sensitive)
-        part = _cluster_part(points[rows], k, method, limit, keystream, words)
+        stream = Stream("clustering", number)
+        sensitive_part = tuple(column.part(rows) for column in sensitive)
+        part = _cluster_part(points[rows], k, method, limit, keystream, stream)
         if method == "default" and n <= FEW and k <= LARGE:
-            part = _annealed(points[rows], part, k, limit, keystream, words)
-        labels[rows] = labels.max() + 1 + diversify(points[rows], part, some)
+            part = _annealed(points[rows], part, k, limit, keystream, stream)
+        labels[rows] = labels.max() + 1 + diversify(points[rows], part, sensitive_part)
     labels = compact(labels)
-    _check_sizes(np.bincount(labels), max_size)
+    _check_largest(int(np.bincount(labels).max()), limit)
     return Groups(labels, within(points, labels), within(points, np.zeros(n, np.int64)))
 
 
@@ -219,15 +224,15 @@ def _annealed(
     if (low == high).all():  # every group is one cell: nothing is left to gain
         return labels
     points = np.ascontiguousarray(points)
-    tries = (
+    trial_words = (
         keystream.words(Stream(stream, "anneal"), at * CHUNK, count).view(np.int64)
         for at, count in enumerate(tries_for(len(points)))
     )
-    found = anneal(points, labels, k=k, limit=limit, words=tries)
-    if np.array_equal(found, labels):
+    annealed = anneal(points, labels, k=k, limit=limit, words=trial_words)
+    if np.array_equal(annealed, labels):
         return labels
-    words = _epoch_words(found, k, keystream, Stream(stream, "polish"))
-    labels = improve(points, found, k=k, limit=limit, words=words)
+    words = _epoch_words(annealed, k, keystream, Stream(stream, "polish"))
+    labels = improve(points, annealed, k=k, limit=limit, words=words)
     return chop(points, labels, limit) if limit < NO_LIMIT else labels
 
 
@@ -236,8 +241,8 @@ def _best_of_large(points: FloatArray, labels: IntArray, k: int, limit: int) -> 
     starts = [labels]
     if len(points) ** 2 // k <= MDAV_PAYS:
         starts.append(mdav(points, k=k))
-    found = [improve_large(points, start, k=k, limit=limit) for start in starts]
-    return min(found, key=lambda groups: within(points, groups))
+    candidates = [improve_large(points, start, k=k, limit=limit) for start in starts]
+    return min(candidates, key=lambda groups: within(points, groups))
 
 
 def _epoch_words(
@@ -246,11 +251,11 @@ def _epoch_words(
     """Random words for every epoch: more epochs where there are few groups, as they cost less."""
     groups, count = int(labels.max()) + 1, labels.size // k
     epochs = min(24, max(4, 80_000 // (groups * k)))
-    at_once = max(1, CHUNK // count)  # every call begins a cipher
-    for begin in range(0, epochs, at_once):
-        some = min(at_once, epochs - begin)
-        words = keystream.words(stream, begin * count, some * count).view(np.int64)
-        yield from words.reshape(some, count)
+    epochs_at_once = max(1, CHUNK // count)  # every call begins a cipher
+    for begin in range(0, epochs, epochs_at_once):
+        epochs_now = min(epochs_at_once, epochs - begin)
+        words = keystream.words(stream, begin * count, epochs_now * count).view(np.int64)
+        yield from words.reshape(epochs_now, count)
 
 
 def _strata(k: int, strata: Values | None) -> Sequence[IntArray | slice]:
@@ -283,12 +288,12 @@ def _check(n: int, k: int, method: str, max_size: int | None, weight: float) -> 
         raise InvalidNumber(f"The weight of a response must be a number >= 0, got {weight!r}.")
 
 
-def _check_sizes(sizes: IntArray, max_size: int | None) -> None:
-    """Merging for the sake of sensitive columns knows no limit; a promised one must hold."""
-    if max_size is not None and sizes.max() > max_size:
+def _check_largest(size: int, limit: int) -> None:
+    """Refuse groups above the limit: merging for sensitive columns knows none."""
+    if size > limit:
         raise Infeasible(
-            f"Groups with what is asked of the sensitive columns have up to {int(sizes.max())} "
-            f"records, more than max_size = {max_size}. Raise max_size, or ask for less."
+            f"Groups that meet the requirements on sensitive columns have up to {size} records, "
+            f"more than max_size = {limit}. Raise max_size or lower the requirements."
         )
 
 

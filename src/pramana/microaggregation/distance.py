@@ -113,22 +113,22 @@ def number_columns(
     if isinstance(points, np.ndarray | list | tuple):
         if names:
             raise InvalidTable("A response by name needs points in a data frame.")
-        keys, answers = _array_keys(points, "points"), []
+        keys, responses = _array_keys(points, "points"), []
     else:
         columns = _frame_columns(points)
         unknown = [name for name in names if name not in columns]
         if unknown:
             raise UnknownColumn(f"Response {unknown[0]!r} is not a column of the table.")
         keys = [Key(name, values) for name, values in columns.items() if name not in names]
-        answers = [Key(name, columns[name]) for name in names]
+        responses = [Key(name, columns[name]) for name in names]
     if response is not None and not names:
-        answers = _array_keys(response, "response")
-        if keys and len(answers[0].values) != len(keys[0].values):
+        responses = _array_keys(response, "response")
+        if keys and len(responses[0].values) != len(keys[0].values):
             raise InvalidTable(
                 f"A response must have one value a record: {len(keys[0].values)} records, "
-                f"{len(answers[0].values)} responses."
+                f"{len(responses[0].values)} responses."
             )
-    return keys, answers
+    return keys, responses
 
 
 def _frame_columns(frame: object) -> dict[str, FloatArray]:

@@ -36,22 +36,20 @@ Donors = Callable[[Sequence[Key], IntArray, Keystream], Sequence[IntArray] | Non
 
 def draw_members(labels: IntArray, keystream: Keystream) -> IntArray:
     """For every record a member of its group, each as likely: with replacement."""
-    sizes = np.bincount(labels)
-    order = order_of_groups(labels)
-    starts = np.cumsum(sizes) - sizes
-    picks = keystream.integers("k-anonymity/member", 0, sizes[labels]).astype(np.int64)
-    members: IntArray = order[starts[labels] + picks]
-    return members
+    return _members(labels, labels, keystream, "k-anonymity/member")
 
 
 def new_keys(
     keys: Sequence[Key], labels: IntArray, donors: Donors, keystream: Keystream
 ) -> list[Key]:
     """The keys to release, in the order of the records; ``labels`` says who is in which group."""
-    found = donors(keys, labels, keystream)
-    if found is None:
+    donor_records = donors(keys, labels, keystream)
+    if donor_records is None:
         return [Key(key.name, centroid(key, labels), key.kind) for key in keys]
-    return [Key(k.name, k.values[own], k.kind) for k, own in zip(keys, found, strict=True)]
+    return [
+        Key(key.name, key.values[records], key.kind)
+        for key, records in zip(keys, donor_records, strict=True)
+    ]
 
 
 def permute_members(
@@ -77,10 +75,10 @@ def centroid(key: Key, labels: IntArray) -> FloatArray:
     known = ~np.isnan(key.values)
     count = np.bincount(labels, known, groups)
     sums = exact_sums(np.where(known, key.values, 0.0), labels, groups)
-    middle = np.where(2 * count >= np.bincount(labels), sums / np.maximum(count, 1), np.nan)
+    means = np.where(2 * count >= np.bincount(labels), sums / np.maximum(count, 1), np.nan)
     if key.kind == "ordered":
-        middle = np.rint(middle)
-    return middle[labels]
+        means = np.rint(means)
+    return means[labels]
 
 
 def exact_sums(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
@@ -93,6 +91,7 @@ def exact_sums(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
 
 
 def _commonest(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
+    """The commonest value of every group; of equally common ones the least."""
     levels, codes = np.unique(values, return_inverse=True)
     cells, counts = np.unique(labels * levels.size + codes.ravel(), return_counts=True)
     group = cells // levels.size
@@ -105,22 +104,22 @@ def _commonest(values: FloatArray, labels: IntArray, groups: int) -> FloatArray:
 def draw_keys(keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> list[IntArray]:
     """For every key the members whose value each record is released with."""
     codes = [compact(key.values) for key in keys]
-    found: dict[int, IntArray] = {}
-    for own, parent in tree_of(codes):
+    donors: dict[int, IntArray] = {}
+    for child, parent in tree_of(codes):
         if parent is None:
-            found[own] = draw_members(labels, keystream)
+            donors[child] = draw_members(labels, keystream)
             continue
         size = int(codes[parent].max()) + 1
         cells = compact(labels * size + codes[parent])
-        stream = Stream("k-anonymity", "sequential", keys[own].name)
-        found[own] = _members(cells, cells[found[parent]], keystream, stream)
-    return [found[place] for place in range(len(keys))]
+        stream = Stream("k-anonymity", "sequential", keys[child].name)
+        donors[child] = _members(cells, cells[donors[parent]], keystream, stream)
+    return [donors[place] for place in range(len(keys))]
 
 
-def _members(cells: IntArray, wanted: IntArray, keystream: Keystream, stream: Stream) -> IntArray:
+def _members(cells: IntArray, wanted: IntArray, keystream: Keystream, stream: Address) -> IntArray:
     """For each wanted cell one of its records, each as likely."""
     sizes = np.bincount(cells)
-    order = np.argsort(cells, kind="stable")
+    order = order_of_groups(cells)
     starts = np.cumsum(sizes) - sizes
     picks = keystream.integers(stream, 0, sizes[wanted]).astype(np.int64)
     members: IntArray = order[starts[wanted] + picks]
@@ -130,19 +129,19 @@ def _members(cells: IntArray, wanted: IntArray, keystream: Keystream, stream: St
 def tree_of(codes: Sequence[IntArray]) -> list[tuple[int, int | None]]:
     """Every key with the one it is drawn from, in the order of drawing; the first has none."""
     coarse = [_classes(code) for code in codes]
-    ties = np.zeros((len(codes), len(codes)))
+    information = np.zeros((len(codes), len(codes)))
     for i in range(len(codes)):
         for j in range(i):
-            ties[i, j] = ties[j, i] = _information(coarse[i], coarse[j])
-    first = int(ties.sum(axis=0).argmax())
+            information[i, j] = information[j, i] = _information(coarse[i], coarse[j])
+    first = int(information.sum(axis=0).argmax())
     order: list[tuple[int, int | None]] = [(first, None)]
-    left = [place for place in range(len(codes)) if place != first]
-    while left:
-        done = [own for own, _ in order]
-        part = ties[np.ix_(left, done)]
-        own, parent = np.unravel_index(int(part.argmax()), part.shape)
-        order.append((left[own], done[parent]))
-        left.pop(own)
+    remaining = [place for place in range(len(codes)) if place != first]
+    while remaining:
+        placed = [child for child, _ in order]
+        candidates = information[np.ix_(remaining, placed)]
+        child, parent = np.unravel_index(int(candidates.argmax()), candidates.shape)
+        order.append((remaining[child], placed[parent]))
+        remaining.pop(child)
     return order
 
 
@@ -154,13 +153,13 @@ def _classes(code: IntArray) -> IntArray:
     return np.asarray(below[code] * CLASSES // code.size, dtype=np.int64)
 
 
-def _information(one: IntArray, two: IntArray) -> float:
-    """How much two keys tell about each other."""
-    shape = int(one.max(initial=0)) + 1, int(two.max(initial=0)) + 1
-    table: FloatArray = cell_counts([one, two], shape) / max(one.size, 1)
-    apart = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
-    full = table > 0
-    return float((table[full] * np.log(table[full] / apart[full])).sum())
+def _information(first: IntArray, second: IntArray) -> float:
+    """The mutual information of two keys."""
+    shape = int(first.max(initial=0)) + 1, int(second.max(initial=0)) + 1
+    table: FloatArray = cell_counts([first, second], shape) / max(first.size, 1)
+    independent = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
+    occupied = table > 0
+    return float((table[occupied] * np.log(table[occupied] / independent[occupied])).sum())
 
 
 def permute_columns(

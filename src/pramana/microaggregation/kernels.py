@@ -166,11 +166,11 @@ def best_move(held, side, p, q, best, sums, inner, sizes, ids):
     who = -1
     stay = inner[p] / sizes[p] + inner[q] / sizes[q]
     for i in range(held):
-        one = ids[side, i]
-        change = (inner[q] + sums[q, one]) / (sizes[q] + 1) - stay
-        change += (inner[p] - sums[p, one]) / (sizes[p] - 1)
+        record = ids[side, i]
+        change = (inner[q] + sums[q, record]) / (sizes[q] + 1) - stay
+        change += (inner[p] - sums[p, record]) / (sizes[p] - 1)
         if change < best:
-            best, who = change, one
+            best, who = change, record
     return best, who
 
 
@@ -205,9 +205,9 @@ def settled(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, 
             best = min(best, lies[0, i] + lies[1, j] - weight * gaps[ids[0, i], ids[1, j]])
     pays = best < -tolerance
     for side in range(2):
-        p, q, found = (a, b, held) if side == 0 else (b, a, kept)
+        p, q, candidates = (a, b, held) if side == 0 else (b, a, kept)
         if not pays and sizes[p] > k and sizes[q] < limit:
-            best, who = best_move(found, side, p, q, -tolerance, sums, inner, sizes, ids)
+            best, who = best_move(candidates, side, p, q, -tolerance, sums, inner, sizes, ids)
             pays = who >= 0
     return not pays
 
@@ -225,14 +225,14 @@ def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, i
         held, kept = 0, 0
         for side in range(2):  # a loop, as every constant in a call would be compiled for itself
             p, q = (a, b) if side == 0 else (b, a)
-            found = frontier(labels, count, sums, sizes, p, q, side, ids, lies)
-            held, kept = (found, kept) if side == 0 else (held, found)
+            candidates = frontier(labels, count, sums, sizes, p, q, side, ids, lies)
+            held, kept = (candidates, kept) if side == 0 else (held, candidates)
         weight = 1.0 / sizes[a] + 1.0 / sizes[b]
         best, x, y = best_swap(held, kept, weight, -tolerance, gaps, ids, lies)
         for side in range(2):
-            p, q, found = (a, b, held) if side == 0 else (b, a, kept)
+            p, q, candidates = (a, b, held) if side == 0 else (b, a, kept)
             if sizes[p] > k and sizes[q] < limit:
-                best, who = best_move(found, side, p, q, best, sums, inner, sizes, ids)
+                best, who = best_move(candidates, side, p, q, best, sums, inner, sizes, ids)
                 if who >= 0:
                     x, y = (who, -1) if side == 0 else (-1, who)
         if x < 0 and y < 0:
@@ -245,7 +245,7 @@ def settle(gaps, labels, count, a, b, sums, inner, sizes, k, limit, tolerance, i
 
 
 @kernel
-def settle_all(state, rules, edge, lies, last):
+def settle_all(state, rules, edge, lies, last_change):
     """Settle every pair of the groups, at most eight times over, and give the sum of squares.
 
     A pair that was settled is looked at again only if one of its groups has changed since: visits
@@ -255,19 +255,19 @@ def settle_all(state, rules, edge, lies, last):
     k, limit, tolerance = rules
     pairs, visit = groups * (groups - 1) // 2, 0
     for g in range(groups):
-        last[g] = 0
+        last_change[g] = 0
     for turn in range(8):
         changed = False
         for a in range(groups):
             for b in range(a):
                 visit += 1
-                if max(last[a], last[b]) <= visit - pairs and turn > 0:
+                if max(last_change[a], last_change[b]) <= visit - pairs and turn > 0:
                     continue
                 args = (gaps, labels, count, a, b, sums, inner, sizes)
                 steps = settle(*args, k, limit, tolerance, edge, lies)
                 if steps != 0:
                     changed = True
-                    last[a] = last[b] = visit if steps > 0 else visit + 1
+                    last_change[a] = last_change[b] = visit if steps > 0 else visit + 1
         if not changed:
             break
     total = 0.0
@@ -381,17 +381,17 @@ def apart(points, i, sums, size, g):
 @kernel
 def exchange(points, i, j, sums, a, b, sizes):
     """What group a and group b gain when i of a and j of b change places: both, as changes."""
-    one, two, gap = 0.0, 0.0, 0.0
+    change_a, change_b, gap = 0.0, 0.0, 0.0
     for c in range(points.shape[1]):
         centre = sums[a, c] / sizes[a]
         step = points[i, c] - points[j, c]
         near, far = points[i, c] - centre, points[j, c] - centre
-        one += far * far - near * near
+        change_a += far * far - near * near
         centre = sums[b, c] / sizes[b]
         near, far = points[j, c] - centre, points[i, c] - centre
-        two += far * far - near * near
+        change_b += far * far - near * near
         gap += step * step
-    return one - gap / sizes[a], two - gap / sizes[b]
+    return change_a - gap / sizes[a], change_b - gap / sizes[b]
 
 
 @kernel
@@ -414,7 +414,7 @@ def annealing_steps(points, labels, best, near, picks, words, state, rules, leve
     """
     sums, sizes, inner, members, place = state
     k, limit, heat, cooling = rules
-    now, lowest = levels
+    level, lowest = levels
     for turn in range(words.size):
         word = words[turn]
         heat *= cooling
@@ -430,7 +430,7 @@ def annealing_steps(points, labels, best, near, picks, words, state, rules, leve
             less = apart(points, i, sums, sizes[a], a) * sizes[a] / (sizes[a] - 1.0)
             if not accepted(more - less, local, chance):
                 continue
-            now += more - less
+            level += more - less
             inner[a] -= less
             inner[b] += more
             last = members[a, sizes[a] - 1]
@@ -447,7 +447,7 @@ def annealing_steps(points, labels, best, near, picks, words, state, rules, leve
             less, more = exchange(points, i, j, sums, a, b, sizes)
             if not accepted(less + more, local, chance):
                 continue
-            now += less + more
+            level += less + more
             inner[a] += less
             inner[b] += more
             members[a, place[i]], members[b, place[j]] = j, i
@@ -457,11 +457,11 @@ def annealing_steps(points, labels, best, near, picks, words, state, rules, leve
                 step = points[i, c] - points[j, c]
                 sums[a, c] -= step
                 sums[b, c] += step
-        if now < lowest:
-            lowest = now
-            for one in range(labels.size):
-                best[one] = labels[one]
-    return heat, now, lowest
+        if level < lowest:
+            lowest = level
+            for record in range(labels.size):
+                best[record] = labels[record]
+    return heat, level, lowest
 
 
 def announce_compilation() -> None:

@@ -55,19 +55,19 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
     values, weights = values[order], weights[order]
     graph = _neighbours(values if same else space[order])
     del space  # as large as the values, and of no more use
-    labels, middle, sizes = np.arange(len(values)), values, weights
+    labels, means, sizes = np.arange(len(values)), values, weights
     del values, weights
     while (short := sizes < k).any():
-        rise, other = np.full(sizes.size, np.inf), np.zeros(sizes.size, np.int64)
-        offers(middle, sizes, short, labels, graph, rise, other)
-        who = np.flatnonzero(rise < np.inf)
-        if who.size == 0:
+        rise, partner = np.full(sizes.size, np.inf), np.zeros(sizes.size, np.int64)
+        offers(means, sizes, short, labels, graph, rise, partner)
+        joining = np.flatnonzero(rise < np.inf)
+        if joining.size == 0:
             break
-        renamed = compact(accept(who, other[who], rise[who], short))
+        renamed = compact(accept(joining, partner[joining], rise[joining], short))
         labels = renamed[labels]
-        sums = group_sums(middle, renamed, sizes)
+        sums = group_sums(means, renamed, sizes)
         sizes = np.bincount(renamed, sizes).astype(np.int64)
-        middle = sums / sizes[:, None]
+        means = sums / sizes[:, None]
     result = np.empty_like(labels)
     result[order] = labels
     return result
@@ -84,8 +84,8 @@ def _neighbours(space: FloatArray) -> NDArray[np.int32]:
     workers = -1 if len(space) > MANY else 1
     graph = np.empty((len(space), near), np.int32)
     for begin in range(0, len(space), PORTION):
-        some = slice(begin, begin + PORTION)
-        graph[some] = tree.query(space[some], near, workers=workers)[1].reshape(-1, near)
+        portion = slice(begin, begin + PORTION)
+        graph[portion] = tree.query(space[portion], near, workers=workers)[1].reshape(-1, near)
     return graph
 
 
@@ -98,33 +98,37 @@ def merge_short(points: FloatArray, labels: IntArray, short: Short) -> IntArray:
         wanting = short(labels, sizes)
         if sizes.size == 1 or not wanting.any():
             return labels
-        middle, who = centres(points, labels), np.flatnonzero(wanting)
-        space = search_space(middle)
-        gap, other = cKDTree(space).query(space[who], min(NEAR + 1, sizes.size))
-        ours, theirs = sizes[who, None], sizes[other]
-        rise = np.where(other == who[:, None], np.inf, gap**2 * (ours * theirs / (ours + theirs)))
-        rows, best = np.arange(who.size), rise.argmin(axis=1)
-        labels = compact(accept(who, other[rows, best], rise[rows, best], wanting)[labels])
+        means, joining = centres(points, labels), np.flatnonzero(wanting)
+        space = search_space(means)
+        distance, partners = cKDTree(space).query(space[joining], min(NEAR + 1, sizes.size))
+        joining_sizes, partner_sizes = sizes[joining, None], sizes[partners]
+        rise = np.where(
+            partners == joining[:, None],
+            np.inf,
+            distance**2 * (joining_sizes * partner_sizes / (joining_sizes + partner_sizes)),
+        )
+        rows, best = np.arange(joining.size), rise.argmin(axis=1)
+        labels = compact(accept(joining, partners[rows, best], rise[rows, best], wanting)[labels])
 
 
-def accept(who: IntArray, other: IntArray, rise: FloatArray, short: BoolArray) -> IntArray:
+def accept(joining: IntArray, partner: IntArray, rise: FloatArray, short: BoolArray) -> IntArray:
     """For every group the group that it joins, itself where it stays.
 
-    ``who`` would join ``other`` at the cost ``rise``, and does unless one of the two has a better
-    offer; a group that does not fall short takes all comers. The least rise of all is always
-    taken, so every round gets on.
+    ``joining`` would join ``partner`` at the cost ``rise``, and does unless one of the two has a
+    better offer; a group that does not fall short accepts all. The least rise of all is always
+    accepted, so that every round makes progress.
     """
     # Equal offers are told apart by their order, so that two never take each other's partner.
-    offer = np.empty(who.size, np.int64)
-    offer[np.argsort(rise, kind="stable")] = np.arange(who.size)
-    least = np.full(short.size, who.size, np.int64)
-    least[who] = offer
-    both = short[other]
-    np.minimum.at(least, other[both], offer[both])
-    taken = (offer == least[who]) & (~both | (offer == least[other]))
-    into = np.arange(short.size, dtype=np.int64)
-    into[who[taken]] = other[taken]
-    return into
+    offer = np.empty(joining.size, np.int64)
+    offer[np.argsort(rise, kind="stable")] = np.arange(joining.size)
+    least = np.full(short.size, joining.size, np.int64)
+    least[joining] = offer
+    partner_is_short = short[partner]
+    np.minimum.at(least, partner[partner_is_short], offer[partner_is_short])
+    taken = (offer == least[joining]) & (~partner_is_short | (offer == least[partner]))
+    target = np.arange(short.size, dtype=np.int64)
+    target[joining[taken]] = partner[taken]
+    return target
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +168,13 @@ class Sensitive:
             )
 
     @classmethod
-    def of(cls, name: str, values: ArrayLike, **asked: Any) -> Sensitive:
+    def of(cls, name: str, values: ArrayLike, **requirements: Any) -> Sensitive:
         """From the column itself: numbers count as ordered, everything else as unordered."""
         array = np.asarray(values)
         if array.ndim != 1:
             raise InvalidTable(f"Sensitive column {name!r} must be one column.", column=name)
         codes, missing, number = codes_of(array)
-        return cls(name, codes, ordered=number, missing=missing, **asked)
+        return cls(name, codes, ordered=number, missing=missing, **requirements)
 
     @property
     def _present(self) -> BoolArray:
@@ -186,8 +190,8 @@ class Sensitive:
         """Which groups do not have what is asked."""
         wanting = np.zeros(sizes.size, bool)
         if self.l > 1:
-            own = self._present
-            wanting |= distinct_values(labels[own], self.codes[own], sizes.size) < self.l
+            present = self._present
+            wanting |= distinct_values(labels[present], self.codes[present], sizes.size) < self.l
         if self.t < 1:
             # a whole table is at distance 0 but for rounding
             whole = shares(self.codes) if self.whole is None else self.whole

@@ -65,15 +65,15 @@ class NormalMixture:
         uniforms = np.empty_like(blocks)
 
         def work(begin: int) -> None:
-            some = slice(begin, begin + BLOCKS)
+            batch = slice(begin, begin + BLOCKS)
             z, total, share = np.empty((d, LANES)), np.empty((d, LANES)), np.ones((d + 1, LANES))
-            _forward(blocks[some], rows, starts, z, share, total, uniforms[some])
+            _forward(blocks[batch], rows, starts, z, share, total, uniforms[batch])
 
         work(0)  # alone, so that threads do not all compile the same loop
         with ThreadPoolExecutor(default_threads()) as pool:
             list(pool.map(work, range(BLOCKS, len(blocks), BLOCKS)))
-        found: FloatArray = uniforms.transpose(0, 2, 1).reshape(-1, d)[:n]
-        return found
+        numbers: FloatArray = uniforms.transpose(0, 2, 1).reshape(-1, d)[:n]
+        return numbers
 
     def rows(self) -> tuple[FloatArray, IntArray]:
         """Components in an order in which those of the same first keys follow each other.
@@ -84,14 +84,14 @@ class NormalMixture:
         """
         count, d = self.means.shape
         traits = [np.column_stack([self.means[:, j], self.roots[:, j, : j + 1]]) for j in range(d)]
-        traits = [own.round(SAME) + 0.0 for own in traits]
+        traits = [trait.round(SAME) + 0.0 for trait in traits]
         order = np.lexsort(np.column_stack(traits).T[::-1])
         starts, new = np.full(count, d), np.zeros(count, bool)
         rows = np.zeros((count, d, d + 3))
-        for j, own in enumerate(traits):
-            mean, lean, spread = own[order, 0], own[order, 1:-1], own[order, -1]
+        for j, trait in enumerate(traits):
+            mean, lean, spread = trait[order, 0], trait[order, 1:-1], trait[order, -1]
             new[:1] = True
-            new[1:] |= (own[order[1:]] != own[order[:-1]]).any(axis=1)
+            new[1:] |= (trait[order[1:]] != trait[order[:-1]]).any(axis=1)
             starts[new & (starts == d)] = j
             run = np.cumsum(new) - 1
             rows[:, j, 0] = 1 / spread
@@ -129,13 +129,13 @@ def split(means: FloatArray, weights: FloatArray, most: int) -> IntArray:
 
     def push(name: int, members: IntArray) -> None:
         share = weights[members]
-        middle = share @ means[members] / share.sum()
-        spread = share @ (means[members] - middle) ** 2
+        centre = share @ means[members] / share.sum()
+        spread = share @ (means[members] - centre) ** 2
         widest = int(spread.argmax())
         if members.size > 1 and spread[widest] > 0:
             # joining keeps two moments, so what is lost grows with the third
-            lost = spread[widest] ** 1.5 / share.sum() ** 0.5
-            heapq.heappush(heap, (-float(lost), name, widest, members))
+            loss = spread[widest] ** 1.5 / share.sum() ** 0.5
+            heapq.heappush(heap, (-float(loss), name, widest, members))
 
     push(0, np.arange(weights.size))
     for name in range(1, most):
@@ -156,9 +156,9 @@ def split(means: FloatArray, weights: FloatArray, most: int) -> IntArray:
 def deviations(points, b, rows, c, j, z):
     """Key j of the points in deviations of component c, given the keys before."""
     lanes = points.shape[2]
-    scale, middle = rows[c, j, 0], rows[c, j, 1]
+    scale, mean = rows[c, j, 0], rows[c, j, 1]
     for i in range(lanes):
-        z[j, i] = points[b, j, i] * scale - middle
+        z[j, i] = points[b, j, i] * scale - mean
     for h in range(j):
         lean = rows[c, j, 3 + h]
         if lean != 0.0:
@@ -189,9 +189,9 @@ def weigh(z, j, weight, scale, share, total, out, b):
         q = 0.7107068705 + t * (-0.7265760135 + t * 0.5307027145)
         q = e * t * (0.127414796 + t * (-0.142248368 + t * q))
         q = q if z[j, i] < 0.0 else 1.0 - q
-        own = weight * share[j, i]
-        total[j, i] += own
-        out[b, j, i] += own * q
+        posterior = weight * share[j, i]
+        total[j, i] += posterior
+        out[b, j, i] += posterior * q
         share[j + 1, i] = share[j, i] * e * scale
 
 

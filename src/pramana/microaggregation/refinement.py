@@ -62,10 +62,10 @@ def improve(
     """Better groups, after one epoch for each array of random ``words``."""
     cells = cells_of(points)
     labels, whole = fuse(cells, peel(cells, labels, k))
-    for some in words:
+    for epoch_words in words:
         if whole.all():  # every group is one cell: nothing is left to gain
             return labels
-        labels = epoch(points, labels, whole, k=k, limit=limit, words=some)
+        labels = epoch(points, labels, whole, k=k, limit=limit, words=epoch_words)
         labels, whole = fuse(cells, labels)
     return labels
 
@@ -108,11 +108,13 @@ def fuse(cells: IntArray, labels: IntArray) -> tuple[IntArray, BoolArray]:
 
     Returns the labels and which groups hold equal records only.
     """
-    some = np.empty(int(labels.max()) + 1, np.int64)  # the cell of one member of every group
-    some[labels] = cells
-    same = np.ones(some.size, bool)
-    same[labels[cells != some[labels]]] = False
-    names = np.where(same, some, np.arange(some.size) + int(cells.max()) + 1)
+    cell_of_group = np.empty(int(labels.max()) + 1, np.int64)
+    cell_of_group[labels] = cells  # the cell of some member
+    homogeneous = np.ones(cell_of_group.size, bool)
+    homogeneous[labels[cells != cell_of_group[labels]]] = False
+    names = np.where(
+        homogeneous, cell_of_group, np.arange(cell_of_group.size) + int(cells.max()) + 1
+    )
     joined, names = np.unique(names, return_inverse=True)
     return names.ravel()[labels], joined <= cells.max()
 
@@ -128,10 +130,10 @@ def neighbours_of(middle: FloatArray, near: int) -> tuple[IntArray, IntArray]:
     middle = np.ascontiguousarray(middle[order])
     near = min(near + 1, order.size)
     workers = -1 if order.size > SMALL else 1  # threads take longer to start than few to be found
-    found = cKDTree(middle).query(middle, near, workers=workers)[1].reshape(order.size, near)
-    others = found != np.arange(order.size)[:, None]
+    nearest = cKDTree(middle).query(middle, near, workers=workers)[1].reshape(order.size, near)
+    others = nearest != np.arange(order.size)[:, None]
     others[others.all(axis=1), -1] = False  # equal centres can hide a group from itself
-    return place, found[others].reshape(order.size, near - 1)
+    return place, nearest[others].reshape(order.size, near - 1)
 
 
 def scratch(k: int, most: int) -> tuple[NDArray[np.generic], ...]:
@@ -172,27 +174,29 @@ def epoch(
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     large = whole & (sizes >= 3 * k)
-    who = np.arange(labels.size)
+    members = np.arange(labels.size)
     if large.any():
-        who = np.flatnonzero(~(large[labels] & (rank_within(labels) >= 2 * k)))
-    near = neighbours_in_a_pool(who.size, k)
-    place, around = neighbours_of(centres(points[who], labels[who]), near)
-    order = np.argsort(place[labels[who]], kind="stable")  # members side by side in memory
-    who = who[order]
-    ours, active = np.ascontiguousarray(points[who]), place[labels[who]]
-    capacity = who.size // k + 1
+        members = np.flatnonzero(~(large[labels] & (rank_within(labels) >= 2 * k)))
+    near = neighbours_in_a_pool(members.size, k)
+    place, around = neighbours_of(centres(points[members], labels[members]), near)
+    order = np.argsort(place[labels[members]], kind="stable")  # members side by side in memory
+    members = members[order]
+    active_points, active_labels = np.ascontiguousarray(points[members]), place[labels[members]]
+    capacity = members.size // k + 1
     lists = (
         np.full(capacity, -1, np.int64),
-        np.full(who.size, -1, np.int64),
-        np.full(who.size, -1, np.int64),
+        np.full(members.size, -1, np.int64),
+        np.full(members.size, -1, np.int64),
         np.zeros(capacity, np.int64),
     )
-    kernels.link(active, *lists)
-    rules = (k, limit, 1e-12 * float(ours.var(axis=0).sum()))
+    kernels.link(active_labels, *lists)
+    rules = (k, limit, 1e-12 * float(active_points.var(axis=0).sum()))
     pool = scratch(k, 2 * k * (near + 1))
-    kernels.rework(ours, active, lists, place.size, around, words[: place.size], rules, pool)
+    kernels.rework(
+        active_points, active_labels, lists, place.size, around, words[: place.size], rules, pool
+    )
     labels = labels + capacity
-    labels[who] = active
+    labels[members] = active_labels
     return compact(labels)
 
 
@@ -213,20 +217,20 @@ def cut(points: FloatArray, along: FloatArray, k: int, limit: int) -> tuple[IntA
 
 
 def divide(
-    points: FloatArray, one: IntArray, two: IntArray, k: int, limit: int
+    points: FloatArray, first: IntArray, second: IntArray, k: int, limit: int
 ) -> tuple[IntArray, IntArray] | None:
     """A better division of the members of two groups, or None."""
-    members, size, better = np.concatenate([one, two]), len(one), False
-    ours = points[members] - points[members].mean(axis=0)  # near 0, so that little cancels
-    halves = ours[:size], ours[size:]
+    members, size, better = np.concatenate([first, second]), len(first), False
+    centred = points[members] - points[members].mean(axis=0)  # near 0, so that little cancels
+    halves = centred[:size], centred[size:]
     best = sum(float(np.square(half - half.mean(axis=0)).sum()) for half in halves)
     for _ in range(CUTS):
-        along = ours[:size].mean(axis=0) - ours[size:].mean(axis=0)
-        order, place, now = cut(ours, -along, k, limit)
-        if not now < best * (1 - 1e-9):
+        along = centred[:size].mean(axis=0) - centred[size:].mean(axis=0)
+        order, place, sum_of_squares = cut(centred, -along, k, limit)
+        if not sum_of_squares < best * (1 - 1e-9):
             break
-        best, size, better = now, place, True
-        members, ours = members[order], ours[order]
+        best, size, better = sum_of_squares, place, True
+        members, centred = members[order], centred[order]
     return (members[:size], members[size:]) if better else None
 
 
@@ -242,9 +246,9 @@ def halve(points: FloatArray, labels: IntArray, *, k: int, limit: int) -> IntArr
         changed = False
         for a, row in enumerate(around.tolist()):
             for b in row:
-                found = divide(points, groups[a], groups[b], k, limit)
-                if found:
-                    groups[a], groups[b] = found
+                division = divide(points, groups[a], groups[b], k, limit)
+                if division:
+                    groups[a], groups[b] = division
                     changed = True
         for name, members in enumerate(groups):
             labels[members] = name
@@ -284,13 +288,13 @@ def anneal(
     members[labels, place] = np.arange(labels.size)
     state = (group_sums(points, labels), sizes, inner, members, place)
     picks = _picks(inner / sizes, labels, PICKS)
-    now, best = labels.copy(), labels.copy()
+    current, best = labels.copy(), labels.copy()
     heat, level = HOT, float(inner.sum())
     lowest, cooling = level, (COLD / HOT) ** (1 / sum(tries_for(len(points))))
-    for some in words:
+    for chunk in words:
         rules = (k, capacity, heat, cooling)
         heat, level, lowest = kernels.annealing_steps(
-            points, now, best, around, picks, some, state, rules, (level, lowest)
+            points, current, best, around, picks, chunk, state, rules, (level, lowest)
         )
     return min(labels, best, key=lambda groups: within(points, groups))
 

@@ -27,10 +27,10 @@ from pramana.microaggregation.trial_cache import made_once, order_of_values, put
 from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray, Values
 
-# A uniform number that stands for the exact end of a value's share must not spill over
-# into the next one by rounding; what this moves is less than one draw in 10**13.
 ALPHA = 1 / 3
 
+# A uniform number that stands for the exact end of a value's share must not spill over
+# into the next one by rounding; what this moves is less than one draw in 10**13.
 SLACK = 1 - 2.0**-44
 
 
@@ -85,8 +85,8 @@ class Empirical:
             # the least value whose share of the run reaches u [Wei, eq. 8]
             steps = np.ceil(uniforms[:, j] * (high - low) * SLACK).astype(np.int64)
             place = low + np.clip(steps - 1, 0, high - low - 1)
-        found: IntArray = self.order[self.starts[-1, place]]
-        return found
+        records: IntArray = self.order[self.starts[-1, place]]
+        return records
 
     def find(
         self, codes: IntArray, j: int, low: IntArray, high: IntArray

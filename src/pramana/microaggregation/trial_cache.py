@@ -1,8 +1,7 @@
-"""Groups and draws that trials share: made once for the same records, in whatever order they come.
+"""Cache of groups and Gaussian draws for trial releases of the same records.
 
-Every release and every attack puts its records in an order of its own before it groups them. So
-what is shared is made for the records in the order of their values, and each who asks puts it back
-into its own.
+Every release and every attack shuffles its records before it groups them. Groups are therefore
+computed for the records sorted by their values, and each caller puts them back into its order.
 """
 
 from __future__ import annotations
@@ -53,19 +52,19 @@ def sharing() -> bool:
     return _SHARED.get() is not None
 
 
-def made_once(asked: object, columns: Sequence[Values], make: Callable[[], Made]) -> Made:
+def made_once(options: object, columns: Sequence[Values], make: Callable[[], Made]) -> Made:
     """What is made as asked of these columns; who comes while it is being made waits for it."""
     shared = _SHARED.get()
     if shared is None:
         return make()
-    mark = blake2b(repr(asked).encode())
+    digest = blake2b(repr(options).encode())
     for column in columns:
-        mark.update(column.tobytes())
-    own = mark.digest()
-    with shared.locks.setdefault(own, threading.Lock()):
-        if own not in shared.held:
-            shared.held[own] = make()
-    made: Made = shared.held[own]
+        digest.update(column.tobytes())
+    entry = digest.digest()
+    with shared.locks.setdefault(entry, threading.Lock()):
+        if entry not in shared.held:
+            shared.held[entry] = make()
+    made: Made = shared.held[entry]
     return made
 
 
