@@ -1,0 +1,177 @@
+"""Optimal post-randomisation under condition C1 [Cator]."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+DOMAINS = {"age": 3, "job": 2, "region": 2, "sex": 2, "status": 2}
+"""48 cells; the values of any three variables make 104 combinations."""
+
+ALPHA = 0.1
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    """2,500 records, skewed, so that a few combinations are rare."""
+    random = np.random.default_rng(12)
+    return pa.table(
+        {name: (size * random.random(2_500) ** 3).astype(int) for name, size in DOMAINS.items()}
+    )
+
+
+@pytest.fixture(scope="module")
+def plan(people: pa.Table) -> pm.Plan:
+    schema = pm.Schema(
+        tuple(
+            pm.Column(name, pm.Role.KEY, pm.Categories(tuple(range(size))))
+            for name, size in DOMAINS.items()
+        )
+    )
+    method = pm.Optimal(publish="always")
+    return pm.design(schema, pm.SpontaneousRecognition(alpha=ALPHA), data=people, method=method)
+
+
+def cells() -> list[tuple[int, ...]]:
+    return list(product(*(range(size) for size in DOMAINS.values())))
+
+
+def joint(plan: pm.Plan) -> np.ndarray:
+    """The matrix over all 48 cells, in the order of ``cells``."""
+    (step,) = plan.mechanism.steps
+    places = [cells().index(tuple(cell)) for cell in step.matrix.labels]
+    matrix = np.eye(len(cells()))
+    matrix[np.ix_(places, places)] = step.matrix.values
+    return matrix
+
+
+def counts(people: pa.Table) -> np.ndarray:
+    found = list(zip(*(people[name].to_pylist() for name in DOMAINS), strict=True))
+    return np.array([found.count(cell) for cell in cells()], dtype=float)
+
+
+def combinations_of_three() -> list[np.ndarray]:
+    """Which cells have each of the values of each three variables."""
+    table = np.array(cells())
+    return [
+        (table[:, columns] == values).all(axis=1)
+        for columns in map(list, combinations(range(5), 3))
+        for values in product(*(range(list(DOMAINS.values())[column]) for column in columns))
+    ]
+
+
+def test_there_are_48_cells_and_104_combinations() -> None:
+    assert len(cells()) == 48
+    assert len(combinations_of_three()) == 104
+
+
+def test_condition_c1_holds_for_every_combination(plan: pm.Plan, people: pa.Table) -> None:
+    """Whoever sees three values of a record is at most alpha sure whose it is [eq. 1].
+
+    The chance that a record with these values is that of the one person who has them is
+    P[a member stays] / E[records released with the combination].
+    """
+    matrix, frequency = joint(plan), counts(people)
+    for members in combinations_of_three():
+        stays = matrix[:, members].sum(axis=1)
+        expected = frequency @ stays
+        for cell in np.flatnonzero(members & (frequency > 0)):
+            assert stays[cell] / expected <= ALPHA * (1 + 1e-9)
+    attained = {own.name: own for own in plan.attained}["spontaneous-recognition"]
+    assert attained.alpha <= ALPHA
+
+
+def test_few_records_change(plan: pm.Plan, people: pa.Table) -> None:
+    """Near the identity the loss is 2 E[changed records] / n^2 [Sec. 4]."""
+    matrix, frequency = joint(plan), counts(people)
+    changed = frequency @ (1 - np.diag(matrix))
+
+    assert 0 < changed < 0.02 * frequency.sum()
+    assert np.linalg.matrix_rank(matrix) == 48
+    assert loss(matrix, frequency) == pytest.approx(2 * changed / frequency.sum() ** 2, rel=0.05)
+
+
+def test_the_loss_is_below_that_of_equal_retention(plan: pm.Plan, people: pa.Table) -> None:
+    """The least E|x - X|^2 that meets C1 lies far below that of one retention for all cells."""
+    frequency = counts(people)
+    rare = [members for members in combinations_of_three() if 0 < frequency @ members < 1 / ALPHA]
+
+    def meets(rho: float) -> bool:
+        matrix = rho * np.eye(48) + (1 - rho) / 48
+        return all(
+            matrix[cell, members].sum() / (frequency @ matrix[:, members].sum(axis=1)) <= ALPHA
+            for members in rare
+            for cell in np.flatnonzero(members & (frequency > 0))
+        )
+
+    rho = next(rho for rho in np.arange(0.999, 0, -0.001) if meets(rho))
+    equal = rho * np.eye(48) + (1 - rho) / 48
+    assert loss(joint(plan), frequency) < 0.2 * loss(equal, frequency)
+
+
+def loss(matrix: np.ndarray, frequency: np.ndarray) -> float:
+    """Expected squared distance of estimated from original shares [the closed form of l2]."""
+    covariance = np.diag(frequency @ matrix) - matrix.T @ (frequency[:, None] * matrix)
+    inverse = np.linalg.inv(matrix)
+    return float(np.trace(inverse.T @ covariance @ inverse) / frequency.sum() ** 2)
+
+
+def test_the_maximum_likelihood_estimate_undoes_the_matrix(plan: pm.Plan, people: pa.Table) -> None:
+    """Section 3: counts of the original cells from released ones, with standard errors."""
+    release = pm.protect(people, plan, seed=4)
+    table = release.crosstab(*DOMAINS, method="inverse")
+    truth = counts(people).reshape(table.estimate.shape)
+
+    assert np.abs(table.estimate - truth).max() < 10
+    assert ((table.low <= truth) & (truth <= table.high)).mean() > 0.9
+
+
+def test_larger_tables_are_solved_too() -> None:
+    """Section 3's reductions: hundreds of cells, six variables."""
+    random = np.random.default_rng(6)
+    sizes = {"a": 4, "b": 4, "c": 3, "d": 3, "e": 2}
+    people = pa.table(
+        {name: (size * random.random(4_000) ** 2).astype(int) for name, size in sizes.items()}
+    )
+    schema = pm.Schema(
+        tuple(
+            pm.Column(name, pm.Role.KEY, pm.Categories(tuple(range(size))))
+            for name, size in sizes.items()
+        )
+    )
+    plan = pm.design(schema, pm.SpontaneousRecognition(alpha=0.2), data=people, method="optimal")
+
+    attained = {own.name: own for own in plan.attained}["spontaneous-recognition"]
+    assert attained.alpha <= 0.2
+
+
+def test_what_the_acquaintance_knows_can_be_stated() -> None:
+    """Choices of variables other than all triples."""
+    random = np.random.default_rng(7)
+    people = pa.table(
+        {name: (4 * random.random(500) ** 2.5).astype(int) for name in ("a", "b", "c")}
+    )
+    schema = pm.Schema(
+        tuple(
+            pm.Column(name, pm.Role.KEY, pm.Categories(tuple(range(4)))) for name in ("a", "b", "c")
+        ),
+        choices=(("a", "b"),),
+    )
+    target = pm.SpontaneousRecognition(alpha=0.2, choices=(("a", "b"),))
+    plan = pm.design(schema, target, data=people, method="optimal")
+
+    attained = {own.name: own for own in plan.attained}["spontaneous-recognition"]
+    assert attained.alpha <= 0.2
+
+
+def test_the_experiment_is_reproduced(tmp_path) -> None:
+    from pramana.experiments import run_experiment
+
+    found = run_experiment("cator", to=tmp_path / "out", quick=True)
+
+    assert all(finding.settled for finding in found.findings)

@@ -1,0 +1,157 @@
+"""Random replacement, reconstructed data sets and decision trees [Dowd]."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.experiments import guide_of, try_grid
+
+
+def replacement(gamma: float, values: int) -> pm.UniformMixture:
+    return pm.UniformMixture.of(tuple(range(values)), gamma=gamma)
+
+
+@pytest.fixture(scope="module")
+def applicants() -> pa.Table:
+    """Two classes by a rule about age and pay; both attributes are numbers."""
+    random = np.random.default_rng(5)
+    age, pay = random.uniform(20, 80, 4_000), random.uniform(0, 100, 4_000)
+    good = (age < 40) & (pay > 50) | (age >= 60) & (pay < 50)
+    return pa.table({"age": age, "pay": pay, "class": np.where(good, "A", "B")})
+
+
+@pytest.fixture(scope="module")
+def release(applicants: pa.Table) -> pm.Release:
+    """Attributes in six bins each, by the gamma-diagonal matrix; the class unchanged."""
+    schema = pm.Schema(
+        (
+            pm.Column("age", pm.Role.KEY, pm.Bins(tuple(np.linspace(20, 80, 7)))),
+            pm.Column("pay", pm.Role.KEY, pm.Bins(tuple(np.linspace(0, 100, 7)))),
+            pm.Column("class", pm.Role.SENSITIVE, pm.Categories(("A", "B"))),
+        )
+    )
+    retention = float(replacement(12, 6).retention)
+    plan = pm.design(schema, data=applicants, method=pm.Retention(retention=retention))
+    return pm.protect(applicants, plan, seed=2)
+
+
+def test_the_gamma_diagonal_matrix() -> None:
+    """gamma x on the diagonal and x elsewhere, x = 1 / (gamma + N - 1) [Sec. 5.1]."""
+    matrix = replacement(5, 10).values
+
+    assert np.diag(matrix) == pytest.approx(5 / 14)
+    assert matrix[0, 1:] == pytest.approx(1 / 14)
+
+
+def test_entropy_of_a_matrix() -> None:
+    """gamma = 5 over 10 values has 2.9781 bits [Sec. 5.2]."""
+    assert replacement(5, 10).entropy == pytest.approx(2.9781, abs=5e-5)
+
+
+def test_breach_from_rho1_to_rho2() -> None:
+    """gamma at most rho2 (1 - rho1) / (rho1 (1 - rho2)) permits no breach [Sec. 5.1]."""
+    schema = pm.Schema((pm.Column("a", pm.Role.KEY, pm.Categories(tuple(range(10)))),))
+    plan = pm.design(schema, pm.PrivacyBreach(rho1=0.1, rho2=0.5), records=1_000)
+
+    (step,) = plan.mechanism.steps
+    assert float(step.matrix.gamma) == pytest.approx(9)
+    assert pm.PrivacyBreach.of(step.matrix, rho1=0.1).rho2 <= 0.5
+
+
+def test_theorem_2_repeated_perturbation_only_loses() -> None:
+    """The diagonal of M^t falls, all other entries rise, and both tend to 1/N [Appendix]."""
+    matrix = replacement(5, 10)
+    powers = [matrix.power(times).values for times in range(1, 12)]
+
+    assert powers[3] == pytest.approx(np.linalg.matrix_power(matrix.values, 4))
+    assert (np.diff([power[0, 0] for power in powers]) < 0).all()
+    assert (np.diff([power[0, 1] for power in powers]) > 0).all()
+    assert matrix.power(60).values == pytest.approx(0.1)
+
+
+def test_lemma_2_closed_form_of_the_inverse() -> None:
+    matrix = replacement(5, 10)
+
+    assert matrix.inverse @ matrix.values == pytest.approx(np.eye(10), abs=1e-12)
+
+
+def test_distributions_are_estimated_and_negative_counts_cost_nothing(
+    release: pm.Release, applicants: pa.Table
+) -> None:
+    """X = M^-1 Y, and setting negative counts to zero does not add error [Sec. 4.2, 4.3]."""
+    truth = np.histogram(np.asarray(applicants["age"]), bins=np.linspace(20, 80, 7))[0]
+    undone = release.crosstab("age", method="inverse").estimate
+    clipped = release.crosstab("age", method="clipped").estimate
+
+    assert undone.sum() == pytest.approx(4_000)
+    assert (clipped >= 0).all()
+    assert np.abs(undone - truth).sum() < 0.2 * 4_000
+    assert np.abs(clipped - truth).sum() <= np.abs(undone - truth).sum() + 1e-9
+
+
+def test_a_data_set_is_reconstructed_for_any_learner(release: pm.Release) -> None:
+    """Algorithm 2: values are changed until the counts are the estimated ones."""
+    rebuilt = release.rebuild(method="rank", seed=1)
+    estimated = release.crosstab("age", method="clipped")
+
+    counted = rebuilt["age"].to_pylist()
+    counts = [counted.count(label) for label in estimated.labels[0]]
+    assert len(rebuilt) == 4_000
+    assert counts == pytest.approx(estimated.estimate, abs=1)
+
+
+@pytest.mark.parametrize("rebuild", ["posterior", "rank"])
+def test_trees_are_learned_from_reconstructed_records(
+    release: pm.Release, applicants: pa.Table, rebuild: str
+) -> None:
+    """Far better than the most frequent class on clean records [Sec. 6.2]."""
+    tree = pm.mine_tree(release, target="class", test=applicants, rebuild=rebuild, seed=1)
+
+    assert tree.accuracy.value > tree.accuracy.baseline + 0.05
+
+
+def test_any_scikit_learn_model_predicts_raw_records(
+    release: pm.Release, applicants: pa.Table
+) -> None:
+    model = pm.learn(release, "class", seed=1)
+    raw = applicants.to_pandas()
+
+    assert model.score(raw, raw["class"]) > 0.75
+
+
+def test_an_attack_that_perturbs_again_gains_nothing(
+    release: pm.Release, applicants: pa.Table
+) -> None:
+    """Section 5.2."""
+    result = pm.attack("repeated", release, knowledge=applicants, times=4)
+
+    form = result.to_json()
+    assert form["holds"]
+    assert not any(column["gains"] for column in form["columns"])
+
+
+def test_an_attack_that_filters_noise_recovers_little(
+    release: pm.Release, applicants: pa.Table
+) -> None:
+    """Spectral filtering and PCA, with additive noise of the same size beside it [Sec. 3.3]."""
+    form = pm.attack("recovery", release, knowledge=applicants).to_json()
+
+    assert {attack["method"] for attack in form["replacement"]} >= {"spectral", "pca"}
+    assert {attack["method"] for attack in form["additive_noise"]} >= {"spectral", "pca"}
+    assert all(attack["left"] > 0.3 for attack in form["replacement"])
+
+
+def test_the_guide_finds_bins_for_gamma_and_accuracy() -> None:
+    """Least N that reaches the accuracy, then least gamma [Sec. 7]."""
+    from pramana.experiments.learning_sets import applicants
+
+    sets = [applicants(1, records=1_500, tests=500, seed=1)]
+    trials = try_grid(sets, gammas=(5, 12), bins=(5, 10), seed=1)
+    choice = guide_of(trials).choose(gammas=(5, 12), accuracy=0.6)
+
+    assert choice.bins in (5, 10)
+    assert choice.gamma in (5, 12)
+    assert choice.entropy == pytest.approx(replacement(choice.gamma, choice.bins).entropy)

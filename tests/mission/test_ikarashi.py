@@ -1,0 +1,170 @@
+"""Pk-anonymity of randomised tables [Ikarashi]."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+RECORDS = 100_000
+SIZES = (2, 5, 10)
+
+
+def keys(*sizes: int) -> pm.Schema:
+    return pm.Schema(
+        tuple(
+            pm.Column(f"a{place}", pm.Role.KEY, pm.Categories(tuple(range(size))))
+            for place, size in enumerate(sizes)
+        )
+    )
+
+
+def equal_retention(*targets: pm.Guarantee) -> pm.Plan:
+    """The paper's design: one retention for all attributes."""
+    method = pm.Retention(spread="equal")
+    return pm.design(keys(*SIZES), *targets, records=RECORDS, method=method)
+
+
+def retentions(plan: pm.Plan) -> list[float]:
+    return [float(step.matrix.retention) for step in plan.mechanism.steps]
+
+
+def test_algorithm_1_finds_the_retention_for_k() -> None:
+    """n = 100,000, k = 100, domains of 2, 5 and 10 values: rho = 0.3032 [Sec. 4]."""
+    plan = equal_retention(pm.PkAnonymity(k=100))
+
+    assert retentions(plan) == pytest.approx([0.3032] * 3, abs=5e-5)
+    assert 100 <= pm.PkAnonymity.of(plan.mechanism, crowd=RECORDS).k < 100.001
+
+
+def test_algorithm_2_finds_the_retention_for_epsilon() -> None:
+    plan = equal_retention(pm.DifferentialPrivacy(epsilon=3))
+    (rho,) = {round(retention, 12) for retention in retentions(plan)}
+
+    epsilon = sum(math.log((1 + (size - 1) * rho) / (1 - rho)) for size in SIZES)
+    assert epsilon == pytest.approx(3, abs=1e-9)
+    assert pm.DifferentialPrivacy.of(plan.mechanism).epsilon <= 3
+
+
+def test_algorithm_3_meets_k_and_epsilon_at_once() -> None:
+    k, epsilon = pm.PkAnonymity(k=100), pm.DifferentialPrivacy(epsilon=3)
+    both = retentions(equal_retention(k, epsilon))
+
+    assert both == pytest.approx(
+        np.minimum(retentions(equal_retention(k)), retentions(equal_retention(epsilon)))
+    )
+
+
+def test_corollary_1_epsilons_of_attributes_add() -> None:
+    """epsilon is the sum over attributes of the logarithm of gamma [Thm 1, Cor. 1 and 2]."""
+    matrices = [pm.UniformMixture.of(tuple(range(size)), retention=0.4) for size in SIZES]
+    steps = tuple(pm.Step((f"a{place}",), matrix) for place, matrix in enumerate(matrices))
+
+    epsilon = pm.DifferentialPrivacy.of(pm.Mechanism(steps)).epsilon
+    assert epsilon == pytest.approx(sum(math.log(matrix.gamma) for matrix in matrices))
+
+
+def test_theorem_3_k_of_any_matrix_bounds_every_link() -> None:
+    """1/k is at least the largest posterior of a link, over all tables of three records [Def. 6].
+
+    The adversary knows the table, sees the shuffled release, and weighs every assignment.
+    """
+    rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]])
+    matrix = pm.Dense.of(("x", "y", "z"), rows)
+    k = pm.PkAnonymity.of(matrix, crowd=3).k
+
+    values = matrix.values
+    largest = 0.0
+    for truth, released in product(product(range(3), repeat=3), repeat=2):
+        weights = {
+            order: math.prod(values[truth[person], released[order[person]]] for person in range(3))
+            for order in permutations(range(3))
+        }
+        linked = sum(weight for order, weight in weights.items() if order[0] == 0)
+        largest = max(largest, linked / sum(weights.values()))
+    assert 1 < k < 3
+    assert largest <= 1 / k + 1e-12
+
+
+def test_corollary_4_and_5_k_of_several_attributes() -> None:
+    """k = 1 + (n - 1) prod gamma^-2 for retention-replacement."""
+    matrices = [pm.UniformMixture.of(tuple(range(size)), retention=0.3032) for size in SIZES]
+    steps = tuple(pm.Step((f"a{place}",), matrix) for place, matrix in enumerate(matrices))
+    gammas = math.prod(float(matrix.gamma) for matrix in matrices)
+
+    k = pm.PkAnonymity.of(pm.Mechanism(steps), crowd=RECORDS).k
+    assert k == pytest.approx(1 + (RECORDS - 1) / gammas**2)
+    assert k == pytest.approx(100, abs=0.1)
+
+
+def test_the_guarantee_counts_the_smallest_group_of_known_columns() -> None:
+    """Columns that are known and released unchanged leave a smaller crowd."""
+    target, method = pm.PkAnonymity(k=20), "retention"
+    whole = pm.design(keys(3), target, records=1_000, method=method)
+    split = pm.design(keys(3), target, records=1_000, smallest_group=100, method=method)
+
+    assert retentions(split)[0] < retentions(whole)[0]
+
+
+def test_a_curator_releases_shuffled_records_and_cross_tables_come_back() -> None:
+    """Figure 1a and Section 5: cross tables reconstructed from released data."""
+    random = np.random.default_rng(3)
+    sex = random.integers(0, 2, 20_000)
+    work = (random.random(20_000) < np.where(sex == 1, 0.7, 0.3)).astype(int)
+    people = pa.table({"a0": sex, "a1": work})
+    plan = pm.design(keys(2, 2), pm.PkAnonymity(k=2), data=people, method="retention")
+    release = pm.protect(people, plan, seed=1)
+    table = release.crosstab("a0", "a1", level=0.999)
+
+    truth = np.histogram2d(sex, work, bins=2)[0]
+    raw = np.histogram2d(*(np.asarray(release.table[name]) for name in ("a0", "a1")), bins=2)[0]
+    assert np.abs(table.estimate - truth).sum() < 0.5 * np.abs(raw - truth).sum()
+    assert ((table.low <= truth) & (truth <= table.high)).all()
+
+
+def test_people_randomise_their_own_answers(tmp_path) -> None:
+    """Figure 1b: each person randomises, and nobody holds the original data."""
+    from pramana import collect
+
+    source = tmp_path / "survey.toml"
+    source.write_text(
+        'title = "t"\nexpected = 50\nk = 2\n[[questions]]\nname = "q"\ntext = "q?"\n'
+        'answers = ["yes", "no"]\n'
+    )
+    collect.new_survey(source, tmp_path / "survey")
+    definition = collect.load(tmp_path / "survey")
+    with collect.answers(tmp_path / "survey") as store:
+        for person in range(50):
+            record = collect.respond(definition, {"q": "yes" if person % 3 else "no"})
+            text = record.spelled(widths=definition.channel.widths)
+            store.accept([collect.Sent(text, f"{person:064x}")])
+        release = collect.close_survey(definition, store, tmp_path / "release")
+
+    assert release.verify().valid
+    assert len(release.table) == 50
+    stated = {claim.name: claim.attained for claim in release.certificate.claims}
+    assert stated["pk-anonymity"].k >= 2
+
+
+def test_k_and_epsilon_are_one_number_for_this_family() -> None:
+    """k = 1 + (n - 1) exp(-2 epsilon) wherever every attribute is retained or replaced."""
+    plan = equal_retention(pm.PkAnonymity(k=50))
+    epsilon = pm.DifferentialPrivacy.of(plan.mechanism).epsilon
+
+    k = pm.PkAnonymity.of(plan.mechanism, crowd=RECORDS).k
+    assert k == pytest.approx(1 + (RECORDS - 1) * math.exp(-2 * epsilon))
+
+
+def test_figures_2_and_3_are_reproduced(tmp_path) -> None:
+    """Errors fall with records and grow with attributes and k [Sec. 5]."""
+    from pramana.experiments import run_experiment
+
+    found = run_experiment("ikarashi", to=tmp_path / "out", quick=True)
+
+    assert found.findings
+    assert all(finding.settled for finding in found.findings)

@@ -1,0 +1,181 @@
+"""k-anonymous data that keep the distribution of the quasi-identifiers [Wei]."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+K = 5
+RECORDS = 600
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    """Two numbers and a category that depend on each other, and a cost that depends on them."""
+    random = np.random.default_rng(8)
+    age = random.gamma(6, 7, RECORDS).clip(18, 90).round()
+    weight = (60 + 0.3 * age + random.normal(0, 12, RECORDS)).round()
+    sex = np.where(random.random(RECORDS) < 0.5, "F", "M")
+    cost = (50 * age + 400 * (sex == "M") + random.normal(0, 300, RECORDS)).round()
+    return pa.table({"age": age, "weight": weight, "sex": sex, "cost": cost})
+
+
+@pytest.fixture(scope="module")
+def schema() -> pm.Schema:
+    return pm.Schema(
+        (
+            pm.Column("age", pm.Role.KEY),
+            pm.Column("weight", pm.Role.KEY),
+            pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
+            pm.Column("cost", pm.Role.SENSITIVE),
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def releases(people: pa.Table, schema: pm.Schema) -> dict[str, pm.Release]:
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for method in ("resample", "permute", "gaussian", "centroid"):
+            plan = pm.design(schema, pm.KAnonymity(k=K), data=people, method=method)
+            found[method] = pm.protect(people, plan, seed=3)
+    return found
+
+
+def pairs(table: pa.Table) -> list[tuple[float, float, str]]:
+    return sorted(zip(*(table[name].to_pylist() for name in ("age", "weight", "sex")), strict=True))
+
+
+def ages(table: pa.Table) -> np.ndarray:
+    return np.asarray(table["age"], dtype=float)
+
+
+def test_k_member_clustering_has_groups_of_at_least_k() -> None:
+    """Compact groups of at least k, below the sum of squares of MDAV [Sec. 3.1]."""
+    points = np.random.default_rng(1).normal(size=(400, 3))
+
+    def within(labels: np.ndarray) -> float:
+        groups = (points[labels == group] for group in np.unique(labels))
+        return sum(float(((group - group.mean(axis=0)) ** 2).sum()) for group in groups)
+
+    groups, mdav = pm.cluster(points, k=K), pm.cluster(points, k=K, method="mdav")
+    assert np.bincount(groups).min() >= K
+    assert groups.max() + 1 <= 400 // K
+    assert within(groups) < within(mdav)
+
+
+def test_the_certificate_guarantees_k(releases: dict[str, pm.Release]) -> None:
+    for release in releases.values():
+        (claim,) = release.certificate.claims
+        assert claim.name == "k-anonymity"
+        assert claim.attained.k >= K
+
+
+def test_resampling_with_replacement_draws_keys_that_occur(
+    releases: dict[str, pm.Release], people: pa.Table
+) -> None:
+    """Lemma 1: keys of a member of the group, so that the joint distribution stays on average."""
+    released = pairs(releases["resample"].table)
+
+    assert set(released) <= set(pairs(people))
+    assert released != pairs(people)
+    assert ages(releases["resample"].table).mean() == pytest.approx(ages(people).mean(), rel=0.02)
+
+
+def test_resampling_without_replacement_keeps_the_joint_distribution(
+    releases: dict[str, pm.Release], people: pa.Table
+) -> None:
+    """Each member's keys are used once: the table of the keys is the same table."""
+    assert pairs(releases["permute"].table) == pairs(people)
+
+
+def test_gaussian_dither_and_rosenblatt_keep_each_distribution(
+    releases: dict[str, pm.Release], people: pa.Table
+) -> None:
+    """Theorem 1: values that occur, nearly as often, and as correlated [eq. 6, 10]."""
+    table = releases["gaussian"].table
+    released, truth = ages(table), ages(people)
+
+    assert set(released) <= set(truth)
+    assert released.mean() == pytest.approx(truth.mean(), rel=0.02)
+    assert released.std() == pytest.approx(truth.std(), rel=0.05)
+    correlations = [
+        np.corrcoef(ages(own), np.asarray(own["weight"], dtype=float))[0, 1]
+        for own in (table, people)
+    ]
+    assert correlations[0] == pytest.approx(correlations[1], abs=0.08)
+
+
+def test_centroids_lose_the_distribution(releases: dict[str, pm.Release], people: pa.Table) -> None:
+    """The baseline: means stay, spread shrinks, and each combination stands for a whole group."""
+    released = ages(releases["centroid"].table)
+
+    assert released.mean() == pytest.approx(ages(people).mean(), rel=0.02)
+    assert released.std() < ages(people).std()
+    for method in ("resample", "gaussian"):
+        spread = ages(releases[method].table).std()
+        assert abs(spread - ages(people).std()) < abs(released.std() - ages(people).std())
+
+
+def test_histograms_stay_alike_while_those_of_centroids_fall(
+    people: pa.Table, schema: pm.Schema
+) -> None:
+    """At k = 100 the histogram intersection stays near 1 for resampling [Sec. 4.2]."""
+    edges = np.arange(15, 96, 5)
+    truth = np.histogram(ages(people), edges)[0] / RECORDS
+    overlaps = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for method in ("resample", "centroid"):
+            plan = pm.design(schema, pm.KAnonymity(k=100), data=people, method=method)
+            released = ages(pm.protect(people, plan, seed=3).table)
+            share = np.histogram(released, edges)[0] / RECORDS
+            overlaps[method] = np.minimum(truth, share).sum()
+
+    assert overlaps["resample"] > 0.9
+    assert overlaps["centroid"] < 0.6
+
+
+def test_reidentification_stays_below_one_in_k(
+    people: pa.Table, releases: dict[str, pm.Release]
+) -> None:
+    """Whoever takes the record nearest to a person's keys is right at most once in k [Sec. 4.3]."""
+    for method in ("resample", "gaussian"):
+        audit = pm.audit(releases[method], original=people).to_json()
+        nearest = audit["attacks"][0]
+
+        assert nearest["bound"] == pytest.approx(1 / K)
+        assert nearest["low"] <= 1 / K
+        assert not nearest["broken"]
+
+
+def test_a_response_keeps_its_tie_to_the_keys(people: pa.Table, schema: pm.Schema) -> None:
+    """Similar costs count in the clustering, so that what depends on keys still does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        method = pm.Resample(responses=("cost",))
+        plan = pm.design(schema, pm.KAnonymity(k=K), data=people, method=method)
+        table = pm.protect(people, plan, seed=3).table
+
+    slopes = [
+        np.polyfit(ages(own), np.asarray(own["cost"], dtype=float), 1)[0] for own in (table, people)
+    ]
+    assert slopes[0] == pytest.approx(slopes[1], rel=0.1)
+
+
+def test_sensitive_values_can_be_kept_diverse_and_close(schema: pm.Schema) -> None:
+    """Beyond k: distinct sensitive values in every group, groups of bounded size."""
+    random = np.random.default_rng(2)
+    points = random.normal(size=(200, 2))
+    ill = (random.random(200) < 0.4).astype(int)
+    groups = pm.cluster(points, k=K, sensitive=ill, l=2)
+    bounded = pm.cluster(points, k=K, max_size=2 * K - 1)
+
+    assert all(len(set(ill[groups == group])) == 2 for group in np.unique(groups))
+    assert np.bincount(bounded).max() <= 2 * K - 1
