@@ -1,13 +1,15 @@
 """Walk the verbs hop by hop: every function of the package that the main thread enters, in order.
 
-    python -m benchmarks.walk [--deep]
+    python -m benchmarks.walk [--deep | --json]
 
 Batches that flow in threads are not seen; docs/architecture.md lists what they pass. Without
 ``--deep`` only the first three levels are printed, and how many functions and modules were entered.
+``--json`` prints the functions that protect, crosstab and verify enter, for ``benchmarks.house``.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -61,28 +63,44 @@ def show(name: str, entered: list[tuple[int, str]], *, deep: bool) -> None:
         before = (depth, place)
 
 
-def main(deep: bool) -> None:
+def walks() -> dict[str, list[tuple[int, str]]]:
     """A small table from file to file and to an estimate; once before, so that all is loaded."""
     keys = {"sex": ["F", "M"] * (RECORDS // 2), "region": ["a", "b", "c", "d"] * (RECORDS // 4)}
     csv.write_csv(pa.table(keys | {"income": range(RECORDS)}), "people.csv")
     schema = pm.describe("people.csv", keys=list(keys), sensitive=["income"])
 
-    def verbs(to: str) -> list[tuple[str, list[tuple[int, str]]]]:
+    def verbs(to: str) -> dict[str, list[tuple[int, str]]]:
         plan, designed = walk(
             lambda: pm.design(schema, pm.PkAnonymity(k=50), data="people.csv", method="retention")
         )
-        _, protected = walk(lambda: pm.protect("people.csv", plan, to=to, seed=1).opened)
+        _, protected = walk(lambda: pm.protect("people.csv", plan, to=to, seed=1))
         release, loaded = walk(lambda: pm.load(to))
         _, crossed = walk(lambda: release.crosstab("sex", "region"))
-        named = ("design", designed), ("protect", protected), ("load", loaded)
-        return [*named, ("crosstab", crossed)]
+        _, verified = walk(lambda: pm.verify(to))
+        return {
+            "design": designed,
+            "protect": protected,
+            "load": loaded,
+            "crosstab": crossed,
+            "verify": verified,
+        }
 
     verbs("first")
-    for name, entered in verbs("second"):
-        show(name, entered, deep=deep)
+    return verbs("second")
+
+
+def main(arguments: list[str]) -> None:
+    """Print the walks."""
+    if "--json" in arguments:
+        asked = ("protect", "crosstab", "verify")
+        entered = {name: [place for _, place in own] for name, own in walks().items()}
+        print(json.dumps({name: entered[name] for name in asked}))
+        return
+    for name, entered in walks().items():
+        show(name, entered, deep="--deep" in arguments)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        main("--deep" in sys.argv[1:])
+        main(sys.argv[1:])

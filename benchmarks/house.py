@@ -1,0 +1,276 @@
+"""Measure a source tree: size, layers, helpers, constants, dialect, and the walk of three verbs.
+
+    python -m benchmarks.house [SRC] [--against REV] [--walk] [--words]
+
+``--against`` shows the same figures of another revision beside it; ``--walk`` lists the functions
+that ``protect``, ``crosstab`` and ``verify`` enter, by file; ``--words`` counts each word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import configparser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+TOP = Path(__file__).parent.parent
+SHELLS = ("cli", "studio", "collect", "experiments", "spark")
+
+NAMES = ("own", "found", "told", "those", "crowd", "beside", "stands", "shall", "truth",
+         "verbatim", "rebuild", "rebuilt", "mine", "mined", "plain", "dial", "dials")  # fmt: skip
+"""Words of the old dialect that are parts of names."""
+
+PHRASES = ("beside", "crowd", "crowds", "dial", "hang together", "hangs together", "of its own",
+           "of their own", "off by", "plain", "rebuild", "rebuilt", "released as it is",
+           "released as they are", "shall", "so many", "stands", "that of", "the road",
+           "the truth", "those of", "told", "true table", "verbatim", "what leaves",
+           "word for word")  # fmt: skip
+"""Words and phrases of the old dialect in texts."""
+
+PRIVATE = re.compile(r"_(?!.*__$)")
+PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+@dataclass
+class Module:
+    """One source file."""
+
+    path: Path
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n")
+
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node
+
+    def inner_imports(self) -> int:
+        """Import statements inside functions."""
+        found = {
+            node
+            for function in self.functions()
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        return len(found)
+
+    def helpers(self) -> Iterator[tuple[int, int]]:
+        """Private functions of the module: how often each is named elsewhere, and its lines."""
+        used = Counter(
+            node.id
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef) and PRIVATE.match(node.name):
+                inside = Counter(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+                yield used[node.name] - inside[node.name], node.end_lineno - node.lineno + 1
+
+    def constants(self) -> int:
+        """Names that the module binds to values, ``__all__`` apart."""
+        return sum(
+            isinstance(target, ast.Name) and target.id != "__all__"
+            for node in self.tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        )
+
+    def bound(self) -> Iterator[str]:
+        """Every name that the module binds: variables, arguments, functions, classes."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.arg):
+                yield node.arg
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield node.name
+
+    def texts(self) -> tuple[list[str], list[str]]:
+        """Docstrings, those of constants among them, and all other texts."""
+        statements = {
+            id(node.value)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        }
+        docs: list[str] = []
+        others: list[str] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                (docs if id(node) in statements else others).append(node.value)
+        return docs, others
+
+
+@dataclass
+class House:
+    """A source tree, its layers, and the walks of its verbs."""
+
+    src: Path
+    modules: list[Module] = field(default_factory=list)
+
+    @classmethod
+    def at(cls, src: Path) -> House:
+        paths = sorted(src.rglob("*.py"))
+        return cls(src, [Module(path, path.read_text()) for path in paths])
+
+    def layers(self) -> int:
+        """The layers of the import contract that lies beside the tree."""
+        contract = configparser.ConfigParser()
+        contract.read(self.src.parent / ".importlinter")
+        found = [
+            section["layers"]
+            for section in map(contract.__getitem__, contract)
+            if "layers" in section
+        ]
+        return max((len(layers.split("\n")) - 1 for layers in found), default=0)
+
+    def words(self) -> dict[str, tuple[int, int, int]]:
+        """How often each word of the dialect is in names, texts and docstrings."""
+        names = Counter(
+            part.lower()
+            for module in self.modules
+            for name in module.bound()
+            for part in set(PARTS.findall(name))
+        )
+        pairs = [module.texts() for module in self.modules]
+        docs = "\n".join(text for own, _ in pairs for text in own).lower()
+        others = "\n".join(text for _, own in pairs for text in own).lower()
+        return {
+            word: (
+                names[word] if word in NAMES else 0,
+                _occurrences(word, others) if word in PHRASES else 0,
+                _occurrences(word, docs) if word in PHRASES else 0,
+            )
+            for word in sorted({*NAMES, *PHRASES})
+        }
+
+    def figures(self) -> dict[str, str]:
+        """What is measured, by its name."""
+        lines = sum(module.lines for module in self.modules)
+        core = sum(
+            module.lines
+            for module in self.modules
+            if not set(module.path.relative_to(self.src).parts) & set(SHELLS)
+        )
+        helpers = [helper for module in self.modules for helper in module.helpers()]
+        once = [size for times, size in helpers if times == 1]
+        stems = Counter(
+            module.path.name for module in self.modules if not module.path.name.startswith("__")
+        )
+        words = self.words().values()
+        names, texts, docs = (sum(counts) for counts in zip(*words, strict=True))
+        return {
+            "lines": f"{lines:,}",
+            f"lines without {', '.join(SHELLS)}": f"{core:,}",
+            "modules": f"{len(self.modules):,}",
+            "lines a module": f"{lines / len(self.modules):.0f}",
+            "layers": f"{self.layers()}",
+            "functions": f"{sum(1 for module in self.modules for _ in module.functions()):,}",
+            "imports inside functions": f"{sum(map(Module.inner_imports, self.modules)):,}",
+            "private module functions": f"{len(helpers):,}",
+            "  of them called once": f"{len(once):,}",
+            "  lines of those": f"{sum(once):,}",
+            "module constants per 1,000 lines": f"{1000 * self._constants() / lines:.1f}",
+            "file names that occur more than once": f"{sum(n > 1 for n in stems.values())}",
+            "dialect in names": f"{names:,}",
+            "dialect in texts": f"{texts:,}",
+            "dialect in docstrings": f"{docs:,}",
+        }
+
+    def _constants(self) -> int:
+        return sum(map(Module.constants, self.modules))
+
+    def walks(self) -> dict[str, list[str]]:
+        """The functions that each verb enters, in order, in a process of its own."""
+        environment = {**os.environ, "PYTHONPATH": f"{self.src}{os.pathsep}{TOP}"}
+        command = [sys.executable, "-m", "benchmarks.walk", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+
+def _occurrences(word: str, text: str) -> int:
+    return len(re.findall(rf"\b{re.escape(word)}\b", text))
+
+
+def walk_figures(walks: dict[str, list[str]]) -> dict[str, str]:
+    """How many functions of how many modules each verb enters."""
+    return {
+        f"{verb}: functions, modules, calls": (
+            f"{len(set(entered)):,}, {len({place.split()[0] for place in entered}):,}, "
+            f"{len(entered):,}"
+        )
+        for verb, entered in walks.items()
+    }
+
+
+def show_walks(walks: dict[str, list[str]]) -> None:
+    """Each verb's functions, by the file that has them, in the order in which they are entered."""
+    for verb, entered in walks.items():
+        print(f"\n{verb}")
+        by_file: dict[str, dict[str, None]] = {}
+        for place in entered:
+            file, function = place.split(maxsplit=1)
+            by_file.setdefault(file, {})[function] = None
+        for file, functions in by_file.items():
+            print(f"  {file}: {', '.join(functions)}")
+
+
+def show(columns: dict[str, dict[str, str]]) -> None:
+    """A table with one column of figures for each tree."""
+    names = list(next(iter(columns.values())))
+    width = max(map(len, names))
+    rows = [["", *columns], *([name, *(own[name] for own in columns.values())] for name in names)]
+    for first, *rest in rows:
+        print(f"{first:<{width}}", *(f"{entry:>20}" for entry in rest))
+
+
+def archived(revision: str, folder: Path) -> Path:
+    """The source tree of another revision, unpacked into a folder."""
+    archive = folder / "tree.tar"
+    git = ["git", "-C", str(TOP), "archive", "-o", str(archive), revision, "src", ".importlinter"]
+    subprocess.run(git, check=True)
+    subprocess.run(["tar", "-xf", str(archive), "-C", str(folder)], check=True)
+    return folder / "src"
+
+
+def main() -> None:
+    """Print the figures of a tree, and of another revision beside it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.house", description=__doc__)
+    parser.add_argument("src", nargs="?", type=Path, default=TOP / "src")
+    parser.add_argument("--against", metavar="REV", help="another revision, shown first")
+    parser.add_argument("--walk", action="store_true", help="list the functions of the walks")
+    parser.add_argument("--words", action="store_true", help="count each word of the dialect")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        trees = {asked.src.name: House.at(asked.src.resolve())}
+        if asked.against:
+            trees = {asked.against: House.at(archived(asked.against, Path(folder)))} | trees
+        walks = {name: tree.walks() for name, tree in trees.items()}
+        show({name: tree.figures() | walk_figures(walks[name]) for name, tree in trees.items()})
+        if asked.words:
+            print("\nnames, texts, docstrings")
+            counts = {name: tree.words() for name, tree in trees.items()}
+            show({name: {word: " ".join(map(str, own[word])) for word in own}
+                  for name, own in counts.items()})  # fmt: skip
+    if asked.walk:
+        show_walks(walks[asked.src.name])
+
+
+if __name__ == "__main__":
+    main()
