@@ -14,7 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 import pramana as pm
-from tests.golden.collected import collected_case
+from tests.golden.collected import collected_case, panel_case
 from tests.golden.facts import (
     Facts,
     array,
@@ -74,10 +74,8 @@ def _designs() -> dict[str, Design]:
     """One design for each method, and for each kind of release."""
     k, groups = make("PkAnonymity", k=3), make("KAnonymity", k=4)
     alpha = make("SpontaneousRecognition", alpha=0.06)
-    epsilon = make("DifferentialPrivacy", epsilon=2.5)
     return {
         "retention": ((k,), WORDS["retention"]),
-        "retention-equal": ((k, epsilon), make("Retention", spread="equal")),
         "reports": ((k,), WORDS["reports"]),
         "optimal": ((alpha,), make("Optimal", publish="always")),
         "optimal-sealed": ((alpha,), make("Optimal", publish="never")),
@@ -94,7 +92,6 @@ def _designs() -> dict[str, Design]:
 
 METHODS = (
     "retention",
-    "retention-equal",
     "reports",
     "optimal",
     "optimal-sealed",
@@ -404,6 +401,33 @@ def audits_case(folder: Path) -> Facts:
     return found
 
 
+def ledger_case(folder: Path) -> Facts:
+    """What several releases of the same people guarantee together, and a budget that refuses.
+
+    A ledger takes no seed; what it states does not depend on the random numbers.
+    """
+    table = people(FEW).drop(["ill", "income"])
+    place = folder / "office.ledger"
+    found: dict[str, Facts] = {}
+    for town, k in (("plain", 3), ("identifier", 4), ("plain", 2)):
+        columns = tuple(
+            own
+            for own in get(people_schema(town=town), "columns")
+            if get(own, "name") in table.column_names
+        )
+        target = make("PkAnonymity", k=k)
+        plan = call(pm, "design", make("Schema", columns), target, data=table, method="retention")
+        budget = make("Budget", k=1.5)
+        refused = attempt(
+            lambda plan=plan, budget=budget: numbers(
+                get(call(pm, "protect", table, plan, ledger=place, budget=budget), "records")
+            )
+        )
+        together = call(call(named("Ledger"), "load", place), "together").to_json()
+        found[f"{town} {k}"] = {"release": refused, "together": numbers(together)}
+    return found
+
+
 def _audit(release: Any) -> Facts:
     return numbers(call(pm, "audit", release, original=people(FEW)).to_json())
 
@@ -448,10 +472,12 @@ CASES: dict[str, Case] = {
     "comparisons": comparisons_case,
     "designs": designs_case,
     "files": files_case,
+    "ledger": ledger_case,
     "numbers": numbers_case,
     "survey": survey_case,
     "trees": trees_case,
 }
+CASES["collected-panel"] = panel_case
 CASES |= {f"collected-{name}": partial(collected_case, name) for name in ("retention", "reports")}
 CASES |= {f"release-{name}": partial(release_case, name) for name in METHODS}
 """What is computed anew, by the name of the file that holds its values."""

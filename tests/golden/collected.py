@@ -18,6 +18,8 @@ from tests.golden.facts import (
     estimate_facts,
     get,
     numbers,
+    plain,
+    shortened,
     table_facts,
     verdict_facts,
 )
@@ -69,7 +71,7 @@ def collected_case(method: str, folder: Path) -> Facts:
         status = _use("status_of")(definition, store)
         release = _use("close_survey")(definition, store, folder / "release")
     return {
-        "mechanism": numbers(form["mechanism"]),
+        "mechanism": shortened(plain(form["mechanism"])),
         "guarantees": numbers(form["promises"]),
         "status": numbers(status.to_json()),
         "certificate": certificate_facts(folder / "release"),
@@ -77,6 +79,20 @@ def collected_case(method: str, folder: Path) -> Facts:
         "verdict": verdict_facts(call(pm, "verify", folder / "release")),
         "travel": estimate_facts(call(release, "crosstab", "travel")),
         "age*employed": estimate_facts(call(release, "crosstab", "age", "employed")),
+    }
+
+
+def panel_case(folder: Path) -> Facts:
+    """A survey of several waves: its two stages of randomisation, and what they guarantee."""
+    source = folder / "survey.toml"
+    waves = "waves = 4\nall_waves_epsilon = 3.0\n"
+    source.write_text(waves + SURVEY.format(method=WORDS["reports"]))
+    _use("new_survey")(source, folder / "survey")
+    form = json.loads((folder / "survey" / "definition.json").read_text())
+    return {
+        "mechanism": shortened(plain(form["mechanism"])),
+        "stages": form["stages"],
+        "guarantees": numbers(form["promises"]),
     }
 
 

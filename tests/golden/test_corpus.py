@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden import renames
 from tests.golden.cases import CASES
 from tests.golden.corpus import VALUES, computed, stored
-from tests.golden.facts import differences
+from tests.golden.facts import differences, plain
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -28,3 +29,14 @@ def test_a_small_change_is_seen() -> None:
     assert list(differences(facts, {**facts, "labels": ["M", "F"]}))
     assert list(differences(facts, {**facts, "records": 601}))
     assert list(differences(facts, {**facts, "records": 600.0})) == []
+
+
+def test_a_renamed_word_is_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where two words have become one."""
+    monkeypatch.setitem(renames.WORDS, "em", "shrunk")
+    monkeypatch.setitem(renames.KEYS, "figures", "statistics")
+
+    computed_now = plain({"statistics": {"method": "shrunk"}})
+    assert not list(differences({"figures": {"method": "em"}}, computed_now))
+    assert not list(differences({"figures": {"method": "shrunk"}}, computed_now))
+    assert list(differences({"figures": {"method": "inverse"}}, computed_now))
