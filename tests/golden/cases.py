@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -309,6 +310,61 @@ def numbers_case(folder: Path) -> Facts:
     }
 
 
+def rare_case(folder: Path) -> Facts:
+    """Rare categories: flows between categories, and recognition on three of five keys."""
+    frequencies = {"a": 2, "b": 3, "c": 40, "d": 55, "e": 70, "f": 90, "g": 140}
+    values = [value for value, count in frequencies.items() for _ in range(count)]
+    table = pa.table({"value": values})
+    schema = make("Schema", (column("value", "key", categories(*frequencies)),))
+    target = make("CorrectMatch", xi=0.1)
+    plan = call(pm, "design", schema, target, data=table, method="inverse-frequency")
+    release = call(pm, "protect", table, plan, to=folder / "release", seed=SEED)
+    return {
+        "plan": plan_facts(plan),
+        "certificate": certificate_facts(folder / "release"),
+        "records": table_facts(get(release, "table")),
+        "value": estimate_facts(call(release, "crosstab", "value")),
+        "wide": _wide_design(),
+    }
+
+
+def _wide_design() -> Facts:
+    """The optimal design over 48 cells."""
+    random = Random(6)
+    sizes = {"a": 3, "b": 2, "c": 2, "d": 2, "e": 2}
+    table = pa.table(
+        {
+            name: [int(size * random.random() ** 2.5) for _ in range(800)]
+            for name, size in sizes.items()
+        }
+    )
+    keys = tuple(column(name, "key", categories(*range(size))) for name, size in sizes.items())
+    target = make("SpontaneousRecognition", alpha=0.1)
+    plan = call(pm, "design", make("Schema", keys), target, data=table, method="optimal")
+    return plan_facts(plan)
+
+
+def joint_case(folder: Path) -> Facts:
+    """Columns randomised together, released in a signed folder with copies."""
+    method = make("Retention", joint=(("sex", "age"),))
+    plan = call(
+        pm, "design", people_schema(), make("PkAnonymity", k=2), data=people(FEW), method=method
+    )
+    secret, public = call(pm, "make_keys", folder / "office.key")
+    release = call(
+        pm, "protect", people(FEW), plan, to=folder / "release", seed=SEED, sign_with=secret,
+        copies=["csv", "dta"],
+    )  # fmt: skip
+    return {
+        "plan": plan_facts(plan),
+        "verdict": verdict_facts(call(pm, "verify", folder / "release", key=public)),
+        "sex*age*education": estimate_facts(call(release, "crosstab", "sex", "age", "education")),
+        "independence": independence_facts(call(release, "independence", "sex", "age")),
+        "poisson": regression_facts(call(release, "regress", "income ~ sex", family="poisson")),
+        "rebuilt": table_facts(call(release, "rebuild", method="posterior", seed=SEED)),
+    }
+
+
 # -- files -------------------------------------------------------------------------------------
 
 
@@ -473,8 +529,10 @@ CASES: dict[str, Case] = {
     "comparisons": comparisons_case,
     "designs": designs_case,
     "files": files_case,
+    "joint": joint_case,
     "ledger": ledger_case,
     "numbers": numbers_case,
+    "rare": rare_case,
     "survey": survey_case,
     "trees": trees_case,
 }
