@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pramana.base.measured_share import clopper_pearson
 from pramana.errors import InvalidTable
-from pramana.risk.measured import clopper_pearson
 from pramana.risk.reidentification import link_chances
 from pramana.types import FloatArray, IntArray
 

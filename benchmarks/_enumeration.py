@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
-from pramana.guarantees.shuffled_channels import laws_of
 from pramana.guarantees.shuffled_law import BlanketLaw
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.guarantees.shuffled_privacy import laws_of
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 
 SINGLE, COMBINED = 64, 16
 """The probability one in whole parts: of a channel, and of each of two that are combined."""

@@ -193,7 +193,7 @@ def _pipe(mode: str, own: int):
 
 def _start_readers_by_forks() -> None:
     """Files whose libraries may crash are read by a process: start these in no time."""
-    from pramana.formats import child
+    from pramana.io import subprocess_reader as child
 
     ours, theirs = socket.socketpair()
     number = os.fork()
@@ -209,7 +209,7 @@ def _start_readers_by_forks() -> None:
 def _fork_readers(line: socket.socket) -> None:
     from importlib import import_module
 
-    from pramana.formats import child
+    from pramana.io import subprocess_reader as child
 
     for name in (*child.ROOMS, "pandas", "pyreadstat", "rdata", "duckdb", "openpyxl"):
         with contextlib.suppress(ImportError):
@@ -247,7 +247,7 @@ def _make_sources(folder: Path) -> None:
     import pyarrow.feather
     import pyarrow.parquet as pq
 
-    from pramana.formats.output import write_table
+    from pramana.io.output import write_table
 
     table = pq.read_table(folder / "people.parquet").slice(0, 40)
     coded = table.set_column(1, "sex", table.column("sex").dictionary_encode())
@@ -285,7 +285,7 @@ def _other_sources(folder: Path, table) -> None:
     import duckdb
     import pyreadstat
     import rdata
-    from tests.formats.test_more_formats import ods, xlsx
+    from tests.io.test_more_formats import ods, xlsx
 
     frame = table.to_pandas().astype({"name": object, "sex": object, "income": object})
     pyreadstat.write_xport(frame, str(folder / "small.xpt"))
@@ -358,7 +358,7 @@ def _table(folder: Path, sources: dict[str, bytes], chance: random.Random) -> st
     """A mutated table, described and read to its end."""
     import pramana as pm
     from pramana.errors import PramanaError
-    from pramana.formats.opening import open_table
+    from pramana.io.opening import open_table
 
     name = chance.choice(list(sources))
     path = folder / f"mutant.{name.split('.', 1)[1]}"
@@ -395,7 +395,7 @@ def _schema(folder: Path, sources: dict[str, bytes], chance: random.Random) -> s
     """A mutated schema, with a table."""
     import pramana as pm
     from pramana.errors import PramanaError
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
     del sources
     text = SCHEMA
@@ -428,9 +428,9 @@ def _without_own(told: str, text: str) -> str:
 
 def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A mutated certificate, verified and loaded."""
+    from pramana.analysis.release import load_release
     from pramana.errors import PramanaError
-    from pramana.readings.release import load_release
-    from pramana.release.verify import verify_folder
+    from pramana.verification.verify import verify_folder
 
     del sources
     place = folder / "mutant-release"
@@ -457,8 +457,8 @@ def _certificate(folder: Path, sources: dict[str, bytes], chance: random.Random)
 
 def _released(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A release with mutated data of the same size, and mostly a certificate that names them."""
+    from pramana.analysis.release import load_release
     from pramana.errors import PramanaError
-    from pramana.readings.release import load_release
     from pramana.release.contents import fingerprint, read_certificate
 
     del sources
@@ -619,7 +619,7 @@ def _said(words: list[str]) -> str:
 def _survey(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A mutated survey: its file, what was made of it, or its answers."""
     from pramana.collect.folder import answers, check_survey, new_survey
-    from pramana.collect.watching import live
+    from pramana.collect.status import live
     from pramana.errors import PramanaError
 
     del sources
@@ -649,7 +649,7 @@ SURVEYED = ("survey.toml", "survey.toml", "definition.json", "survey.html", "ans
 def _ledger(folder: Path, sources: dict[str, bytes], chance: random.Random) -> str:
     """A mutated ledger or its key."""
     from pramana.errors import PramanaError
-    from pramana.ledger.book import Ledger
+    from pramana.ledger.ledger import Ledger
 
     del sources
     for name in ("book", "book.key"):
@@ -674,8 +674,8 @@ def _others(folder: Path, sources: dict[str, bytes], chance: random.Random) -> s
     from pramana.errors import PramanaError
     from pramana.methods.given import read_matrix
     from pramana.release.contents import read_certificate
+    from pramana.release.owner_folder import read_mechanism
     from pramana.release.signing import has_signature_of, sign
-    from pramana.release.stewards import read_mechanism
     from pramana.studio.session import HOME, StudioSession
 
     del sources

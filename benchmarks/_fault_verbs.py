@@ -115,10 +115,10 @@ EXPERIMENT = Verb("experiment", "experiment run ghatak --quick -o new", ("new",)
 
 NOT_HERE = ("__main__", "benchmarks", "tests", "multiprocessing")
 COMMON = ("duckdb", "rich.console", "rich.table", "pramana.api", "pramana.protecting",
-          "pramana.planning", "pramana.readings.release", "pramana.release.verify",
-          "pramana.assess.report", "pramana.cli.targets", "pramana.formats.csv",
-          "pramana.formats.parquet", "pramana.table.describe", "pramana.readings.published",
-          "pramana.methods.retention", "pramana.risk.verbatim", "altair",
+          "pramana.methods.choice", "pramana.analysis.release", "pramana.verification.verify",
+          "pramana.evaluation.report", "pramana.cli.targets", "pramana.io.csv",
+          "pramana.io.parquet", "pramana.schema.describe", "pramana.analysis.published",
+          "pramana.methods.retention", "pramana.risk.unchanged_records", "altair",
           "vl_convert")  # fmt: skip
 """What most commands load: it is loaded before anything is forked."""
 
@@ -324,7 +324,7 @@ def outlived(*, patience: float = 10) -> list[str]:
 
 def _children() -> list[int]:
     """The children of this process, but for the one that reads for it."""
-    from pramana.formats import child
+    from pramana.io import subprocess_reader as child
 
     own = child._RUNNING.get(os.getpid())
     listed = Path("/proc/self/task", str(os.getpid()), "children")
@@ -381,7 +381,7 @@ def content(folder: Path) -> dict[str, str]:
 
 def all_leftovers(folder: Path):
     """What is named as left, in all folders."""
-    from pramana.files import leftovers
+    from pramana.base.leftovers import leftovers
 
     places = [folder, *(place for place in sorted(folder.rglob("*")) if place.is_dir())]
     return [one for place in places for one in leftovers(place)]
@@ -389,7 +389,7 @@ def all_leftovers(folder: Path):
 
 def hidden(name: str) -> bool:
     """Whether a path leads into a hidden folder in which something was written."""
-    from pramana.files.leftovers import NAME
+    from pramana.base.leftovers import NAME
 
     return any(NAME.fullmatch(part) for part in name.split("/"))
 
@@ -491,13 +491,13 @@ def _is_whole_stale(place: Path) -> bool:
 
 
 def _is_whole_steward(place: Path) -> bool:
-    from pramana.release.stewards import read_mechanism
+    from pramana.release.owner_folder import read_mechanism
 
     return bool(read_mechanism(place).steps)
 
 
 def _is_whole_schema(place: Path) -> bool:
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
     return bool(Schema.load(place).names)
 
@@ -520,7 +520,7 @@ def _is_experiment(place: Path) -> bool:
 
 
 def _is_whole_table(path: Path) -> bool:
-    from pramana.formats.opening import open_table
+    from pramana.io.opening import open_table
 
     return bool(open_table(path).to_arrow().num_rows)
 

@@ -70,10 +70,9 @@ class _WithoutPandas:
 
 def plan():
     """The schema of the generated table, and a retention for every column."""
-    from pramana.matrices.families import UniformMixture
-    from pramana.matrices.mechanism import Mechanism, Step
-    from pramana.table.domains import Categories
-    from pramana.table.schema import Column, Role, Schema
+    from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+    from pramana.schema.domains import Categories
+    from pramana.schema.schema import Column, Role, Schema
 
     columns = [
         Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))
@@ -84,9 +83,9 @@ def plan():
 
 
 def pramana(source: str, target: str) -> None:
-    from pramana.engines.local.table import LocalTable
-    from pramana.randomise.protect import Randomiser
-    from pramana.randomness import Keystream
+    from pramana.base.randomness import Keystream
+    from pramana.engine.local import LocalTable
+    from pramana.mechanisms.randomiser import Randomiser
 
     schema, mechanism = plan()
     keystream = Keystream.from_system()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pramana.estimation.layout import Layout
-from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.analysis.layout import Layout
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 
 FOUR_WAY = (2, 18, 12, 3)
 

@@ -45,7 +45,7 @@ def _table(records: int) -> pa.Table:
 
 
 def _audit(records: int, **how) -> None:
-    from pramana.formats.opening import open_table
+    from pramana.io.opening import open_table
     from pramana.risk.table_audit import audit_table
 
     table = _table(records)
@@ -59,7 +59,7 @@ def _audit(records: int, **how) -> None:
 
 
 def _closest(records: int) -> None:
-    from pramana.attacks.closest import MixedRecords, distance_to_closest
+    from pramana.risk.attacks.closest import MixedRecords, distance_to_closest
 
     random = np.random.default_rng(1)
     sides = [

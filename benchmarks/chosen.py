@@ -115,7 +115,7 @@ def _measured(
     table: pa.Table, k: float, options: argparse.Namespace
 ) -> tuple[tuple[str, ...], bool, bool]:
     import pramana as pm
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
     names = table.column_names
     pairs = tuple(itertools.combinations(names, 2))

@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks._child import peak_memory
 from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
+from pramana.base.randomness import Keystream
 from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.distance import Key
-from pramana.randomness import Keystream
 
 METHODS = ("mdav", "greedy", "default")
 

@@ -25,19 +25,19 @@ import pyarrow as pa
 from benchmarks import _lattice as lattice
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
-from pramana.estimation import strength as strengths_known
-from pramana.estimation.channels import Channels
-from pramana.estimation.counts import clip, estimate_counts
-from pramana.estimation.em import Climb
-from pramana.estimation.layout import Layout
-from pramana.estimation.means import estimate_means, estimate_totals
-from pramana.estimation.moments import Moments
-from pramana.estimation.rebuild import rebuild_records
-from pramana.estimation.regularised_em import fit
-from pramana.estimation.spectral import onto_simplex
-from pramana.matrices import Dense, Mechanism, Step
-from pramana.randomness import Keystream
-from pramana.utility.association import cramers_v
+from pramana.analysis import association as strengths_known
+from pramana.analysis.channels import Channels
+from pramana.analysis.counts import clip, estimate_counts
+from pramana.analysis.em import Climb
+from pramana.analysis.layout import Layout
+from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.moments import Moments
+from pramana.analysis.regularised_em import fit
+from pramana.analysis.spectral import onto_simplex
+from pramana.analysis.synthesis import rebuild_records
+from pramana.base.randomness import Keystream
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.risk.utility import cramers_v
 
 RETENTION = 0.3255
 """Equal retention of columns of 2, 18, 12 and 3 values at n = 100,000 and k = 2."""
@@ -476,8 +476,8 @@ def errors(options) -> Result:
 def retentions(shape, k: int, records: int) -> list[float]:
     """The retentions of the default design."""
     import pramana as pm
-    from pramana.table.domains import Categories
-    from pramana.table.schema import Column, Role, Schema
+    from pramana.schema.domains import Categories
+    from pramana.schema.schema import Column, Role, Schema
 
     columns = [
         Column(f"c{place}", Role.KEY, Categories(tuple(range(size))), missing="refuse")
@@ -524,7 +524,7 @@ def files(options) -> Result:
     from benchmarks import chosen
     from pramana import api
     from pramana.guarantees.pk_anonymity import PkAnonymity
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
     head = ("file", "records", "columns", "k", "margins", "rank", "posterior", "beaten")
     result = Result("Score of three-way tables after rebuilding", head)

@@ -23,9 +23,9 @@ from scipy.sparse import csc_matrix, hstack, identity
 
 from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
+from pramana.base.randomness import Keystream
 from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.distance import Key, embed
-from pramana.randomness import Keystream
 
 ROUNDS = 15  # of moving a centre to its cheapest members
 POLISHED = 400  # groups whose members are exchanged one by one on top

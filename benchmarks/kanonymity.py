@@ -17,11 +17,11 @@ import numpy as np
 from benchmarks._classes import reidentification
 from benchmarks._measure import Result
 from benchmarks._tables import generated_people, meps
-from pramana.methods.registry import METHODS
+from pramana.base.randomness import Keystream
+from pramana.methods.base import METHODS
 from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import new_keys
-from pramana.randomness import Keystream
 
 NAMES = ("sex", "age group", "education", "poverty")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana.matrices import SparseRows, TransitionMatrix
-from pramana.randomness import Address, Keystream, Stream
+from pramana.base.randomness import Address, Keystream, Stream
+from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import FloatArray, IntArray
 
 

@@ -49,8 +49,8 @@ def arguments(parser):
 
 def run(options):
     """Mutate and verify; the rows say how many mutations of each kind came to which end."""
-    from pramana.readings.release import load_release
-    from pramana.release.verify import verify_folder
+    from pramana.analysis.release import load_release
+    from pramana.verification.verify import verify_folder
 
     _watch()
     chance = random.Random(options.seed)
@@ -211,7 +211,7 @@ def _done(mechanism):
 
 
 def _known_methods():
-    from pramana.release.makers import MAKERS
+    from pramana.release.methods import MAKERS
 
     return MAKERS
 
@@ -247,8 +247,8 @@ def _inside(path, folder):
 def _bases(place):
     """A release of every kind, small enough to be verified ten thousand times."""
     import pramana as pm
-    from pramana.table.domains import Bins, Categories
-    from pramana.table.schema import Column, Impossible, Role, Schema
+    from pramana.schema.domains import Bins, Categories
+    from pramana.schema.schema import Column, Impossible, Role, Schema
 
     draw = np.random.default_rng(1)
     n = 240
@@ -415,8 +415,8 @@ def _bytes(folder, chance, _):
 def _careful(folder, chance, _):
     """A change whose digest, words and claims all follow from it, as a forger would make it."""
     from pramana.errors import PramanaError
-    from pramana.guarantees.evaluate import attained, paired
-    from pramana.matrices.mechanism import Mechanism
+    from pramana.guarantees.claims import attained, paired
+    from pramana.mechanisms.mechanism import Mechanism
     from pramana.release.contents import read_certificate
 
     before = read_certificate(folder)

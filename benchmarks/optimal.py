@@ -22,15 +22,15 @@ from benchmarks import _worlds as worlds
 from benchmarks._child import peak_memory
 from benchmarks._measure import Result
 from benchmarks.kl_loss import kl_loss
-from pramana.guarantees.match_risk import match_risks
+from pramana.base.randomness import Keystream
+from pramana.guarantees.correct_match import match_risks
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.inverse_frequency import inverse_frequency_design
 from pramana.methods.optimal import dense as dense_module
 from pramana.methods.optimal.coarse import GRIDS, best_on_grid, on_grid
-from pramana.methods.optimal.design import optimal_design
 from pramana.methods.optimal.loss import squared_error
-from pramana.randomness import Keystream
-from pramana.table.counts import Counts
+from pramana.methods.optimal.search import optimal_design
+from pramana.schema.counts import Counts
 
 SURVEY = {
     "20,250 cells": ("Region", "Age", "Marital Status", "Race", "Gender", "Citizenship status"),

@@ -20,13 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._measure import Result
-from pramana.estimation.counts import estimate_counts
-from pramana.estimation.layout import Layout
-from pramana.estimation.moments import Moments
-from pramana.matrices.families import UniformMixture
-from pramana.matrices.mechanism import Mechanism, Step
-from pramana.randomise.sampling import randomise
-from pramana.randomness import Keystream
+from pramana.analysis.counts import estimate_counts
+from pramana.analysis.layout import Layout
+from pramana.analysis.moments import Moments
+from pramana.base.randomness import Keystream
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.sampler import randomise
 
 VALUES, EPSILON = 50, 2.0
 HEAD = ("work", "by", "records", "seconds", "records a second", "of pramana", "error")

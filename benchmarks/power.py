@@ -55,8 +55,8 @@ def _short(name: str) -> str:
 
 def tried(truth: pa.Table, way: str, seed: int, made=None) -> list[str]:
     """The names of the checks that fail for a release made in this way."""
-    from pramana.formats.opening import open_table
-    from pramana.release.against_truth import against_truth
+    from pramana.io.opening import open_table
+    from pramana.verification.owner import against_truth
 
     certificate, drawn = made or released(truth, seed)
     table = WAYS[way](truth, drawn, np.random.default_rng(seed))
@@ -67,8 +67,8 @@ def tried(truth: pa.Table, way: str, seed: int, made=None) -> list[str]:
 def released(truth: pa.Table, seed: int):
     """A certificate, and records drawn by its matrices that were not shuffled yet."""
     import pramana as pm
-    from pramana.randomise.protect import Randomiser
-    from pramana.randomness import Keystream
+    from pramana.base.randomness import Keystream
+    from pramana.mechanisms.randomiser import Randomiser
 
     keys = [pm.Column(n, pm.Role.KEY, pm.Categories(values)) for n, values in DOMAINS.items()]
     kept = [pm.Column(n, pm.Role.SENSITIVE) for n in truth.column_names if n not in DOMAINS]

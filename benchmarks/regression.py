@@ -19,10 +19,10 @@ from benchmarks._measure import Result
 from pramana import api
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.matrices import UniformMixture
+from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.given import GivenMatrices
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
 
 SCHEMA = Schema(
     (

@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 from benchmarks._measure import Result
-from pramana.matrices.families import Dense, SparseRows, UniformMixture
-from pramana.randomise.sampling import _prepared, randomise
-from pramana.randomness import CHUNK, Keystream
+from pramana.base.randomness import CHUNK, Keystream
+from pramana.mechanisms.mechanism import Dense, SparseRows, UniformMixture
+from pramana.mechanisms.sampler import _prepared, randomise
 
 SIZE = 50
 

@@ -62,9 +62,9 @@ def _measured(work: str, size: int):
 def clustering(records: int) -> None:
     import numpy as np
 
+    from pramana.base.randomness import Keystream
     from pramana.microaggregation.clustering import form_groups
     from pramana.microaggregation.distance import Key
-    from pramana.randomness import Keystream
 
     points = np.random.default_rng(1).normal(size=(records, 5))
     form_groups([Key(str(c), points[:, c]) for c in range(5)], k=5,
@@ -75,8 +75,8 @@ def optimal(cells: int) -> None:
     """Skewed margins, and 40 records a cell: about a third of the cells are rare."""
     import numpy as np
 
-    from pramana.methods.optimal.design import optimal_design
-    from pramana.table.counts import Counts
+    from pramana.methods.optimal.search import optimal_design
+    from pramana.schema.counts import Counts
 
     rng = np.random.default_rng(1)
     side = max(2, round(cells ** (1 / 3)))

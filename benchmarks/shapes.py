@@ -123,8 +123,8 @@ def _size(at: int) -> int:
 def _generate(shape: Shape, share: float, path: Path) -> None:
     import duckdb
 
-    from pramana.table.domains import Categories
-    from pramana.table.schema import Column, Role, Schema
+    from pramana.schema.domains import Categories
+    from pramana.schema.schema import Column, Role, Schema
 
     made = ", ".join(f"{what} AS {name}" for name, what in shape.columns.items())
     records = max(1000, round(share * shape.records))

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> Result:
         "Parquet to Parquet",
         ("road", "seconds", "of orderBy(rand())", "of repartition"),
     )
-    from pramana.engines.spark.session import start_session
+    from pramana.engine.spark.session import start_session
     from pramana.errors import MissingExtra
 
     try:
@@ -107,9 +107,9 @@ def _release(frame, source: Path, target: Path) -> None:
 
 
 def _pramana(frame, target: Path) -> None:
-    from pramana.engines.spark.table import SparkTable
-    from pramana.randomise.protect import Randomiser
-    from pramana.randomness import Keystream
+    from pramana.base.randomness import Keystream
+    from pramana.engine.spark.table import SparkTable
+    from pramana.mechanisms.randomiser import Randomiser
 
     schema, mechanism = _roads.plan()
     keystream = Keystream.from_system()

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from benchmarks import _roads
 from benchmarks._measure import Result
-from pramana.engines.local.shuffle import Shuffler
-from pramana.engines.local.table import LocalTable
-from pramana.formats.output import ROW_GROUP, write_records
-from pramana.randomise.protect import Randomiser
-from pramana.randomness import CHUNK, Keystream
+from pramana.base.randomness import CHUNK, Keystream
+from pramana.engine.local import LocalTable
+from pramana.engine.shuffle import Shuffler
+from pramana.io.output import ROW_GROUP, write_records
+from pramana.mechanisms.randomiser import Randomiser
 
 WHERE = {
     "read": "a worker, grows with the records",

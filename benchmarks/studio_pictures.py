@@ -51,8 +51,8 @@ def main() -> None:
 def _people(path: Path) -> None:
     import pyarrow.csv
 
+    from pramana.base.randomness import Keystream
     from pramana.experiments.population import make_population
-    from pramana.randomness import Keystream
 
     pyarrow.csv.write_csv(make_population(10_000, keystream=Keystream.from_seed(20)), path)
 

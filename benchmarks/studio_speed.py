@@ -89,8 +89,8 @@ def _write_people(path: Path, records: int) -> None:
     """Eight columns, a million people at a time."""
     import pyarrow.parquet
 
+    from pramana.base.randomness import Keystream
     from pramana.experiments.population import make_population
-    from pramana.randomness import Keystream
 
     writer = None
     for seed, first in enumerate(range(0, records, PART)):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pramana import pictures
+from pramana.base import charts as pictures
 
 __all__ = ["brief", "work_briefly"]
 
@@ -21,7 +21,7 @@ pictures.LOOKED_THROUGH = True
 @contextmanager
 def brief() -> Iterator[None]:
     """What is done in here is done briefly."""
-    from pramana.assess import trials
+    from pramana.evaluation import trial_releases as trials
     from pramana.microaggregation import refinement
 
     usual = {

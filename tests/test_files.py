@@ -15,21 +15,20 @@ from pathlib import Path
 import pytest
 
 import pramana
+from pramana.base import atomic_files as whole
+from pramana.base import file_moves as moves
+from pramana.base.atomic_files import forget_placed, placed, whole_file, whole_folder, write_whole
+from pramana.base.file_moves import (
+    claim_file,
+    claim_folder,
+    exchange,
+    exchange_by_steps,
+    move_new,
+    read_file,
+)
+from pramana.base.leftovers import leftovers, remove_leftovers
 from pramana.cli.app import main
 from pramana.errors import InputError, Notice, OutputExists
-from pramana.files import (
-    forget_placed,
-    leftovers,
-    moves,
-    placed,
-    read_file,
-    remove_leftovers,
-    whole,
-    whole_file,
-    whole_folder,
-    write_whole,
-)
-from pramana.files.moves import claim_file, claim_folder, exchange, exchange_by_steps, move_new
 
 SOURCE = Path(pramana.__file__).parent
 FILES = str(SOURCE / "files")
@@ -408,7 +407,7 @@ def test_every_writer_goes_through_here():
     verbs = {"write_text", "write_bytes", "rename", "mkdtemp", "savefig"}
     inside = {
         "release/folder.py": {"write_bytes"},
-        "release/stewards.py": {"write_text"},
+        "release/owner_folder.py": {"write_text"},
         "collect/folder.py": {"write_bytes"},
         "experiments/harness.py": {"write_text"},
         "pictures.py": {"write_text"},

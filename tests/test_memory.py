@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.engines.local.shuffle import Shuffler
+from pramana.base.limits import memory_bound, require_memory
+from pramana.base.randomness import Keystream
+from pramana.base.workers import in_order
+from pramana.engine.shuffle import Shuffler
 from pramana.errors import InvalidNumber, TooLarge
-from pramana.formats.opening import open_table
-from pramana.memory import memory_bound, require_memory
-from pramana.randomness import Keystream
-from pramana.table.groups import smallest_group
-from pramana.table.opened import BATCH_CELLS
-from pramana.worker_threads import in_order
+from pramana.io.opening import open_table
+from pramana.schema.groups import smallest_group
+from pramana.schema.opened_table import BATCH_CELLS
 
 
 def test_wide_tables_are_read_in_short_batches(tmp_path):
@@ -140,11 +140,11 @@ def test_memory_does_not_grow_with_columns(tmp_path):
 def test_combinations_that_do_not_fit_are_refused_or_leave_somebody_alone(monkeypatch):
     """Of many columns that tell everybody apart no memory holds the combinations."""
     table = pa.table({f"c{at}": np.arange(900) for at in range(10)})
-    monkeypatch.setattr("pramana.table.groups.MOST_APART", 5_000)
+    monkeypatch.setattr("pramana.schema.groups.MOST_APART", 5_000)
     assert smallest_group(open_table(table), table.column_names, apart=True) == 1
     twice = open_table(pa.concat_tables([table, table]))
     assert smallest_group(twice, table.column_names[:5], apart=True) == 2
-    monkeypatch.setattr("pramana.table.groups.VALUE_BYTES", 2**29 // 5_000)
+    monkeypatch.setattr("pramana.schema.groups.VALUE_BYTES", 2**29 // 5_000)
     monkeypatch.setenv("PRAMANA_MEMORY", "512M")
     with pytest.raises(TooLarge, match="more than 500 combinations of c0, c1.*PRAMANA_MEMORY"):
         smallest_group(twice, table.column_names)

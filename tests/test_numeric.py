@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pramana.base.rounding import TOTAL, exp_down, float_down, float_up, log_up, require_number
+from pramana.base.text import text_down, text_up
 from pramana.errors import InvalidNumber
-from pramana.matrices.integers import integer_rows
-from pramana.numeric import TOTAL, exp_down, float_down, float_up, log_up, require_number
-from pramana.text import text_down, text_up
+from pramana.mechanisms.transition import integer_rows
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=10**12)
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from pramana.base.randomness import CHUNK, Keystream, Stream, _product, order_of_words
 from pramana.errors import InvalidNumber
-from pramana.randomness import CHUNK, Keystream, Stream, _product, order_of_words
 
 LEVEL = 1e-6
 """Each statistical test here fails a correct implementation with at most this probability."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pramana import registry
-from pramana.registry import Registry
+from pramana.base import registry
+from pramana.base.registry import Registry
 
 
 def test_a_list_of_names_imports_no_member() -> None:

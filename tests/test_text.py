@@ -54,7 +54,7 @@ def test_a_release_shows_its_columns_and_promises(people, plan):
 
 def test_an_opened_table_does_not_show_its_records(people):
     """Though it holds them."""
-    from pramana.formats.opening import open_table
+    from pramana.io.opening import open_table
 
     assert "diagnosis" not in repr(open_table(people))
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from pramana.worker_threads import default_threads, in_order, side_by_side
+from pramana.base.workers import default_threads, in_order, side_by_side
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])

@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pramana.lazy_exports import lazy_exports
+from pramana.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.learning import ReleasedFeatures, learn
+    from pramana.analysis.regression_results import Regression
+    from pramana.analysis.release import Release
+    from pramana.analysis.trees import mine_tree
     from pramana.api import (
         advise,
         attack,
@@ -43,38 +48,34 @@ if TYPE_CHECKING:
         TooLarge,
         UnknownColumn,
     )
-    from pramana.estimation.regression_results import Regression
-    from pramana.estimation.results import Estimate
     from pramana.guarantees.base import Guarantee
-    from pramana.guarantees.breach import PrivacyBreach
     from pramana.guarantees.correct_match import CorrectMatch
     from pramana.guarantees.differential_privacy import DifferentialPrivacy
     from pramana.guarantees.k_anonymity import KAnonymity
     from pramana.guarantees.pk_anonymity import PkAnonymity
+    from pramana.guarantees.privacy_breach import PrivacyBreach
     from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
     from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-    from pramana.ledger.book import Budget, Ledger
-    from pramana.matrices import Dense, Mechanism, Step, TransitionMatrix, UniformMixture
+    from pramana.ledger.ledger import Budget, Ledger
+    from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+    from pramana.mechanisms.transition import TransitionMatrix
+    from pramana.methods.attribute_sampling import Reports
     from pramana.methods.base import Method
     from pramana.methods.given import GivenMatrices, MatricesFromData
-    from pramana.methods.grouped import Centroid, Gaussian, Permute, Resample
     from pramana.methods.invariant import Invariant
     from pramana.methods.inverse_frequency import InverseFrequency
+    from pramana.methods.microaggregated import Centroid, Gaussian, Permute, Resample
     from pramana.methods.optimal.method import Optimal
     from pramana.methods.plan import Plan
-    from pramana.methods.reports import Reports
     from pramana.methods.retention import Retention
     from pramana.microaggregation.clustering import cluster
-    from pramana.readings.release import Release
     from pramana.release.certificate import Certificate
     from pramana.release.signing import make_keys
-    from pramana.release.verify import Verdict
-    from pramana.table.domains import Bins, Categories
-    from pramana.table.recoding import Noise, Recoding
-    from pramana.table.replicates import Replicates
-    from pramana.table.schema import Column, Impossible, Role, Schema
-    from pramana.workloads.learning import ReleasedFeatures, learn
-    from pramana.workloads.trees import mine_tree
+    from pramana.schema.domains import Bins, Categories
+    from pramana.schema.recoding import Noise, Recoding
+    from pramana.schema.replicates import Replicates
+    from pramana.schema.schema import Column, Impossible, Role, Schema
+    from pramana.verification.verify import Verdict
 
 __all__ = [
     "AlteredRelease",
@@ -155,44 +156,43 @@ __all__ = [
 ]
 
 _SOURCES = {
+    "analysis.estimates": "Estimate",
+    "analysis.learning": "ReleasedFeatures learn",
+    "analysis.regression_results": "Regression",
+    "analysis.release": "Release",
+    "analysis.trees": "mine_tree",
+    "api": "advise attack audit compare describe load report verbatim verify design protect",
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
     "OutsideDomain PramanaError SingularMatrix TooLarge UnknownColumn",
-    "api": "advise attack audit compare describe load report verbatim verify",
-    "planning": "design",
-    "protecting": "protect",
-    "methods.grouped": "Centroid Gaussian Permute Resample",
+    "guarantees.base": "Guarantee",
+    "guarantees.correct_match": "CorrectMatch",
+    "guarantees.differential_privacy": "DifferentialPrivacy",
+    "guarantees.k_anonymity": "KAnonymity",
+    "guarantees.pk_anonymity": "PkAnonymity",
+    "guarantees.privacy_breach": "PrivacyBreach",
+    "guarantees.shuffled_privacy": "ShuffledPrivacy",
+    "guarantees.spontaneous_recognition": "SpontaneousRecognition",
+    "ledger.ledger": "Budget Ledger",
+    "mechanisms.mechanism": "Dense Mechanism Step UniformMixture",
+    "mechanisms.transition": "TransitionMatrix",
+    "methods.attribute_sampling": "Reports",
+    "methods.base": "Method",
     "methods.given": "GivenMatrices MatricesFromData",
     "methods.invariant": "Invariant",
     "methods.inverse_frequency": "InverseFrequency",
-    "methods.base": "Method",
+    "methods.microaggregated": "Centroid Gaussian Permute Resample",
     "methods.optimal.method": "Optimal",
     "methods.plan": "Plan",
-    "methods.reports": "Reports",
     "methods.retention": "Retention",
-    "estimation.results": "Estimate",
-    "estimation.regression_results": "Regression",
-    "guarantees.correct_match": "CorrectMatch",
-    "guarantees.differential_privacy": "DifferentialPrivacy",
-    "guarantees.base": "Guarantee",
-    "guarantees.k_anonymity": "KAnonymity",
-    "guarantees.pk_anonymity": "PkAnonymity",
-    "guarantees.breach": "PrivacyBreach",
-    "guarantees.shuffled_privacy": "ShuffledPrivacy",
-    "guarantees.spontaneous_recognition": "SpontaneousRecognition",
     "microaggregation.clustering": "cluster",
-    "ledger.book": "Budget Ledger",
-    "matrices": "Dense Mechanism Step TransitionMatrix UniformMixture",
-    "readings.release": "Release",
     "release.certificate": "Certificate",
-    "release.verify": "Verdict",
     "release.signing": "make_keys",
-    "table.domains": "Bins Categories",
-    "table.recoding": "Noise Recoding",
-    "table.replicates": "Replicates",
-    "table.schema": "Column Impossible Role Schema",
-    "workloads.learning": "ReleasedFeatures learn",
-    "workloads.trees": "mine_tree",
+    "schema.domains": "Bins Categories",
+    "schema.recoding": "Noise Recoding",
+    "schema.replicates": "Replicates",
+    "schema.schema": "Column Impossible Role Schema",
+    "verification.verify": "Verdict",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES)

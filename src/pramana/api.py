@@ -13,36 +13,31 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pramana.lazy_exports import lazy_exports
+from pramana.base.lazy_exports import lazy_exports
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
-    from pramana.assess.advise import Advice
-    from pramana.assess.attack import AttackResult
-    from pramana.assess.beforehand import beforehand
-    from pramana.assess.choices import AttackName, MissingValues
-    from pramana.assess.compare import Comparison
-    from pramana.assess.lowering import lowerings
-    from pramana.assess.pasting import Pasting
-    from pramana.assess.release_audit import ReleaseAudit
-    from pramana.assess.report import Report
-    from pramana.assess.scenarios import compared
-    from pramana.assess.ways import changed_file, ways_out
-    from pramana.collect.watching import SurveyPlace, live, surveys
-    from pramana.engines.choose import ENGINES, open_source
-    from pramana.estimation.regression_results import Regression
-    from pramana.estimation.results import Estimate
-    from pramana.formats.base import FORMATS
-    from pramana.formats.preview import Preview
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.regression_results import Regression
+    from pramana.analysis.release import Release
+    from pramana.base.name_lists import tables_of
+    from pramana.collect.status import SurveyPlace, live, surveys
+    from pramana.engine.choose import ENGINES, open_source
+    from pramana.evaluation.advise import Advice
+    from pramana.evaluation.attack import AttackResult
+    from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit
+    from pramana.evaluation.cli_hints import Pasting
+    from pramana.evaluation.compare import Comparison, compared
+    from pramana.evaluation.plan_preview import beforehand
+    from pramana.evaluation.report import Report
+    from pramana.evaluation.schema_suggestions import changed_file, lowerings, ways_out
     from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
-    from pramana.ledger.book import Budget, Ledger
-    from pramana.matrices.mechanism import Mechanism
-    from pramana.methods.base import options_of
-    from pramana.methods.errors_here import errors_here
-    from pramana.methods.guide import parse_range
-    from pramana.methods.plan_file import PlanFile
-    from pramana.methods.registry import METHODS
-    from pramana.planning import (
+    from pramana.io.base import FORMATS
+    from pramana.io.preview import Preview
+    from pramana.ledger.ledger import Budget, Ledger
+    from pramana.mechanisms.mechanism import Mechanism
+    from pramana.methods.base import METHODS, options_of
+    from pramana.methods.choice import (
         design,
         design_for,
         foreseen_changes,
@@ -50,26 +45,26 @@ if TYPE_CHECKING:
         told_instead,
         usual_method,
     )
+    from pramana.methods.data_errors import errors_here
+    from pramana.methods.guide import parse_range
+    from pramana.methods.plan_file import PlanFile
     from pramana.protecting import protect
-    from pramana.readings.release import Release
     from pramana.release.certificate import Certificate
     from pramana.release.folder import require_free
-    from pramana.release.verify import Verdict
-    from pramana.reports.html import CHART_STYLE
-    from pramana.reports.plots import drawn_beside, drawn_methods, drawn_shape
-    from pramana.risk.standing import Standing
+    from pramana.reporting.html import CHART_STYLE
+    from pramana.reporting.plots import drawn_beside, drawn_methods, drawn_shape
     from pramana.risk.table_audit import TableAudit
-    from pramana.risk.verbatim import Verbatim
-    from pramana.spelling import tables_of
-    from pramana.table.coarse_weights import coarse_weight_of
-    from pramana.table.completing import complete
-    from pramana.table.describe import Description, usual_k
-    from pramana.table.json_schema import json_schema
-    from pramana.table.merging import merge_values
-    from pramana.table.opened import OpenedTable
-    from pramana.table.schema import Schema
-    from pramana.table.shapes import shapes_of
-    from pramana.table.toml_form import text_of
+    from pramana.risk.unchanged_records import Verbatim
+    from pramana.risk.uniqueness import Standing
+    from pramana.schema.describe import Description, complete, usual_k
+    from pramana.schema.distributions import shapes_of
+    from pramana.schema.json_schema import json_schema
+    from pramana.schema.opened_table import OpenedTable
+    from pramana.schema.recoded_table import merge_values
+    from pramana.schema.schema import Schema
+    from pramana.schema.toml import text_of
+    from pramana.schema.weights import coarse_weight_of
+    from pramana.verification.verify import Verdict
 
 __all__ = [
     "CHART_STYLE",
@@ -137,37 +132,33 @@ __all__ = [
 BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
 
 _SOURCES = {
-    "assess.beforehand": "beforehand",
-    "assess.choices": "AttackName MissingValues",
-    "assess.lowering": "lowerings",
-    "assess.pasting": "Pasting",
-    "assess.release_audit": "ReleaseAudit",
-    "assess.scenarios": "compared",
-    "assess.ways": "changed_file ways_out",
-    "collect.watching": "SurveyPlace live surveys",
-    "engines.choose": "ENGINES open_source",
-    "formats.base": "FORMATS",
+    "base.name_lists": "tables_of",
+    "collect.status": "SurveyPlace live surveys",
+    "engine.choose": "ENGINES open_source",
+    "evaluation.audit": "AttackName MissingValues ReleaseAudit",
+    "evaluation.cli_hints": "Pasting",
+    "evaluation.compare": "compared",
+    "evaluation.plan_preview": "beforehand",
+    "evaluation.schema_suggestions": "lowerings changed_file ways_out",
     "guarantees.registry": "GUARANTEES cli_options guarantees_from_options",
-    "ledger.book": "Budget Ledger",
-    "methods.base": "options_of",
-    "methods.errors_here": "errors_here",
+    "io.base": "FORMATS",
+    "ledger.ledger": "Budget Ledger",
+    "methods.base": "options_of METHODS",
+    "methods.choice": "design design_for foreseen_changes people_of told_instead usual_method",
+    "methods.data_errors": "errors_here",
     "methods.guide": "parse_range",
     "methods.plan_file": "PlanFile",
-    "methods.registry": "METHODS",
-    "planning": "design design_for foreseen_changes people_of told_instead usual_method",
     "protecting": "protect",
     "release.folder": "require_free",
-    "reports.html": "CHART_STYLE",
-    "reports.plots": "drawn_beside drawn_methods drawn_shape",
-    "risk.standing": "Standing",
-    "spelling": "tables_of",
-    "table.coarse_weights": "coarse_weight_of",
-    "table.completing": "complete",
-    "table.describe": "usual_k",
-    "table.json_schema": "json_schema",
-    "table.merging": "merge_values",
-    "table.shapes": "shapes_of",
-    "table.toml_form": "text_of",
+    "reporting.html": "CHART_STYLE",
+    "reporting.plots": "drawn_beside drawn_methods drawn_shape",
+    "risk.uniqueness": "Standing",
+    "schema.describe": "complete usual_k",
+    "schema.distributions": "shapes_of",
+    "schema.json_schema": "json_schema",
+    "schema.recoded_table": "merge_values",
+    "schema.toml": "text_of",
+    "schema.weights": "coarse_weight_of",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES, package="pramana")
@@ -200,8 +191,8 @@ def describe(
     Returns:
         A schema that also says why each role was suggested.
     """
-    from pramana.engines.choose import open_source
-    from pramana.table.describe import describe as look_at
+    from pramana.engine.choose import open_source
+    from pramana.schema.describe import describe as look_at
 
     opened = open_source(table)
     return look_at(
@@ -233,10 +224,10 @@ def read(
         encoding: of a text file, where it is not to be found out (``cp1252``).
         rename: number columns that have one name (``age``, ``age_2``).
     """
-    from pramana.engines.choose import ENGINES, USUAL
+    from pramana.engine.choose import ENGINES, USUAL
     from pramana.errors import InputError
-    from pramana.formats.column_names import renaming
-    from pramana.formats.opening import open_table
+    from pramana.io.column_names import renaming
+    from pramana.io.opening import open_table
 
     names = [name for name, own in ENGINES.items() if own.reads_files]
     if engine not in names:
@@ -255,7 +246,7 @@ def parts(path: str | Path) -> tuple[str, ...]:
 
     A file of a format that holds one table has none.
     """
-    from pramana.formats.preview import parts_of
+    from pramana.io.preview import parts_of
 
     return parts_of(Path(path))
 
@@ -268,30 +259,30 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> P
         rows: how many records to show.
         encoding: of a text file, where it was told.
     """
-    from pramana.engines.choose import open_source
-    from pramana.formats.preview import preview_of
+    from pramana.engine.choose import open_source
+    from pramana.io.preview import preview_of
 
     return preview_of(open_source(table), rows=rows, encoding=encoding)
 
 
 def load(folder: str | Path) -> Release:
     """Open a release folder."""
-    from pramana.readings.release import load_release
+    from pramana.analysis.release import load_release
 
     return load_release(folder)
 
 
 def earlier_releases(release: Release) -> list[Path]:
     """Releases beside this one, in the same folder, that may be of the same people."""
-    from pramana.attacks.composition import earlier_releases as beside
+    from pramana.risk.attacks.composition import earlier_releases as beside
 
     return [] if release.folder is None else beside(release.folder, release.certificate)
 
 
 def composable(release: Release, others: Sequence[Path]) -> list[Path]:
     """Those of other releases that the attack ``composition`` takes together with this one."""
-    from pramana.attacks.composition import composable as says_enough
     from pramana.release.contents import read_certificate
+    from pramana.risk.attacks.composition import composable as says_enough
 
     if not says_enough(release.certificate):
         return []
@@ -319,7 +310,7 @@ def verify(
         say: is told in words which check was made.
     """
     from pramana.errors import InputError
-    from pramana.release.verify import verify_folder
+    from pramana.verification.verify import verify_folder
 
     place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
     if place is None:
@@ -330,7 +321,7 @@ def verify(
         if mechanism is not None:
             raise InputError(BESIDE_THE_ORIGINAL)
         return verdict
-    from pramana.assess.again import checked_by_truth
+    from pramana.evaluation.redesign import checked_by_truth
 
     release = load(folder)
     kept = None if mechanism is None else _mechanism(mechanism, release, original=original)
@@ -375,9 +366,8 @@ def audit(
             of the release is not checked once more.
         progress: is told what is being done.
     """
-    from pramana.assess.audit import audit_any
-    from pramana.assess.choices import MissingValues, one_of
-    from pramana.engines.choose import open_source
+    from pramana.engine.choose import open_source
+    from pramana.evaluation.audit import MissingValues, audit_any, one_of
 
     release = _release_at(table)
     described = None if schema is None else _schema(schema)
@@ -409,8 +399,8 @@ def _mechanism(
 ) -> Mechanism:
     """The matrices of a release, which must move its columns."""
     from pramana.errors import InputError
-    from pramana.release.stewards import read_mechanism
-    from pramana.table.cells import cell_codes
+    from pramana.release.owner_folder import read_mechanism
+    from pramana.schema.joint_cells import cell_codes
 
     if release is None or original is None:
         raise InputError(BESIDE_THE_ORIGINAL)
@@ -471,8 +461,8 @@ def attack(
         times: for ``repeated``: how many perturbations in all.
         seed: for the attacker's randomness.
     """
-    from pramana.assess.attack import attack_release
-    from pramana.assess.choices import AttackName, one_of
+    from pramana.evaluation.attack import attack_release
+    from pramana.evaluation.audit import AttackName, one_of
 
     found = [_release(release) for release in releases]
     return attack_release(
@@ -510,10 +500,9 @@ def compare(
             states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
-    from pramana.assess.compare import compare_scenarios
-    from pramana.assess.scenarios import compared, scenarios_of
-    from pramana.engines.choose import open_source
-    from pramana.planning import design
+    from pramana.engine.choose import open_source
+    from pramana.evaluation.compare import compare_scenarios, compared, scenarios_of
+    from pramana.methods.choice import design
     from pramana.protecting import protect
 
     described = _schema(schema)
@@ -553,8 +542,8 @@ def advise(
         methods: which to try, by name; all that aim at something where not given.
         progress: is told of each method done.
     """
-    from pramana.assess.advise import advise_on
-    from pramana.engines.choose import open_source
+    from pramana.engine.choose import open_source
+    from pramana.evaluation.advise import advise_on
 
     described = _schema(schema)
     opened = open_source(table, schema=described)
@@ -586,8 +575,8 @@ def report(
     """
     import datetime
 
-    from pramana.assess.report import make_report
-    from pramana.reports.content import About
+    from pramana.evaluation.report import make_report
+    from pramana.reporting.contents import About
 
     found = _release(release)
     truth = None if external or original is None else _truth(original, found)
@@ -605,7 +594,7 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
         found: numbers with their intervals.
         identity: of the chart in the page.
     """
-    from pramana.pictures import inline_svg
+    from pramana.base.charts import inline_svg
 
     chart = found.plot()
     title = chart.title.text
@@ -620,7 +609,7 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
         release: a release or its folder.
         original: the true table: a file or data frame.
     """
-    from pramana.risk.verbatim import measure_verbatim
+    from pramana.risk.unchanged_records import measure_verbatim
 
     found = _release(release)
     return measure_verbatim(found.certificate.true_schema, _truth(original, found), found.opened)
@@ -628,15 +617,15 @@ def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:
     """The true table, recoded as that of the release."""
-    from pramana.engines.choose import open_truth
+    from pramana.engine.choose import open_truth
 
     return open_truth(original, release.certificate.true_schema)
 
 
 def _recoded(table: TableLike, schema: Schema | None) -> OpenedTable:
     """A table that need not have all columns of the schema, recoded as far as it has them."""
-    from pramana.engines.choose import open_source
-    from pramana.table.recoded import recoded
+    from pramana.engine.choose import open_source
+    from pramana.schema.recoded_table import recoded
 
     opened = open_source(table)
     return opened if schema is None else recoded(opened, schema)
@@ -648,7 +637,7 @@ def _release(given: Release | str | Path) -> Release:
 
 def _release_at(given: TableLike | Release) -> Release | None:
     """The release that was given, or that lies in a folder; ``None`` for anything else."""
-    from pramana.readings.release import Release
+    from pramana.analysis.release import Release
     from pramana.release.contents import CERTIFICATE
 
     if isinstance(given, Release):
@@ -658,6 +647,6 @@ def _release_at(given: TableLike | Release) -> Release | None:
 
 
 def _schema(given: Schema | str | Path) -> Schema:
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
     return given if isinstance(given, Schema) else Schema.load(given)

@@ -24,31 +24,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.base import Table
-from pramana.engines.choose import empty_like, engine_for, leaving, open_source
+from pramana.base.randomness import Keystream, Stream
+from pramana.engine.base import Table
+from pramana.engine.choose import empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
-from pramana.formats.base import FORMATS
-from pramana.formats.opening import open_table
-from pramana.methods.people import refused_in_all, require_listed, require_numbers
+from pramana.io.base import FORMATS
+from pramana.io.opening import open_table
+from pramana.mechanisms.noise import with_noise
+from pramana.methods.context import refused_in_all, require_listed, require_numbers
 from pramana.methods.plan import Plan
-from pramana.randomise.noise import with_noise
-from pramana.randomness import Keystream, Stream
 from pramana.release.certificate import Certificate
 from pramana.release.folder import release_folder, require_counted, require_free
-from pramana.release.stewards import require_apart_from, stewards_folder
+from pramana.release.owner_folder import require_apart_from, stewards_folder
 from pramana.release.stored import complete_folder, data_name, require_writable
-from pramana.risk.verbatim import Verbatim, measure_verbatim, numbers_of
-from pramana.table.domains import Label
-from pramana.table.groups import group_sizes
-from pramana.table.households import require_unlinked
-from pramana.table.labels import Labels
-from pramana.table.opened import OpenedTable, TableFormat
+from pramana.risk.unchanged_records import Verbatim, measure_verbatim, numbers_of
+from pramana.schema.domains import Label
+from pramana.schema.groups import group_sizes
+from pramana.schema.households import require_unlinked
+from pramana.schema.labels import Labels
+from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
 if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledger where one is kept
-    from pramana.ledger.book import Budget
-    from pramana.ledger.booking import Booking
-    from pramana.readings.release import Release
+    from pramana.analysis.release import Release
+    from pramana.ledger.entry import Booking
+    from pramana.ledger.ledger import Budget
 
 __all__ = ["protect"]
 
@@ -199,8 +199,8 @@ def _require_ledger(
             "the seed or the ledger."
         )
     if ledger is not None:
-        from pramana.ledger.booking import require_apart
         from pramana.ledger.chain import require_file
+        from pramana.ledger.entry import require_apart
 
         require_file(Path(ledger))
         require_apart(Path(ledger), folder)
@@ -235,7 +235,7 @@ def _must_count_unchanged(plan: Plan, opened: OpenedTable) -> bool:
 
 def _drawn_once(records: Table) -> Table:
     """The same records in memory, so that those counted are those released."""
-    from pramana.engines.local.table import LocalTable
+    from pramana.engine.local import LocalTable
 
     return LocalTable.of(records.to_arrow())
 
@@ -346,7 +346,7 @@ def _booking(
     if ledger is None:
         yield None
         return
-    from pramana.ledger.booking import booked
+    from pramana.ledger.entry import booked
 
     kept = [column.name for column in plan.schema.released_as_is]
     with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:
@@ -373,7 +373,7 @@ def _in_memory(
     records: Table, certificate: Certificate, labels: Labels, opened: OpenedTable, like: object
 ) -> Release:
     """The release as an object, in the kind of data frame that went in."""
-    from pramana.readings.release import Release
+    from pramana.analysis.release import Release
 
     released = replace(records.to_opened(), labels=labels)
     opened.require_unchanged()
@@ -383,7 +383,7 @@ def _in_memory(
 
 def _read_back(folder: Path) -> Release:
     """The release as everybody else reads it."""
-    from pramana.readings.release import written_release
+    from pramana.analysis.release import written_release
 
     return written_release(folder)
 

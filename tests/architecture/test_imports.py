@@ -103,15 +103,15 @@ def test_protecting_loads_its_own_method_and_nothing_of_an_analyst(tmp_path: Pat
     rooms = {
         f"pramana.{place}"
         for place in (
-            "estimation.counts",
-            "estimation.variance",
-            "ledger.book",
+            "analysis.counts",
+            "analysis.variance",
+            "ledger.ledger",
             "methods.invariant",
             "methods.optimal",
             "release.signing",
-            "release.verify",
-            "table.describe",
-            "table.proposals",
+            "verification.verify",
+            "schema.describe",
+            "schema.proposals",
         )
     }
     assert not loaded & rooms
@@ -350,7 +350,7 @@ def test_the_command_line_goes_through_doors_only(path: Path) -> None:
 def test_a_command_that_goes_past_a_door_would_be_found() -> None:
     """In a function as well as at the top, by either kind of import."""
     assert beside_doors("def f():\n    from pramana.release.verify import verify_folder")
-    assert beside_doors("import pramana.assess.compare")
+    assert beside_doors("import pramana.evaluation.compare")
     assert not beside_doors("from pramana import api\nfrom pramana.collect import live")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pramana
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS
-from pramana.registry import Registry
+from pramana.base.registry import Registry
 from pramana.release.kinds import KINDS
 from tests.architecture.source import nodes
 
@@ -44,11 +44,11 @@ MAY_NAME = {
     "studio/pages/tables.py": "the same",
     "cli/protect.py": "flags of the command line for three formats; --format takes all",
     "studio/pages/protecting.py": "the same flags as boxes to tick",
-    "engines/duckdb/sums.py": "what the database reads by itself",
-    "engines/spark/table.py": "what the cluster writes by itself",
-    "release/verify.py": "Parquet has each text of a column once",
-    "release/snippets.py": "which forms Stata and SPSS open",
-    "formats/labelled.py": "the room of SPSS and Stata files",
+    "engine/duckdb.py": "what the database reads by itself",
+    "engine/spark/table.py": "what the cluster writes by itself",
+    "verification/verify.py": "Parquet has each text of a column once",
+    "release/documentation.py": "which forms Stata and SPSS open",
+    "io/labelled.py": "the room of SPSS and Stata files",
 }
 """Files that name members of others all the same, and why."""
 
@@ -106,8 +106,8 @@ def test_nobody_decides_by_the_name_of_a_member() -> None:
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        registers = place in {"release/makers.py", "release/kinds.py", "engines/choose.py"}
-        registers |= place in {"guarantees/registry.py", "formats/base.py", "readings/base.py"}
+        registers = place in {"release/methods.py", "release/kinds.py", "engine/choose.py"}
+        registers |= place in {"guarantees/registry.py", "io/base.py", "analysis/records.py"}
         if not (registers or place.startswith("experiments/") or place in MAY_NAME):
             found += decisions(path.read_text(encoding="utf-8"), place)
     assert found == []
@@ -123,10 +123,10 @@ def test_decisions_are_seen() -> None:
     """The test above can fail: by a comparison, a look-up, a table, a list; not in its own file."""
     assert decisions('if plan.method.name == "reports": ...', "planning.py")
     assert decisions('METHODS["reports"]()', "planning.py")
-    assert decisions('if certificate.kind in ("withheld", "groups"): ...', "release/verify.py")
-    assert decisions('x = 1 if "reports" != kind else 2', "release/verify.py")
+    assert decisions('if certificate.kind in ("withheld", "groups"): ...', "verification/verify.py")
+    assert decisions('x = 1 if "reports" != kind else 2', "verification/verify.py")
     assert decisions('SLOW = {"gaussian": 12, "optimal": 12}', "studio/tasks.py")
     assert decisions('PARSED = ("csv", "sav")', "release/contents.py")
     assert decisions('if engine != "local": ...', "api.py")
-    assert not decisions('if file_format == "csv": ...', "formats/csv.py")
+    assert not decisions('if file_format == "csv": ...', "io/csv.py")
     assert not decisions('{"retention": 0.5, "epsilon": 2}', "cli/rendering.py")

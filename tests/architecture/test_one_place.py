@@ -10,7 +10,7 @@ import pramana
 
 SOURCE = Path(pramana.__file__).parent
 
-PLACES = {"ravel_multi_index": "table/cells.py"}
+PLACES = {"ravel_multi_index": "schema/joint_cells.py"}
 """What stands in one file of the package alone: the coding of joint cells."""
 
 

@@ -1,4 +1,4 @@
-"""No number of privacy is printed rounded to the nearest: it goes through pramana.numeric."""
+"""No number of privacy is printed rounded to the nearest: it goes through pramana.base.rounding."""
 
 from __future__ import annotations
 

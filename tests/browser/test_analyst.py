@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import expect
 
 from pramana import api
+from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.randomness import Keystream
 from tests.browser.conftest import COMMAND
 
 RECORDS = 4000

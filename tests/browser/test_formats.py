@@ -18,7 +18,7 @@ from tests.browser.test_studio import (
     settled,
     wide,  # noqa: F401 - a fixture
 )
-from tests.formats.test_more_formats import ods, xlsx
+from tests.io.test_more_formats import ods, xlsx
 
 HEAD = ("sex", "born", "region", "income")
 ROWS = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pramana import api
-from tests.reports.editions import METHODS, released_to, truth
+from tests.reporting.editions import METHODS, released_to, truth
 
 LONGEST = {1280: 7000, 800: 9000, 390: 13000}
 """Pixels by width; the reports before these had 11,000 at the widest."""

@@ -16,8 +16,8 @@ import pytest
 from playwright.sync_api import expect
 
 from pramana import load, verify
+from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population
-from pramana.randomness import Keystream
 from tests.browser.conftest import COMMAND
 
 PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", "/risk", "/asked",

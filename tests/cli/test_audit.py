@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pramana.guarantees.claim import Claim
+from pramana.guarantees.claims import Claim
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.release.certificate import Certificate
 from tests.cli.conftest import MARKER, Run

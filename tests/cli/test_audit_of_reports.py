@@ -6,9 +6,9 @@ import pyarrow.csv
 import pytest
 
 import pramana as pm
-from pramana.risk.asked import AskedRecords
+from pramana.risk.coded_table import AskedRecords
 from pramana.risk.table_audit import audit_table
-from pramana.table.opened import OpenedTable
+from pramana.schema.opened_table import OpenedTable
 
 RECORDS = 400
 TOLD = pa.table(

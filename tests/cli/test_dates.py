@@ -11,8 +11,8 @@ import pytest
 
 import pramana as pm
 from pramana.errors import InvalidSchema, InvalidTable
-from pramana.table.dates import formats_of, read_dates
-from pramana.table.schema import Schema
+from pramana.schema.recoded_table import formats_of, read_dates
+from pramana.schema.schema import Schema
 from tests.cli.conftest import Run
 
 DAYS = [dt.datetime(1999, 12, 31, 23, 5), dt.datetime(2001, 2, 3, 4, 45), dt.datetime(2020, 2, 29)]

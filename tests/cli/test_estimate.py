@@ -14,9 +14,9 @@ import pytest
 from pramana import api
 from pramana.cli.app import main
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.table.domains import Categories
-from pramana.table.labels import Labels
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.labels import Labels
+from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import SCHEMA, people, plan
 
 
@@ -210,12 +210,12 @@ def test_choices_on_the_command_line_are_those_of_the_library():
     """A name that one of them knows and the other does not would be a trap."""
     from typing import get_args
 
+    from pramana.analysis.counts import METHODS
+    from pramana.analysis.inference import Inference
+    from pramana.analysis.regression import FAMILIES
+    from pramana.analysis.shares import SHARES
+    from pramana.analysis.synthesis import REBUILDS
     from pramana.cli import options
-    from pramana.estimation.counts import METHODS
-    from pramana.estimation.question import Inference
-    from pramana.estimation.rebuild import REBUILDS
-    from pramana.estimation.regression import FAMILIES
-    from pramana.readings.percentages import SHARES
 
     assert [choice.value for choice in options.CountMethod] == list(METHODS)
     assert [choice.value for choice in options.RebuildMethod] == list(REBUILDS)

@@ -11,9 +11,8 @@ from typing import ClassVar
 import pytest
 
 import pramana as pm
-from pramana.methods.base import option, options_of
-from pramana.methods.people import People
-from pramana.methods.registry import METHODS
+from pramana.methods.base import METHODS, option, options_of
+from pramana.methods.context import People
 from tests.cli.conftest import Run
 from tests.cli.test_app import VERBS
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from pramana.base.leftovers import leftovers
+from pramana.base.signals import interrupt_on_signals
 from pramana.collect import demo
 from pramana.collect import folder as survey_folders
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import new_survey
-from pramana.files import leftovers
-from pramana.signals import interrupt_on_signals
 from tests.cli.conftest import Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]

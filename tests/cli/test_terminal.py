@@ -13,8 +13,8 @@ from pramana.cli.app import main
 from pramana.cli.rendering import out
 from pramana.errors import PramanaError, harmless
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
 
 CLEAR = "\x1b[2J\x1b[31m"
 BAD = {
@@ -133,7 +133,7 @@ def test_nothing_that_shows_itself_at_the_prompt_commands_it(tmp_path):
 def test_checks_of_a_kind_are_folded_and_failures_never():
     """Of 28 sets the first three and how many more; every check that failed has its line."""
     from pramana.cli.rendering import _folded, show_verdict
-    from pramana.release.checks import Check, Verdict
+    from pramana.verification.checks import Check, Verdict
 
     sets = [f"a*b{i}" for i in range(28)]
     stated = [Check.stated(f"draws: {own} drawn without the truth", "cannot tell") for own in sets]

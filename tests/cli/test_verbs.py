@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.release.contents import read_certificate
-from pramana.release.explained import explanations
+from pramana.release.documentation import explanations
 from tests.cli.conftest import MARKER, SCHEMA, Run
 
 PROTECT = "protect people.csv --schema schema.toml --method retention --k 5 --epsilon 6 -o release"

@@ -22,7 +22,7 @@ from pramana.collect.channel import AnswerChannel, Draw
 from pramana.collect.definition import Definition, respond
 from pramana.collect.page import questionnaire
 from pramana.errors import InputError, OutsideDomain
-from pramana.matrices.reporting import Reporting
+from pramana.mechanisms.attribute_sampling import Reporting
 from tests.collect.conftest import PERSON
 
 TOTAL = 2**64

@@ -15,18 +15,17 @@ import pytest
 import pramana as pm
 from pramana.cli.app import main
 from pramana.collect.closing import certificate_of, close_survey, repeats, status_of
-from pramana.collect.definition import Definition, respond
+from pramana.collect.definition import Definition, define, respond
 from pramana.collect.demo import SURVEY
-from pramana.collect.designing import define
 from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
+from pramana.collect.status import live
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
-from pramana.collect.watching import live
 from pramana.errors import InputError, OutputExists
-from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.reporting import Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.release.ties import ties
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.verification.consistency import ties
 from tests.collect.conftest import PERSON, small_survey, survey_text
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
@@ -79,7 +78,7 @@ def test_a_full_disk_is_told_with_what_it_leaves(
 
     with opened_store(survey_folder, definition) as store:
         with monkeypatch.context() as disk:
-            disk.setattr("pramana.readings.release.Release.save", full)
+            disk.setattr("pramana.analysis.release.Release.save", full)
             with pytest.raises(InputError, match="No space left.*takes no more.*Close it again"):
                 close_survey(definition, store, to)
         assert not to.exists()

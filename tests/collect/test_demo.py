@@ -14,7 +14,7 @@ import pytest
 from pramana.cli.app import main
 from pramana.collect.demo import serving
 from pramana.errors import InputError
-from pramana.release.verify import verify_folder
+from pramana.verification.verify import verify_folder
 
 
 def test_the_demonstration_ends_in_a_release_near_the_truth(

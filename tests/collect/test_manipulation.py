@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from pramana.base.randomness import Keystream
 from pramana.cli.app import main
 from pramana.collect.channel import SentRecord
-from pramana.collect.definition import Definition, respond
-from pramana.collect.designing import define
+from pramana.collect.definition import Definition, define, respond
 from pramana.collect.folder import opened_store
 from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
-from pramana.randomness import Keystream
 from tests.collect.conftest import PERSON, small_survey
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 import pramana as pm
-from pramana.attacks.composition import compose_releases
+from pramana.base.randomness import Keystream
 from pramana.collect.channel import Draw, Remembered
 from pramana.collect.closing import close_survey
-from pramana.collect.definition import Definition, remember, respond
-from pramana.collect.designing import define
+from pramana.collect.definition import Definition, define, remember, respond
 from pramana.collect.folder import answers, load, new_survey
 from pramana.collect.server import read_answer
 from pramana.collect.store import Sent
@@ -25,9 +24,9 @@ from pramana.collect.survey import read_survey
 from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
 from pramana.guarantees.composition import compose
 from pramana.guarantees.disclosure import Disclosure
-from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
 from pramana.release.disclosed import disclosed
+from pramana.risk.attacks.composition import compose_releases
 from tests.collect.conftest import PERSON, small_survey, survey_text
 
 TOTAL = 2**64
@@ -199,7 +198,7 @@ def test_each_wave_is_a_survey_of_its_own(panel: Path, tmp_path: Path) -> None:
 def test_all_waves_cannot_be_said_to_tell_less_than_one(panel: Path) -> None:
     """A certificate that says so does not verify; and one is read back as it was written."""
     from pramana.collect.closing import certificate_of
-    from pramana.release.ties import ties
+    from pramana.verification.consistency import ties
 
     certificate = certificate_of(load(panel, wave=2), 500)
     assert certificate.collected is not None

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from pramana import api
+from pramana.base.rounding import TOTAL
 from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
-from pramana.collect.designing import define
+from pramana.collect.definition import define
 from pramana.collect.survey import Survey, read_survey
-from pramana.collect.words import NOT_SAID, SKIPPED
+from pramana.collect.texts import NOT_SAID, SKIPPED
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
 from pramana.guarantees.registry import guarantees_from_options
-from pramana.methods.steps import step_domains
-from pramana.numeric import TOTAL
+from pramana.methods.expected_error import step_domains
 from pramana.release.certificate import Certificate
 from tests.collect.conftest import small_survey, survey_text
 
@@ -254,7 +254,7 @@ def test_what_cannot_be_served_is_refused_or_asked_by_whole_records(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Sets of pairs beyond the most cells are no way to ask; nor is a target without bounds."""
-    monkeypatch.setattr("pramana.collect.designing.MOST_CELLS", 500)
+    monkeypatch.setattr("pramana.collect.definition.MOST_CELLS", 500)
     many = [(f"q{at}", list("abcdefgh"), "") for at in range(9)]
     for head, said in (("k = 5\nmethod = 'reports'", "at most 500 cells"), ("k = 5", "")):
         text = small_survey(*many, head=f"expected = 1000\n{head}")

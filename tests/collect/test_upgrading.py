@@ -19,7 +19,7 @@ from pramana.collect import folder as rooms
 from pramana.collect.closing import close_survey, status_of
 from pramana.collect.definition import Definition, respond
 from pramana.collect.store import Sent
-from pramana.collect.words import WORDS
+from pramana.collect.texts import WORDS
 
 EARLIER = Path(__file__).parent / "earlier"
 WORKS = {"employed": "yes", "travel": "bus"}

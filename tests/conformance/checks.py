@@ -13,15 +13,14 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from pramana.engines.base import Table
+from pramana.base.randomness import Keystream, Stream
+from pramana.engine.base import Table
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
-from pramana.formats.opening import open_table
-from pramana.matrices.families import Dense, UniformMixture
-from pramana.matrices.mechanism import Mechanism, Step
-from pramana.randomise.protect import Randomiser
-from pramana.randomness import Keystream, Stream
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.io.opening import open_table
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.randomiser import Randomiser
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
 
 LEVEL = 1e-6
 """How often a sound engine with another seed would fail a statistical check. Seeds are fixed."""

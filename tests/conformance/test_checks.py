@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.base import Shuffle
-from pramana.engines.local.table import LocalTable
-from pramana.table.opened import Part
+from pramana.engine.base import Shuffle
+from pramana.engine.local import LocalTable
+from pramana.schema.opened_table import Part
 from tests.conformance.checks import failing, people
 
 

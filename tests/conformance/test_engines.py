@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pramana.engines.local.table import LocalTable
+from pramana.engine.local import LocalTable
 from tests.conformance.checks import CHECKS
 
 

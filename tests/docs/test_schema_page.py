@@ -12,8 +12,8 @@ import pytest
 
 import pramana as pm
 from pramana.cli.app import main
-from pramana.table.json_schema import json_schema
-from pramana.table.toml_form import ENTRIES, TOP
+from pramana.schema.json_schema import json_schema
+from pramana.schema.toml import ENTRIES, TOP
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "schema.md").read_text()
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

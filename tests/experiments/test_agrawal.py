@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.experiments.agrawal import ATTRIBUTES, FUNCTIONS, RANGES, make_applicants
-from pramana.randomness import Keystream
 
 PLAIN = {name: np.array([low]) for name, (low, _) in RANGES.items()}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pramana.experiments.learning_sets import applicants, bin_schema, domain_of, release_at
 from pramana.experiments.tree_grid import guide_of, original_accuracy, try_grid
-from pramana.table.domains import Bins, Categories
+from pramana.schema.domains import Bins, Categories
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=200).map(np.array)
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, spearmanr
 
+from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.experiments import make_population, population_schema
-from pramana.randomness import Keystream
-from pramana.table.codec import count_refused
+from pramana.schema.codec import count_refused
 
 PEOPLE = make_population(50_000, keystream=Keystream.from_seed(3))
 FRAME = PEOPLE.to_pandas()

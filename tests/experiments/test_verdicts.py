@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pramana.base.randomness import Keystream
 from pramana.experiments import cator, dowd, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.markets import Score
 from pramana.methods.guide import BINS, GAMMAS
-from pramana.methods.optimal.design import optimal_design
-from pramana.randomness import Keystream
+from pramana.methods.optimal.search import optimal_design
 
 
 def answers(findings: tuple[Finding, ...]) -> dict[str, str]:

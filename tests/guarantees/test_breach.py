@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.guarantees.breach import PrivacyBreach
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture
+from pramana.guarantees.privacy_breach import PrivacyBreach
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 
 
 def test_gamma_of_a_promise_by_hand():

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotARelease
 from pramana.guarantees.composition import TiedReleases, compose, tied_groups
 from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture
-from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.numeric import TOTAL
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 
 Row = tuple[Fraction, ...]
 Channel = tuple[Row, ...]

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees import match_law
 from pramana.guarantees.base import only_the_owner
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.match_risk import match_risks
-from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
-from pramana.numeric import TOTAL
-from pramana.table.counts import Counts
+from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.schema.counts import Counts
 
 
 def exact_risks(matrix, times):

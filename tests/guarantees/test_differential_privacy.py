@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture, with_fixed
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture, with_fixed
 
 
 def test_a_coin_by_hand():

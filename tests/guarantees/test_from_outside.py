@@ -15,8 +15,8 @@ from tests.guarantees import toy_surprise
 from tests.guarantees.toy_surprise import Surprise
 
 import pramana as pm
-from pramana.assess.scenarios import scenarios_of
 from pramana.cli.app import main
+from pramana.evaluation.compare import scenarios_of
 from pramana.guarantees.registry import GUARANTEES, cli_options
 
 

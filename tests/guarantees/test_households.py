@@ -16,11 +16,11 @@ from tests.guarantees.toy_surprise import Surprise
 
 import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema
-from pramana.guarantees.households import household_scope, household_words
-from pramana.matrices import UniformMixture
-from pramana.methods.registry import METHODS
-from pramana.risk.households import HouseholdRisk
-from pramana.table.schema import Schema
+from pramana.guarantees.claims import household_scope, household_words
+from pramana.mechanisms.mechanism import UniformMixture
+from pramana.methods.base import METHODS
+from pramana.risk.frequencies import HouseholdRisk
+from pramana.schema.schema import Schema
 
 HOMES = [(0, 0), (0, 0, 1), (0, 0, 1, 1), (0, 0, 0, 1)]
 

@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pramana as pm
+from pramana.base.rounding import TOTAL
 from pramana.errors import Infeasible, NotCovered
-from pramana.formats.opening import open_table
 from pramana.guarantees.base import Evidence
-from pramana.guarantees.evaluate import attained
+from pramana.guarantees.claims import attained
 from pramana.guarantees.recognition_posterior import worst_posterior
-from pramana.matrices import Dense
-from pramana.numeric import TOTAL
-from pramana.table.counts import Counts
-from pramana.table.kept import counts_with_kept
+from pramana.io.opening import open_table
+from pramana.mechanisms.mechanism import Dense
+from pramana.schema.counts import Counts, counts_with_kept
 
 KEYS = tuple(pm.Column(name, pm.Role.KEY, pm.Categories(("x", "y", "z"))) for name in "abc")
 AMOUNT = 2000

@@ -11,12 +11,15 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.guarantees.recognition_seen import log_stake
-from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
-from pramana.matrices import Dense, Mechanism, Step
-from pramana.matrices.sparse_rows import SparseRows
-from pramana.release.verify import verify_folder
-from pramana.table.counts import Counts
+from pramana.guarantees.spontaneous_recognition import (
+    SpontaneousRecognition,
+    choices_of_keys,
+    log_stake,
+)
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.schema.counts import Counts
+from pramana.verification.verify import verify_folder
 
 LABELS = ("u", "v"), ("x", "y", "z")
 

@@ -14,12 +14,12 @@ from benchmarks.shuffled import LARGEST, REFERENCE, law_of_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pramana.base.rounding import largest_dial
 from pramana.guarantees import shuffled_bound, shuffled_law
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
-from pramana.guarantees.shuffled_channels import laws_of, mixture_above
 from pramana.guarantees.shuffled_law import BlanketLaw
-from pramana.matrices import Dense, Mechanism, Step
-from pramana.numeric import largest_dial
+from pramana.guarantees.shuffled_privacy import laws_of, mixture_above
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 
 RATIOS = st.floats(1e-3, 12).map(lambda dial: Fraction(math.exp(dial)))
 SIZES = st.integers(2, 30)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.guarantees.base import only_the_owner
-from pramana.guarantees.recognition_margins import through_margins
+from pramana.guarantees.recognition_posterior import through_margins
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices import Dense, Mechanism, SparseRows, Step, UniformMixture
-from pramana.table.counts import Counts
+from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.schema.counts import Counts
 
 NAMES = ("a", "b", "c", "d")
 

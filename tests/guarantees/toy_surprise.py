@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from pramana.base.rounding import float_up, log_of, require_number
+from pramana.base.text import text_up
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.numeric import float_up, log_of, require_number
-from pramana.text import text_up
 
 
 @dataclass(frozen=True, slots=True)

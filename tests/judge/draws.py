@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.randomness import Keystream, Stream
 from pramana.errors import PramanaError
-from pramana.formats.opening import open_table
-from pramana.randomness import Keystream, Stream
+from pramana.io.opening import open_table
 from tests.judge.groups import Grouped, Release
 from tests.judge.law import Cell, Fault
 from tests.judge.worlds import WITH_CODE, World, case_of, table_of

@@ -15,9 +15,9 @@ import pytest
 
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
-from pramana.methods.registry import METHODS
+from pramana.methods.base import METHODS
 from pramana.microaggregation.donors import draw_members
-from pramana.table.closeness import closeness, codes_of
+from pramana.schema.groups import closeness, codes_of
 from tests.judge.groups import Grouped, judge_groups
 from tests.judge.homes import judge_homes
 from tests.judge.law import Fault, judge

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import pramana as pm
 from pramana.errors import PramanaError
-from pramana.methods.reports import Reports
+from pramana.methods.attribute_sampling import Reports
 from tests.judge.law import Case, Cell, Matrix, Record, SetView, StepView
 
 __all__ = ["GROUPED", "KINDS", "OPTIONS", "World", "case_of", "table_of", "worlds"]

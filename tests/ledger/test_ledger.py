@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.engines.choose import open_source
-from pramana.ledger.booking import booked
-from pramana.ledger.prints import table_prints
+from pramana.engine.choose import open_source
+from pramana.ledger.entry import booked
+from pramana.ledger.fingerprints import table_prints
 
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 AGE = pm.Column("age", pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse")

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pramana.engines.choose import open_source
-from pramana.ledger import prints
-from pramana.ledger.prints import ColumnPrint, _Column, table_prints
+from pramana.engine.choose import open_source
+from pramana.ledger import fingerprints as prints
+from pramana.ledger.fingerprints import ColumnPrint, _Column, table_prints
 
 KEY = b"a key of thirty-two bytes, or so"
 

@@ -14,8 +14,8 @@ import pytest
 import pramana as pm
 from pramana.api import open_source
 from pramana.errors import PramanaError
-from pramana.matrices import UniformMixture
-from pramana.methods.registry import METHODS
+from pramana.mechanisms.mechanism import UniformMixture
+from pramana.methods.base import METHODS
 
 RECORDS = 400
 ROLES = ("key", "sensitive", "plain", "weight", "identifier", "strata", "none")

@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
-from pramana.methods.registry import METHODS
+from pramana.methods.base import METHODS
 
 RECORDS = 600
 AIMS = {

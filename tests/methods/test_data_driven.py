@@ -8,14 +8,14 @@ from tests.release.people import SCHEMA, people
 
 from pramana import api
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidSchema, NotCovered
-from pramana.formats.opening import open_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
+from pramana.io.opening import open_table
+from pramana.methods.context import People
 from pramana.methods.invariant import Invariant
-from pramana.methods.people import People
 from pramana.methods.randomised import on_these
-from pramana.table.schema import Schema
+from pramana.schema.schema import Schema
 
 PEOPLE = people(4000)
 FREE = Schema(SCHEMA.columns)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.matrices import Dense, SparseRows, TransitionMatrix
-from pramana.methods.optimal.decoys import DECOYS, with_decoys
-from pramana.randomness import Keystream
+from pramana.base.randomness import Keystream
+from pramana.mechanisms.mechanism import Dense, SparseRows
+from pramana.mechanisms.transition import TransitionMatrix
+from pramana.methods.optimal.coarse import DECOYS, with_decoys
 
 LABELS = tuple("abcdefghijklmno")
 NUMBERS = np.array([40, 30, 1, 2, 1, *[0] * 10], dtype=float)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen
 
-from pramana.methods.descent import least
+from pramana.methods.retention import least
 
 
 def test_a_valley_that_bends_is_followed_to_its_end():

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from pramana import api
+from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population
-from pramana.methods.optimal.foreseen import changes_foreseen, changes_of_choice
-from pramana.randomness import Keystream
+from pramana.methods.optimal.size_estimate import changes_foreseen, changes_of_choice
 
 
 def test_one_person_alone_by_hand() -> None:

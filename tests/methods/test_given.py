@@ -11,11 +11,11 @@ import pramana as pm
 from pramana.errors import DoesNotHold, InputError, InvalidMatrix, NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices import Dense
+from pramana.mechanisms.mechanism import Dense
+from pramana.methods.context import People
 from pramana.methods.given import GivenMatrices, read_matrix
-from pramana.methods.people import People
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Impossible, Role, Schema
 
 SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")
 

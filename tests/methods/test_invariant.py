@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
-from pramana.matrices import Dense, Mechanism, UniformMixture
+from pramana.mechanisms.mechanism import Dense, Mechanism, UniformMixture
 from pramana.methods.invariant import invariant_design
-from pramana.numeric import TOTAL
-from pramana.table.counts import Counts
+from pramana.schema.counts import Counts
 
 
 def drift(matrix, times):

@@ -10,12 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.guarantees.test_correct_match import exact_risks
 
+from pramana.base.rounding import TOTAL
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
-from pramana.guarantees.match_risk import match_risks
-from pramana.matrices import Dense
+from pramana.guarantees.correct_match import match_risks
+from pramana.mechanisms.mechanism import Dense
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
-from pramana.numeric import TOTAL
 
 PAPER = dict(zip("abcdefgh", [2, 205, 431, 106, 230, 221, 611, 194], strict=True))
 XIS = (0.1, 0.125, 0.15, 0.175, 0.2, 0.25, 0.3)

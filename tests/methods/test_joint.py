@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.assess.ways import ways_of
+from pramana.evaluation.schema_suggestions import ways_of
 
 RNG = np.random.default_rng(12)
 N = 3_000

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from pramana.methods import least_cost as module
-from pramana.methods.least_cost import least_cost, solved_once
+from pramana.methods import linear_programs as module
+from pramana.methods.linear_programs import least_cost, solved_once
 
 
 def program(seed, variables=12):

@@ -15,17 +15,16 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.base.rounding import coarse_up
 from pramana.errors import NotCovered
-from pramana.guarantees.claim import Claim
-from pramana.matrices import ListedCells
-from pramana.matrices.mechanism import Step
+from pramana.guarantees.claims import Claim
+from pramana.mechanisms.mechanism import ListedCells, Step
+from pramana.methods.choice import open_source
+from pramana.methods.context import People
 from pramana.methods.optimal.method import LITTLE, Optimal
-from pramana.methods.optimal.room import errors_told, room_of_records
-from pramana.methods.people import People
-from pramana.numeric import coarse_up
-from pramana.planning import open_source
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.methods.optimal.size_estimate import errors_told, room_of_records
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
 
 SIZES = (12, 9, 8, 7, 6, 5)
 FORMATS = ("csv", "parquet", "feather", "dta", "sav")

@@ -12,8 +12,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from pramana.methods.optimal import covering
-from pramana.methods.optimal.design import optimal_design
-from pramana.methods.optimal.nearly import Saddle, curved
+from pramana.methods.optimal.approximate import Saddle, curved
+from pramana.methods.optimal.search import optimal_design
 
 MOST = 0.9
 ENDS = np.linspace(0, MOST, 181)

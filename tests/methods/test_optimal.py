@@ -14,22 +14,20 @@ from hypothesis import strategies as st
 from tests.guarantees.test_spontaneous_recognition import brute_force
 
 from pramana import api
+from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices import Dense, SparseRows
+from pramana.mechanisms.mechanism import Dense, SparseRows
 from pramana.methods.optimal.cells import KeyCells, as_counts
 from pramana.methods.optimal.coarse import GRIDS, best_on_grid, on_grid
-from pramana.methods.optimal.dense import _members, _Programs, solve_dense
-from pramana.methods.optimal.design import optimal_design
-from pramana.methods.optimal.inverse import Inverse
+from pramana.methods.optimal.dense import GrowingPrograms, _members, _Programs, solve_dense
+from pramana.methods.optimal.iteration import Inverse, stepped
 from pramana.methods.optimal.loss import dense_gradient, dense_loss, squared_error
-from pramana.methods.optimal.programs import GrowingPrograms
+from pramana.methods.optimal.search import optimal_design
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.methods.optimal.stepping import stepped
-from pramana.randomness import Keystream
-from pramana.table.counts import Counts
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.counts import Counts
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
 
 CELLS = tuple(itertools.product((0, 1), (0, 1), (0, 1), (0, 1), (0, 1, 2)))
 TRIPLES = list(itertools.combinations(range(5), 3))
@@ -385,7 +383,7 @@ def test_sparse_road_meets_c1_with_few_entries():
 
 def test_sparse_road_by_brute_force(monkeypatch):
     """The guarantee's own evaluation is not the only judge."""
-    monkeypatch.setattr("pramana.methods.optimal.design.DENSE_CELLS", 64)
+    monkeypatch.setattr("pramana.methods.optimal.search.DENSE_CELLS", 64)
     counts = larger_counts(seed=1, sizes=(4, 4, 3, 2, 2), records=1_500)
     design = optimal_design(counts, alpha=0.1)
     cells = [tuple(label) for label in design.matrix.labels]

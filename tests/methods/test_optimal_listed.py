@@ -15,20 +15,20 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, Infeasible, OutsideDomain, TooLarge
-from pramana.matrices import ListedCells, matrix_from_json
+from pramana.mechanisms.mechanism import ListedCells, matrix_from_json
 from pramana.methods.optimal import listing, sparse
 from pramana.methods.optimal.cells import KeyCells, as_counts
+from pramana.methods.optimal.coarse import with_listed_decoys
 from pramana.methods.optimal.covering import cover
-from pramana.methods.optimal.decoys import with_listed_decoys
-from pramana.methods.optimal.design import optimal_design
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.method import Optimal
-from pramana.randomness import Keystream
-from pramana.table.counts import Counts
-from pramana.table.domains import Categories
-from pramana.table.rules import CellRules
-from pramana.table.schema import Column, Role, Schema
+from pramana.methods.optimal.search import optimal_design
+from pramana.schema.counts import Counts
+from pramana.schema.domains import Categories
+from pramana.schema.joint_cells import CellRules
+from pramana.schema.schema import Column, Role, Schema
 
 ALPHA = 0.2
 
@@ -142,12 +142,12 @@ def test_folder_is_valid_and_answers(release):
 def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch):
     """Of more cells than a matrix is written out for, transitions alone are looked at."""
     columns, _, folder = release
-    monkeypatch.setattr("pramana.matrices.sparse_rows.DENSE_LIMIT", 100)
-    monkeypatch.setattr("pramana.release.draws.DENSE_LIMIT", 100)
-    monkeypatch.setattr("pramana.attacks.linkers.DENSE_LIMIT", 100)
-    monkeypatch.setattr("pramana.guarantees.recognition_seen.MOST_ENTRIES", 100**2)
-    monkeypatch.setattr("pramana.release.order.MOST_CELLS", 100)
-    monkeypatch.setattr("pramana.release.against_truth.MOST_CELLS", 50)
+    monkeypatch.setattr("pramana.mechanisms.sparse_rows.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.verification.randomisation_test.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.risk.attacks.linkage.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.guarantees.spontaneous_recognition.MOST_ENTRIES", 100**2)
+    monkeypatch.setattr("pramana.verification.shuffle_test.MOST_CELLS", 100)
+    monkeypatch.setattr("pramana.verification.owner.MOST_CELLS", 50)
 
     verdict = pm.verify(folder, original=table_of(columns))
     assert verdict.valid, verdict

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.engines.choose import open_source
-from pramana.methods.registry import METHODS
+from pramana.base.randomness import Keystream, Stream
+from pramana.engine.choose import open_source
+from pramana.methods.base import METHODS
 from pramana.protecting import (
     _certificate,
     _drawn_once,
@@ -16,7 +17,6 @@ from pramana.protecting import (
     _released_records,
     _with_unchanged_share,
 )
-from pramana.randomness import Keystream, Stream
 from pramana.release.folder import release_folder
 from pramana.release.stored import complete_folder, data_name
 

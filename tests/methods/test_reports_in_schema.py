@@ -12,12 +12,12 @@ import pytest
 
 import pramana as pm
 from pramana import api
+from pramana.base.name_lists import tables_in
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.methods.expected_error import ExpectedError
-from pramana.spelling import tables_in
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
-from pramana.table.toml_form import read_schema, write_schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.toml import read_schema, write_schema
 
 TEXT = """tables = ["age*income", "age * sex * region"]
 

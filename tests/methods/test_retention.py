@@ -11,17 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
-from pramana.guarantees.breach import PrivacyBreach
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.privacy_breach import PrivacyBreach
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.matrices import Mechanism, Step, UniformMixture
-from pramana.methods.expected_error import ErrorModel
-from pramana.methods.people import People
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.methods.context import People
+from pramana.methods.expected_error import ErrorModel, step_domains
 from pramana.methods.retention import Retention
-from pramana.methods.steps import step_domains
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Impossible, Role, Schema
 
 
 def schema_of(*sizes, **more):

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
+from pramana.base.rounding import SHARES
 from pramana.errors import Copies, InvalidSchema
-from pramana.methods.grouped import Permute, Resample
-from pramana.numeric import SHARES
-from pramana.risk.verbatim import numbers_of
-from pramana.table.domains import Categories
-from pramana.table.recoding import Noise, Recoding
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.methods.microaggregated import Permute, Resample
+from pramana.risk.unchanged_records import numbers_of
+from pramana.schema.domains import Categories
+from pramana.schema.recoding import Noise, Recoding
+from pramana.schema.schema import Column, Impossible, Role, Schema
 
 NAMES = ("a", "b", "c", "d")
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pramana as pm
+from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidTable, OutsideDomain, UnknownColumn
-from pramana.methods.grouped import Grouped
-from pramana.methods.registry import METHODS
+from pramana.methods.base import METHODS
+from pramana.methods.microaggregated import Grouped
 from pramana.microaggregation import clustering
 from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
 from pramana.microaggregation.clustering import form_groups
@@ -19,9 +20,8 @@ from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import centroid, draw_members, new_keys, permute_members
 from pramana.microaggregation.rosenblatt import gaussian_donors
 from pramana.microaggregation.trial_cache import shared_groups
-from pramana.randomness import Keystream
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role
 
 LEVEL = 1e-4
 NAN = float("nan")

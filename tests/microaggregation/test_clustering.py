@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, UnknownColumn
 from pramana.microaggregation.clustering import cluster, form_groups
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.groups import within
 from pramana.microaggregation.merging import Sensitive
-from pramana.randomness import Keystream
 
 METHODS = ("default", "greedy", "mdav", "cells")
 

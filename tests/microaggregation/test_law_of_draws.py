@@ -15,11 +15,11 @@ import pytest
 from scipy import stats
 
 import pramana as pm
-from pramana.formats.opening import open_table
+from pramana.base.randomness import Keystream
+from pramana.io.opening import open_table
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import draw_keys
 from pramana.microaggregation.rosenblatt import gaussian_donors
-from pramana.randomness import Keystream
 
 LEVEL = 1e-4
 """How often a sound draw would fail one of these tests, had its seed not been fixed."""

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.analysis.records import READINGS
 from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, open_source
-from pramana.engines.local.engine import LocalEngine
+from pramana.engine.local import LocalEngine
 from pramana.errors import InvalidTable
-from pramana.readings.base import READINGS
 from pramana.release.kinds import KINDS
-from pramana.table.opened import OpenedTable, Part, placed
+from pramana.schema.opened_table import OpenedTable, Part, placed
 from tests.outside import journey, toys
 
 REGISTRIES = (GUARANTEES, METHODS, KINDS, READINGS, FORMATS, ENGINES)

@@ -10,17 +10,16 @@ import pyarrow as pa
 from pyarrow import csv
 
 import pramana as pm
-from pramana.engines.local.engine import LocalEngine
-from pramana.engines.local.table import LocalTable
-from pramana.estimation.grouped import Drawn, grouped_counts
-from pramana.formats.base import Format
+from pramana.analysis.microaggregated import Drawn, grouped_counts
+from pramana.analysis.published import PublishedReading
+from pramana.engine.local import LocalEngine, LocalTable
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.guarantees.evaluate import attained
-from pramana.matrices.mechanism import Mechanism
+from pramana.guarantees.claims import attained
+from pramana.io.base import Format
+from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.base import option
-from pramana.readings.published import PublishedReading
 from pramana.release.kinds import Kind
-from pramana.table.opened import OpenedTable
+from pramana.schema.opened_table import OpenedTable
 
 
 @dataclass(frozen=True, slots=True)

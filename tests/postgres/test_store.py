@@ -16,13 +16,13 @@ from pramana.collect.closing import close_survey
 from pramana.collect.definition import respond
 from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.postgres import PostgresStore
+from pramana.collect.status import live
 from pramana.collect.store import Outcome, Sent, open_store
-from pramana.collect.watching import live
 from pramana.errors import InputError
-from pramana.release.verify import verify_folder
 from pramana.studio.app import studio_application
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
+from pramana.verification.verify import verify_folder
 from tests.collect.collectors import Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
 from tests.postgres.conftest import Database

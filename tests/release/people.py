@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.methods.people import People
+from pramana.methods.context import People
 from pramana.methods.retention import Retention
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Impossible, Role, Schema
 
 RECORDS = 4_000
 

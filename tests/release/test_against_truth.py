@@ -8,14 +8,14 @@ import pytest
 
 import pramana as pm
 from pramana import api
-from pramana.formats.opening import open_table
-from pramana.matrices import Dense, Step, UniformMixture
-from pramana.randomise.reports import Reporter
-from pramana.randomness import Keystream
-from pramana.readings.release import Release
-from pramana.release.against_truth import against_truth, fit
-from pramana.table.counts import Counts
-from pramana.table.schema import Impossible
+from pramana.analysis.release import Release
+from pramana.base.randomness import Keystream
+from pramana.io.opening import open_table
+from pramana.mechanisms.mechanism import Dense, Step, UniformMixture
+from pramana.mechanisms.randomiser import Reporter
+from pramana.schema.counts import Counts
+from pramana.schema.schema import Impossible
+from pramana.verification.owner import against_truth, fit
 from tests.release.people import people, plan
 
 

@@ -21,7 +21,7 @@ import pramana as pm
 from pramana.errors import PramanaError
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.ties import ties
+from pramana.verification.consistency import ties
 
 MUTATIONS = int(os.environ.get("PRAMANA_FUZZ", "120"))
 """Of the certificate of each method."""

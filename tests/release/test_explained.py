@@ -20,11 +20,10 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.invariant import Invariant
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
-from pramana.release.explained import explanations
-from pramana.release.snippets import LOADERS
-from pramana.table.domains import Bins, Categories
-from pramana.table.labels import Labels
-from pramana.table.schema import Column, Role, Schema
+from pramana.release.documentation import LOADERS, explanations
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.labels import Labels
+from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 SCHEMA = Schema((

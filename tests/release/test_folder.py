@@ -13,13 +13,13 @@ import time
 import pytest
 
 from pramana import api
+from pramana.analysis.release import load_release
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
-from pramana.readings.release import load_release
 from pramana.release.contents import fingerprint, read_certificate
 from pramana.release.folder import release_folder, write_explanations
 from pramana.release.signing import make_keys, sign
 from pramana.release.stored import complete_folder
-from pramana.release.verify import verify_folder
+from pramana.verification.verify import verify_folder
 from tests.release.people import people, plan
 
 
@@ -128,7 +128,7 @@ def _forged(content, change):
     import hashlib
     import re
 
-    from pramana.guarantees.claim import Claim
+    from pramana.guarantees.claims import Claim
     from pramana.release.canonical_json import canonical
     from pramana.release.certificate import Certificate
 

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
+from pramana.base.rounding import TOTAL
 from pramana.cli.app import main
-from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.numeric import TOTAL
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint

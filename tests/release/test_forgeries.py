@@ -11,23 +11,22 @@ from dataclasses import replace
 import pytest
 
 from pramana import api
+from pramana.analysis import release as reading
+from pramana.analysis.release import load_release
 from pramana.errors import InvalidTable, NotARelease
-from pramana.guarantees.claim import Claim
+from pramana.guarantees.claims import Claim, attained, paired
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.guarantees.evaluate import attained, paired
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices import Dense, Mechanism, Step, UniformMixture
-from pramana.readings import release as reading
-from pramana.readings.release import load_release
-from pramana.release import verify as verifying
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.contents import fingerprint
 from pramana.release.signing import make_keys
-from pramana.release.verify import verify_folder
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
+from pramana.verification import verify as verifying
+from pramana.verification.verify import verify_folder
 from tests.release.people import people, plan
 
 CERTIFICATE = "certificate.json"
@@ -466,7 +465,7 @@ def seen_groups(folder, values, **options):
     import numpy as np
     import pyarrow as pa
 
-    from pramana.methods.registry import METHODS
+    from pramana.methods.base import METHODS
 
     heights = np.random.default_rng(3).normal(170, 9, len(values)).round(1)
     table = pa.table({"height": heights, "ill": values})

@@ -14,12 +14,12 @@ from pyarrow import parquet
 
 from pramana import api
 from pramana.errors import InvalidTable
-from pramana.formats.opening import open_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.io.opening import open_table
 from pramana.release.contents import fingerprint
-from pramana.release.verify import verify_folder
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
+from pramana.verification.verify import verify_folder
 
 RECORDS = 500
 SCHEMA = Schema(

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.guarantees.claim import Claim
-from pramana.matrices import Mechanism, Step, UniformMixture
+from pramana.guarantees.claims import Claim
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.makers import MAKERS
-from pramana.release.ties import ties
-from pramana.release.verify import verify_folder
-from pramana.table.schema import Impossible
+from pramana.release.methods import MAKERS
+from pramana.schema.schema import Impossible
+from pramana.verification.consistency import ties
+from pramana.verification.verify import verify_folder
 
 RECORDS = 500
 SCHEMA = pm.Schema(

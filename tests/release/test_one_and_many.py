@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.table.schema import Schema
-from pramana.text import counted
+from pramana.base.text import counted
+from pramana.schema.schema import Schema
 
 THINGS = (
     "records|columns|people|values|groups|files|households|cells|tables|sets|checks|keys|labels|"

@@ -15,21 +15,20 @@ from scipy.stats import chi2
 
 import pramana as pm
 from pramana import api
-from pramana.formats.opening import open_table
+from pramana.base.randomness import Keystream
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices import Mechanism, Step, UniformMixture
-from pramana.matrices.reporting import Reporting
-from pramana.randomise.protect import Randomiser
-from pramana.randomise.reports import Reporter
-from pramana.randomness import Keystream
-from pramana.release import order as order_of
-from pramana.release.against_truth import against_truth, fit
-from pramana.release.draws import Passage, _bet, _doubts, _stake
-from pramana.release.order import Ordered, Orders, _bets
-from pramana.release.paired import Pair, joined
-from pramana.release.table_fit import fit_counts
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.io.opening import open_table
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.randomiser import Randomiser, Reporter
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
+from pramana.verification import shuffle_test as order_of
+from pramana.verification.fit_tests import fit_counts
+from pramana.verification.owner import against_truth, fit
+from pramana.verification.paired_records import Pair, joined
+from pramana.verification.randomisation_test import Passage, _bet, _doubts, _stake
+from pramana.verification.shuffle_test import Ordered, Orders, _bets
 
 RECORDS = 3_000
 DOMAINS = {"a": ("p", "q"), "b": ("r", "s", "t"), "c": ("u", "v", "w", "x")}
@@ -231,7 +230,7 @@ def test_true_records_that_are_alike_are_looked_at_once():
 
 def test_both_tails_keep_their_level():
     """4,000 simulated releases of a small table: neither tail rejects more often than it may."""
-    from pramana.table.counts import Counts
+    from pramana.schema.counts import Counts
 
     matrix = UniformMixture.of(("a", "b", "c", "d"), retention=0.3)
     truth, random = np.array([250, 250, 250, 250]), np.random.default_rng(2)
@@ -440,9 +439,9 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
     assert failures(release.certificate, release.table, truth) == []
     assert any(name.startswith("draws") for name in failures(release.certificate, mixed, truth))
     largest = max(len(one.matrix.labels) for one in plan.mechanism.sets)
-    monkeypatch.setattr("pramana.release.draws.MOST_OF_A_SET", largest - 1)
+    monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", largest - 1)
     assert any(name.startswith("draws") for name in failures(release.certificate, mixed, truth))
-    monkeypatch.setattr("pramana.release.draws.MOST_OF_A_SET", 1)
+    monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", 1)
     found = against_truth(release.certificate, open_table(release.table), open_table(truth))
     (left,) = [own for own in found if own.name.startswith("draws")]
     assert left.state == "stated"

@@ -13,9 +13,9 @@ import pytest
 
 import pramana as pm
 from pramana.errors import InvalidMatrix
-from pramana.guarantees.claim import Claim
-from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.guarantees.claims import Claim
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.contents import fingerprint
 
 RNG = np.random.default_rng(3)

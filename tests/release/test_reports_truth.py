@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.matrices.reporting import AskedSet
-from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.numeric import TOTAL
-from pramana.release.reports_truth import _chance
+from pramana.base.rounding import TOTAL
+from pramana.mechanisms.attribute_sampling import AskedSet
+from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.verification.fit_tests import _chance
 
 TRUTH = np.repeat(np.arange(6), [700, 420, 200, 120, 50, 10])
 RECORDS = len(TRUTH)

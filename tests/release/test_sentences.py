@@ -15,12 +15,12 @@ import pytest
 import pramana as pm
 from pramana.collect.panel import two_stages
 from pramana.errors import NotARelease, OutputExists
-from pramana.matrices.reporting import Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import TEXT_VERSION, Collected
 from pramana.release.folder import require_own
-from pramana.table.schema import Schema
+from pramana.schema.schema import Schema
 
 KEYS = """
 tables = ["sex*age", "sex*work"]

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.release.sets_beside import SetsBeside
-from pramana.table.schema import ASKED
+from pramana.schema.schema import ASKED
+from pramana.verification.data_checks import SetsBeside
 
 N = 4_000
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.matrices.reporting import Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.methods.reports import Reports
-from pramana.release.verify import _Seen
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.methods.attribute_sampling import Reports
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
+from pramana.verification.verify import _Seen
 
 
 def world(sizes: tuple[int, ...], records: int) -> tuple[Schema, pa.Table]:

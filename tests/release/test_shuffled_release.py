@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import pramana as pm
-from pramana.attacks.composition import compose_releases
 from pramana.errors import NotCovered
-from pramana.table.groups import GroupSizes
+from pramana.risk.attacks.composition import compose_releases
+from pramana.schema.groups import GroupSizes
 
 PEOPLE = 4_000
 

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.guarantees.claim import Made
-from pramana.methods.grouped import Centroid, Permute
+from pramana.guarantees.claims import Made
+from pramana.methods.microaggregated import Centroid, Permute
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.table.schema import Column, Role
+from pramana.schema.schema import Column, Role
 
 PEOPLE = pa.table(
     {

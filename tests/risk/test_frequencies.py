@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, UnknownColumn
-from pramana.formats.opening import open_table
+from pramana.io.opening import open_table
 from pramana.risk.coded_table import AlikeRecords, CodedTable
 from pramana.risk.frequencies import Frequencies
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pramana.base.measured_share import Measured, clopper_pearson, wilson
 from pramana.errors import DoesNotHold, InvalidNumber
-from pramana.risk.measured import Measured, clopper_pearson, wilson
 
 
 def test_wilson_by_hand():

@@ -10,15 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana import api
-from pramana.formats.output import write_table
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.methods.grouped import Gaussian, Permute, Resample
+from pramana.io.output import write_table
 from pramana.methods.invariant import Invariant
+from pramana.methods.microaggregated import Gaussian, Permute, Resample
 from pramana.release.folder import release_folder
 from pramana.release.stored import complete_folder
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column, Role, Schema
 
 RECORDS = 1_200
 JOBS, PLACES = tuple("abcdefghijkl"), tuple(f"z{i:02}" for i in range(30))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
-from pramana.risk.population import exact_individual_risk, individual_risk
+from pramana.risk.frequencies import exact_individual_risk, individual_risk
 
 
 @pytest.mark.parametrize(

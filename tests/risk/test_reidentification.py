@@ -57,11 +57,11 @@ def test_frequencies_by_class_with_intervals():
 @pytest.mark.parametrize("method", ["centroid", "resample", "permute", "gaussian"])
 def test_k_anonymous_releases_stay_below_one_in_k(method):
     """No class of generated people is found more often than 1/k beyond sampling error."""
-    from pramana.methods.registry import METHODS
+    from pramana.base.randomness import Keystream
+    from pramana.methods.base import METHODS
     from pramana.microaggregation.clustering import form_groups
     from pramana.microaggregation.distance import Key
     from pramana.microaggregation.donors import new_keys
-    from pramana.randomness import Keystream
 
     rng = np.random.default_rng(3)
     columns = [rng.integers(0, 2, 600), rng.binomial(7, 0.4, 600), rng.binomial(5, 0.6, 600)]

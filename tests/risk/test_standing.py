@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana import Bins, Categories, Column, OutsideDomain, Recoding, Role, Schema
-from pramana.assess.lowering import lowerings
-from pramana.risk.standing import Standing
-from pramana.table.merging import merge_values
-from pramana.table.opened import OpenedTable
-from pramana.table.shapes import shapes_of
+from pramana.evaluation.schema_suggestions import lowerings
+from pramana.risk.uniqueness import Standing
+from pramana.schema.distributions import shapes_of
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.recoded_table import merge_values
 
 records = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(0, 9) | st.none(), st.sampled_from("xy")),

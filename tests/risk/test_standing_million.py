@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from pramana import Column, Role, Schema
-from pramana.risk.standing import Standing
-from pramana.table.domains import Bins
-from pramana.table.opened import OpenedTable
+from pramana.risk.uniqueness import Standing
+from pramana.schema.domains import Bins
+from pramana.schema.opened_table import OpenedTable
 
 RECORDS = 1_000_000
 SIZES = (2, 100, 6, 5, 4, 7)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.formats.opening import open_table
+from pramana.io.opening import open_table
 from pramana.risk.table_audit import audit_table
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
 
 DATA = os.environ.get("PRAMANA_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="PRAMANA_DATA does not name the data folder")

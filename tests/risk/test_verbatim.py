@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.formats.opening import open_table
+from pramana.base.rounding import SHARES, share_up
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
-from pramana.numeric import SHARES, share_up
-from pramana.risk import verbatim
-from pramana.risk.verbatim import (
+from pramana.io.opening import open_table
+from pramana.risk import unchanged_records as verbatim
+from pramana.risk.unchanged_records import (
     Verbatim,
     _of_texts,
     measure_verbatim,
     numbers_of,
     verbatim_of,
 )
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
 
 SCHEMA = Schema(
     (

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pramana.assess.asked import WillAsk
+from pramana.analysis.formulas import Model, variables_of
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.readings.formulas import Model, variables_of
+from pramana.evaluation.questions import WillAsk
 
 CALL = "__import__('pathlib').Path('executed').touch()"
 HOSTILE = [

@@ -16,8 +16,8 @@ METHODS = {
     *{"pd.eval", "pandas.eval", "frame.eval", "frame.query", "runpy.run_path"},
 }
 KNOWN = {
-    ("engines/spark/keys.py", "pickle.Unpickler"),
-    ("engines/spark/opening.py", "pickle.loads"),
+    ("engine/spark/keys.py", "pickle.Unpickler"),
+    ("engine/spark/opening.py", "pickle.loads"),
 }
 """Answers of processes that this process started, over pipes that nobody else can write to."""
 

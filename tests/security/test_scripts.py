@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from pramana.release.snippets import _stata_text
+from pramana.release.documentation import _stata_text
 
 
 def test_no_text_ends_or_expands_a_literal_of_stata() -> None:

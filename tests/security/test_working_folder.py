@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from typer.main import get_command
 
+from pramana.base.isolation import INSTALLED, import_path
 from pramana.cli.app import app
 from pramana.collect.demo import SURVEY
-from pramana.formats.output import write_table
-from pramana.isolation import INSTALLED, import_path
+from pramana.io.output import write_table
 
 BINARY = Path(sys.executable).parent / "pramana"
 EXECUTED = "executed.log"

@@ -40,7 +40,7 @@ def spark(places):
 
     Its local disks are not encrypted, so that a key that got there would be seen.
     """
-    from pramana.engines.spark.session import start_session
+    from pramana.engine.spark.session import start_session
 
     session = start_session(
         master="local[2,2]",

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.engines.spark.opening import open_spark
-from pramana.engines.spark.session import read_path, require_java, start_session
+from pramana.engine.spark.opening import open_spark
+from pramana.engine.spark.session import read_path, require_java, start_session
 from pramana.errors import InputError, InvalidSchema, InvalidTable, MissingExtra, UnknownColumn
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import SCHEMA, people, plan
 
 

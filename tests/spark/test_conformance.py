@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pramana.engines.spark import table as engine_module
-from pramana.engines.spark.table import SparkTable
+from pramana.engine.spark import table as engine_module
+from pramana.engine.spark.table import SparkTable
 from tests.conformance.checks import (
     CHECKS,
     check_independence,

@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pramana.engines.spark import opening
-from pramana.engines.spark.keys import KeyDoor, Packer, open_door
-from pramana.engines.spark.table import SparkTable
+from pramana.base.randomness import Keystream
+from pramana.engine.spark import opening
+from pramana.engine.spark.keys import KeyDoor, Packer, open_door
+from pramana.engine.spark.table import SparkTable
 from pramana.errors import InputError, InvalidTable
-from pramana.randomness import Keystream
 from tests.conformance.checks import SEEDED, people, protected
 
 ATTEMPTS = 2

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 import pramana as pm
 from pramana.api import open_source
-from tests.table.test_recoding_crossed import SCHEMA, judged, truth
+from tests.schema.test_recoding_crossed import SCHEMA, judged, truth
 
 
 def test_spark_recodes_as_the_judge_does(frame_of):

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.engines.spark.opening import open_spark
+from pramana.engine.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
-from pramana.formats.opening import open_table
-from pramana.ledger.prints import table_prints
-from pramana.methods.errors_here import errors_here
-from pramana.table.tally import tally
+from pramana.io.opening import open_table
+from pramana.ledger.fingerprints import table_prints
+from pramana.methods.data_errors import errors_here
+from pramana.schema.tally import tally
 from tests.release.people import SCHEMA, people
 
 

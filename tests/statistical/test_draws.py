@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana.matrices.families import Dense, SparseRows, UniformMixture
-from pramana.randomise.sampling import randomise
-from pramana.randomness import Keystream
+from pramana.base.randomness import Keystream
+from pramana.mechanisms.mechanism import Dense, SparseRows, UniformMixture
+from pramana.mechanisms.sampler import randomise
 
 LEVEL = 1e-6
 DRAWS = 100_000_000

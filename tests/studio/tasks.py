@@ -27,7 +27,7 @@ def double(bench: Workbench, *, number: int) -> dict[str, Any]:
 
 def slow(bench: Workbench, *, folder: str) -> None:
     """Writes a folder, and takes long over it."""
-    from pramana.files import whole_folder
+    from pramana.base.atomic_files import whole_folder
 
     advance = bench.expect(1000)
     with whole_folder(Path(folder)) as place:

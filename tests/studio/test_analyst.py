@@ -24,7 +24,7 @@ from pramana.studio.app import studio_application
 from pramana.studio.exports import Exported
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
-from tests.reports.editions import METHODS, released_to
+from tests.reporting.editions import METHODS, released_to
 from tests.studio.conftest import ORIGIN, TOKEN, Visitor, same, words
 
 

@@ -69,7 +69,7 @@ def test_truth_stands_beside_estimates_with_their_intervals() -> None:
 
 def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the library cannot have its addresses; the page goes on without it."""
-    monkeypatch.setattr("pramana.pictures.RESERVED", 2**50)
+    monkeypatch.setattr("pramana.base.charts.RESERVED", 2**50)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (2**49, hard))
     try:

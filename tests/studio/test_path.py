@@ -33,8 +33,8 @@ from pramana.studio.pages import choosing, opening, risk
 from pramana.studio.pages.opening import table_of
 from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
-from tests.formats.test_more_formats import xlsx
 from tests.guarantees.toy_surprise import Surprise
+from tests.io.test_more_formats import xlsx
 from tests.studio.conftest import Visitor, no_room, same, words
 from tests.studio.test_jobs import running, slow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from pramana.base.name_lists import tables_in
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -17,11 +18,10 @@ from pramana.cli.options import (
     require_schema,
     told,
 )
-from pramana.spelling import tables_in
 
 if TYPE_CHECKING:
-    from pramana.assess.advise import Advice
-    from pramana.assess.pasting import Told
+    from pramana.evaluation.advise import Advice
+    from pramana.evaluation.cli_hints import Told
 
 __all__ = ["advise"]
 

@@ -16,12 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
+from pramana.base.atomic_files import forget_placed, placed
+from pramana.base.limits import memory_bound, require_some
+from pramana.base.signals import interrupt_on_signals
 from pramana.cli.options import option
 from pramana.cli.verbs import Verbs
 from pramana.errors import InputError, Notice, PramanaError
-from pramana.files import forget_placed, placed
-from pramana.memory import memory_bound, require_some
-from pramana.signals import interrupt_on_signals
 
 __all__ = ["app", "main"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.api import MissingValues
+from pramana.base.text import text_up
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -18,10 +19,9 @@ from pramana.cli.options import (
     option,
     told,
 )
-from pramana.text import text_up
 
 if TYPE_CHECKING:
-    from pramana.assess.release_audit import ReleaseAudit
+    from pramana.evaluation.audit import ReleaseAudit
     from pramana.risk.table_audit import TableAudit
 
 __all__ = ["audit"]

@@ -27,8 +27,8 @@ def clean(
       pramana clean results/
       pramana clean results/ --remove
     """
+    from pramana.base.leftovers import leftovers, remove_leftovers
     from pramana.cli.rendering import note, show_json
-    from pramana.files import leftovers, remove_leftovers
 
     if not folder.is_dir():
         raise InputError(f"{folder} must be a folder, and is none.")

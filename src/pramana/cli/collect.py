@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from pramana.base.name_lists import as_file, pasted
 from pramana.cli.options import AsJson, argument, option
 from pramana.cli.verbs import help_of
-from pramana.spelling import as_file, pasted
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
-    from pramana.collect.watching import Live
+    from pramana.collect.status import Live
     from pramana.methods.plan import Plan
 
 __all__ = ["collect"]
@@ -78,8 +78,8 @@ def new(
 
 
 def _head(definition: Definition, plan: Plan) -> None:
+    from pramana.base.text import listed
     from pramana.cli.rendering import bullet, out
-    from pramana.text import listed
 
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
@@ -132,6 +132,7 @@ def serve(
     Example:
       pramana collect serve survey/ --port 8000
     """
+    from pramana.base.servers import listener_at
     from pramana.cli.rendering import note, out
     from pramana.collect import (
         consent_of,
@@ -141,7 +142,6 @@ def serve(
         require_server,
         serve_survey,
     )
-    from pramana.servers import listener_at
 
     require_server()
     definition, page = load_survey(folder)
@@ -308,8 +308,8 @@ def _begun(number: int, definition: Definition, port: int) -> None:
 
 def _half_way(seen: Live) -> None:
     """What an office sees while a survey is under way."""
+    from pramana.base.text import floor_text
     from pramana.cli.rendering import out
-    from pramana.text import floor_text
 
     k = "none yet" if seen.status.k is None else floor_text(seen.status.k)
     out().print(f"Half way: {seen.status.answers:,} answers, k {k}.", markup=False)

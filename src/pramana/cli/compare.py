@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pramana.base.atomic_files import require_free, write_whole
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -18,10 +19,9 @@ from pramana.cli.options import (
     told,
 )
 from pramana.errors import Infeasible, InputError
-from pramana.files import require_free, write_whole
 
 if TYPE_CHECKING:
-    from pramana.assess.compare import Comparison
+    from pramana.evaluation.compare import Comparison
 
 __all__ = ["compare"]
 

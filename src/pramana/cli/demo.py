@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pramana.base.name_lists import in_shell, program
 from pramana.cli.options import AsJson, option
-from pramana.spelling import in_shell, program
 
 if TYPE_CHECKING:
     from rich.console import Console

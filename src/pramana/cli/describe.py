@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from pramana.base.atomic_files import free_name, require_free
+from pramana.base.name_lists import as_file, pasted
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -18,11 +20,9 @@ from pramana.cli.options import (
     reading,
     told,
 )
-from pramana.files import free_name, require_free
-from pramana.spelling import as_file, pasted
 
 if TYPE_CHECKING:
-    from pramana.table.describe import Description
+    from pramana.schema.describe import Description
 
 __all__ = ["describe"]
 

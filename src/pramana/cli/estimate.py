@@ -27,8 +27,8 @@ from pramana.cli.options import (
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.estimation.results import Estimate
-    from pramana.readings.release import Release
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.release import Release
     from pramana.types import Form
 
 __all__ = ["estimate"]

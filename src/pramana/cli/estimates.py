@@ -8,17 +8,17 @@ import math
 import sys
 from typing import TYPE_CHECKING
 
+from pramana.base.text import percent
 from pramana.cli.rendering import bullet, out, table_of
 from pramana.errors import InputError
-from pramana.text import percent
 
 if TYPE_CHECKING:
-    from pramana.estimation.contrasts import Contrast
-    from pramana.estimation.independence import IndependenceTest
-    from pramana.estimation.regression_results import Regression
-    from pramana.estimation.results import Estimate
-    from pramana.matrices import Label
-    from pramana.table.labels import Labels
+    from pramana.analysis.contrasts import Contrast
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.independence import IndependenceTest
+    from pramana.analysis.regression_results import Regression
+    from pramana.mechanisms.transition import Label
+    from pramana.schema.labels import Labels
 
 __all__ = [
     "contrast_of",

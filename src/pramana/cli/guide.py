@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from pramana.base.text import text_up
 from pramana.cli.options import option
 from pramana.errors import InputError
-from pramana.text import text_up
 
 if TYPE_CHECKING:
     from pramana.methods.guide import GridPoint

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from pramana.base.name_lists import as_file, names_in, pasted
 from pramana.cli.commands import SELDOM, method_names
 from pramana.errors import InputError
-from pramana.spelling import as_file, names_in, pasted
 
 if TYPE_CHECKING:
-    from pramana.table.replicates import Replicates
+    from pramana.schema.replicates import Replicates
 
 __all__ = [
     "AsCsv",

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pramana.base.atomic_files import free_name
+from pramana.base.name_lists import as_file, as_list, pasted
+from pramana.base.text import listed
 from pramana.cli.commands import engine_names, format_names
 from pramana.cli.options import (
     AsJson,
@@ -21,16 +24,13 @@ from pramana.cli.options import (
     reading,
 )
 from pramana.errors import InputError
-from pramana.files import free_name
-from pramana.spelling import as_file, as_list, pasted
-from pramana.text import listed
 
 if TYPE_CHECKING:
+    from pramana.analysis.release import Release
     from pramana.guarantees.composition import Together
-    from pramana.ledger.book import Budget
+    from pramana.ledger.ledger import Budget
     from pramana.methods.plan import Plan
-    from pramana.readings.release import Release
-    from pramana.risk.verbatim import Verbatim
+    from pramana.risk.unchanged_records import Verbatim
     from pramana.types import Form
 
 __all__ = ["protect"]

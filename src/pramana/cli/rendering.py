@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pramana.base.text import text_down, text_up
 from pramana.errors import harmless
-from pramana.text import text_down, text_up
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pramana.methods.plan import Plan
     from pramana.release.certificate import Certificate
-    from pramana.release.checks import Check, Verdict
     from pramana.types import Form
+    from pramana.verification.checks import Check, Verdict
 
 __all__ = [
     "bullet",

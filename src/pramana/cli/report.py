@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from pramana.base.atomic_files import require_free
 from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
-from pramana.files import require_free
 
 __all__ = ["report"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from pramana.base.atomic_files import require_free, write_whole
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -16,7 +17,6 @@ from pramana.cli.options import (
     told,
 )
 from pramana.errors import InputError
-from pramana.files import require_free, write_whole
 
 __all__ = ["schema"]
 

@@ -15,10 +15,10 @@ from pramana.cli.options import require_schema
 from pramana.errors import Infeasible, InputError, InvalidTable
 
 if TYPE_CHECKING:
-    from pramana.assess.pasting import Pasting
+    from pramana.evaluation.cli_hints import Pasting
     from pramana.methods.base import Method
     from pramana.methods.plan import Plan
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
     from pramana.types import Form, TableLike
 
 __all__ = ["Stated", "method_of", "plan_for", "way_out_shown"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.lazy_exports import lazy_exports
+from pramana.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         seen_store,
     )
     from pramana.collect.serving import require_server, serve_survey
+    from pramana.collect.status import Live, live
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
-    from pramana.collect.watching import Live, live
 
 __all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "check_survey",
            "close_survey", "collected_release", "consent_of", "demonstrate", "invite", "live",
@@ -43,12 +43,12 @@ _SOURCES = {
     "consent": "consent_of",
     "definition": "Definition remember respond",
     "demo": "demonstrate",
-    "folder": "answers check_survey invite load load_survey "
-    "new_survey opened_store page_of seen_store",
+    "folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
+    "seen_store",
     "serving": "require_server serve_survey",
+    "status": "Live live",
     "store": "Sent",
     "survey": "Survey",
-    "watching": "Live live",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES)

@@ -11,25 +11,25 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.release import Release
+from pramana.base.atomic_files import require_free
+from pramana.base.name_lists import as_table
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import log_up
+from pramana.base.text import floor_text, text_up
 from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import Definition
 from pramana.collect.manipulation import Suspicion, suspicions
 from pramana.collect.store import Store
 from pramana.errors import InputError, OutputExists, PramanaError
-from pramana.files import require_free
-from pramana.formats.opening import open_table
-from pramana.guarantees.claim import Claim
+from pramana.guarantees.claims import Claim
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.methods.registry import METHODS
-from pramana.numeric import log_up
-from pramana.randomness import Keystream
-from pramana.readings.release import Release
+from pramana.io.opening import open_table
+from pramana.methods.base import METHODS
 from pramana.release.certificate import Certificate, Collected
 from pramana.release.signing import signature_of
-from pramana.spelling import as_table
-from pramana.table.opened import TableFormat
-from pramana.table.schema import ASKED
-from pramana.text import floor_text, text_up
+from pramana.schema.opened_table import TableFormat
+from pramana.schema.schema import ASKED
 from pramana.types import Form
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from pramana.base.rounding import log_up
+from pramana.base.text import percent_down, percent_up, text_up
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.numeric import log_up
-from pramana.text import percent_down, percent_up, text_up
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition

@@ -3,40 +3,72 @@
 It is made from metadata alone, before anybody has answered, and signed by the office. Anyone can
 check it: the channel follows from the matrices, the promises from the matrices and the number of
 people, and the page that people open is the very file whose digest stands here.
+
+From a survey to its definition: the plan by the better of two methods, from metadata alone.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from pramana.collect.cells import Answers, shortened, spelled_out
-from pramana.collect.channel import AnswerChannel, Remembered, SentRecord
+from pramana.base.file_moves import read_file
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import log_up
+from pramana.base.text import percent_up
+from pramana.collect.channel import (
+    MOST_CELLS,
+    AnswerChannel,
+    Answers,
+    Remembered,
+    SentRecord,
+    cells_over,
+    shortened,
+    spelled_out,
+)
 from pramana.collect.consent import consent_of
-from pramana.collect.panel import Stages
+from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
-from pramana.errors import AlteredRelease, InputError, NotARelease, PramanaError
-from pramana.files import read_file
+from pramana.errors import (
+    AlteredRelease,
+    Infeasible,
+    InputError,
+    InvalidNumber,
+    InvalidSchema,
+    NotARelease,
+    PramanaError,
+    TooLarge,
+)
 from pramana.guarantees.base import Evidence, Guarantee
-from pramana.guarantees.claim import Claim, Made, guarantee_from_json
-from pramana.guarantees.evaluate import attained
+from pramana.guarantees.claims import Claim, Made, attained, guarantee_from_json
 from pramana.guarantees.registry import guarantees_from_options
-from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import log_up
-from pramana.randomness import Keystream
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.methods.choice import design
+from pramana.methods.plan import Plan
 from pramana.release.canonical_json import Struct, canonical, converted, parse
 from pramana.release.certificate import Panel
 from pramana.release.certificate_fields import Text, Weight
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.types import Entries, Form
 
-__all__ = ["DEFINITION", "METHODS", "PAGE", "Definition", "remember", "respond", "way_out"]
+__all__ = [
+    "DEFINITION",
+    "METHODS",
+    "PAGE",
+    "Definition",
+    "define",
+    "remember",
+    "respond",
+    "way_out",
+]
 
 FORMAT: Final = "pramana-survey"
 VERSION: Final = 2
@@ -384,3 +416,79 @@ def respond(
         return definition.channel.send_wave(remembered, answers, words)
     words = stream.words("respond", 0, definition.channel.words).tolist()
     return definition.channel.send(answers, words)
+
+
+MOST_KEPT: Final = 0.999
+"""Where answers are kept with this probability there is no chance left to speak of."""
+
+FLAG: Final = re.compile(r"--([a-z-]+)")
+
+
+def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
+    """The plan that keeps the promise at the least error on the tables that will be asked for."""
+    best = min(_plans(survey), key=_error)
+    mechanism, stages = best.mechanism, None
+    if survey.all_waves_epsilon is not None:
+        mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
+        if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
+            raise Infeasible(
+                "A panel with so small an epsilon sends nothing but chance: promise a larger one."
+            )
+    maker = version_of("pramana")
+    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
+    _require_chance(made)
+    return made, best
+
+
+def _plans(survey: Survey) -> list[Plan]:
+    """By each method that can keep the promise and be served; why not, where none can."""
+    asked = _asked(survey)
+    plans, wrong = list[Plan](), list[PramanaError]()
+    for name in (survey.method,) if survey.method else METHODS:
+        try:
+            plan = design(survey.schema, *asked, records=survey.expected, method=name)
+            if cells_over(plan.mechanism) > MOST_CELLS:
+                raise TooLarge(
+                    f"A survey may have at most {MOST_CELLS:,} cells over all its sets. Ask less, "
+                    "or give fewer answers to choose from."
+                )
+            plans.append(plan)
+        except PramanaError as error:
+            wrong.append(error)
+    if not plans:
+        raise wrong[-1]
+    return plans
+
+
+def _asked(survey: Survey) -> list[Guarantee]:
+    """What is promised; a refusal names entries of a survey, not options of commands."""
+    try:
+        return guarantees_from_options(survey.target)
+    except InputError as error:
+        words = FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
+        raise InvalidSchema(words) from None
+
+
+def _require_chance(definition: Definition) -> None:
+    """Refuse a survey in which nobody could say that what was sent was chance."""
+    kept = max(draw.kept for one in definition.channel.asked for draw in one.draws)
+    if kept >= MOST_KEPT:
+        raise InvalidNumber(
+            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
+            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
+        )
+
+
+def _error(plan: Plan) -> float:
+    """The mean error over the tables asked for, of whichever sets of columns both state."""
+    error = plan.expected_error
+    if error is None:
+        return float("inf")
+    widest = max(len(columns) for columns, _ in error.tables)
+    wanted = {frozenset(table) for table in plan.schema.tables}
+    own = [
+        value
+        for columns, value in error.tables
+        if (frozenset(columns) in wanted if wanted else len(columns) == widest)
+    ]
+    return sum(own) / len(own) if own else float("inf")

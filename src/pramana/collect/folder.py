@@ -9,9 +9,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from pramana.base.atomic_files import require_free, stands, whole_file, whole_folder, write_whole
+from pramana.base.file_moves import read_file
+from pramana.base.randomness import Keystream
+from pramana.base.signals import defer_signals
 from pramana.collect.consent import consent_of
-from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, way_out
-from pramana.collect.designing import define
+from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.page import pages_of
 from pramana.collect.store import (
     DAMAGED,
@@ -23,20 +26,10 @@ from pramana.collect.store import (
     reason_of,
 )
 from pramana.collect.survey import Survey
-from pramana.collect.words import WORDS
+from pramana.collect.texts import WORDS
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
-from pramana.files import (
-    read_file,
-    require_free,
-    stands,
-    whole_file,
-    whole_folder,
-    write_whole,
-)
 from pramana.methods.plan import Plan
-from pramana.randomness import Keystream
-from pramana.release.checks import Check, Verdict
-from pramana.signals import defer_signals
+from pramana.verification.checks import Check, Verdict
 
 __all__ = ["answers", "check_survey", "invite", "kept_elsewhere", "load", "load_survey",
            "new_survey", "opened_store", "page_of", "seen_store"]  # fmt: skip
@@ -134,7 +127,7 @@ def _require_fitting(definition: Definition) -> None:
     page that asks or sends something else than the survey file says.
     """
     from pramana.collect.closing import bare_certificate
-    from pramana.release.ties import matrix_ties
+    from pramana.verification.consistency import matrix_ties
 
     if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
         raise AlteredRelease(

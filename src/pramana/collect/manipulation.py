@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pramana.base.rounding import TOTAL
 from pramana.collect.channel import AnswerChannel, Draw, SentRecord
-from pramana.numeric import TOTAL
 
 __all__ = ["Suspicion", "suspicions"]
 

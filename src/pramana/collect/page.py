@@ -13,11 +13,11 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from pramana.collect.cells import follow
+from pramana.collect.channel import follow
 from pramana.collect.definition import Definition
 from pramana.collect.survey import SurveyQuestion
-from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
-from pramana.table.domains import label_text
+from pramana.collect.texts import NOT_SAID, SKIPPED, WORDS
+from pramana.schema.domains import label_text
 from pramana.types import Form
 
 __all__ = ["pages_of", "questionnaire"]

@@ -17,12 +17,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from pramana.base.rounding import TOTAL, log_of
+from pramana.base.text import text_down, text_up
 from pramana.errors import Infeasible
-from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.reporting import Reporting
-from pramana.matrices.uniform_mixture import UniformMixture
-from pramana.numeric import TOTAL, log_of
-from pramana.text import text_down, text_up
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.uniform_mixture import UniformMixture
 
 __all__ = ["MOST_CELLS", "Stages", "gamma_of", "product_of", "two_stages"]
 

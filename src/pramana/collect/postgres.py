@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from pramana.base.randomness import Keystream
 from pramana.collect.store import Outcome, Sent, TokenHash
 from pramana.errors import InputError, MissingExtra
-from pramana.randomness import Keystream
 
 if TYPE_CHECKING:
     import psycopg

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from pramana.base.randomness import Keystream
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
 from pramana.errors import InputError
-from pramana.randomness import Keystream
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -27,8 +27,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from pramana.base.randomness import Keystream
 from pramana.errors import InputError
-from pramana.randomness import Keystream
 
 __all__ = ["IN_MEMORY", "Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "database_errors",
            "open_store", "reason_of"]  # fmt: skip

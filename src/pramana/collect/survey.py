@@ -32,14 +32,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
-from pramana.collect.words import NOT_SAID, SKIPPED, WORDS
+from pramana.base.file_moves import read_file
+from pramana.base.name_lists import names_of_table
+from pramana.collect.texts import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
-from pramana.files import read_file
-from pramana.spelling import names_of_table
-from pramana.table.domains import Bins, Categories, Domain, label_text
-from pramana.table.labels import Labels
-from pramana.table.schema import ASKED, Column, Impossible, Role, Schema
-from pramana.table.toml_form import read_toml
+from pramana.schema.domains import Bins, Categories, Domain, label_text
+from pramana.schema.labels import Labels
+from pramana.schema.schema import ASKED, Column, Impossible, Role, Schema
+from pramana.schema.toml import read_toml
 from pramana.types import Entries
 
 __all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]

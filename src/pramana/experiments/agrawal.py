@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import require_number
 from pramana.errors import InvalidNumber
-from pramana.numeric import require_number
-from pramana.randomness import Keystream
 from pramana.types import BoolArray, FloatArray, Form
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "RANGES", "make_applicants"]

@@ -10,17 +10,17 @@ from itertools import combinations
 
 import numpy as np
 
+from pramana.base.randomness import Keystream
 from pramana.experiments.figures import Picture, Scatter
 from pramana.experiments.harness import Experiment, Finding, Setting
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.matrices import SparseRows
-from pramana.methods.optimal.design import OptimalDesign, optimal_design
+from pramana.mechanisms.mechanism import SparseRows
 from pramana.methods.optimal.loss import squared_error
-from pramana.randomness import Keystream
-from pramana.table.cells import cell_counts
-from pramana.table.codec import encode
-from pramana.table.counts import Counts
+from pramana.methods.optimal.search import OptimalDesign, optimal_design
+from pramana.schema.codec import encode
+from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import cell_counts
 from pramana.types import Form, IntArray
 
 __all__ = ["TITLE", "run", "steps"]

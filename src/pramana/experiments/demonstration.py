@@ -12,20 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pramana import api
+from pramana.analysis.release import Release
+from pramana.base.atomic_files import whole_folder
+from pramana.base.file_moves import read_file
+from pramana.base.randomness import Keystream
 from pramana.errors import OutputExists
 from pramana.experiments.population import make_population, population_schema
-from pramana.files import read_file, whole_folder
-from pramana.formats.output import write_table
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.io.output import write_table
 from pramana.methods.plan import Plan
-from pramana.randomness import Keystream
-from pramana.readings.release import Release
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.folder import require_free
-from pramana.release.verify import Verdict
-from pramana.table.codec import encode, encode_released
-from pramana.table.counts import Counts
-from pramana.table.schema import Schema
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.counts import Counts
+from pramana.schema.schema import Schema
+from pramana.verification.verify import Verdict
 
 __all__ = ["Demonstration", "Line", "demonstrate"]
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.estimation.counts import clip
+from pramana.analysis.counts import clip
+from pramana.base.randomness import Keystream
 from pramana.experiments.figures import Picture, Scatter, Surface
 from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
 from pramana.experiments.learning_sets import LearningSet, applicants, pendigits, spambase
 from pramana.experiments.tree_grid import Trial, guide_of, original_accuracy, try_grid
-from pramana.matrices import UniformMixture
+from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.sampler import sample
 from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide
-from pramana.randomise.sampling import sample
-from pramana.randomness import Keystream
 from pramana.types import FloatArray, Form
 
 __all__ = ["TITLE", "error_surfaces", "run", "steps"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.pictures import COLOURS, altair, rows_of, styled, write_picture
+from pramana.base.charts import COLOURS, altair, rows_of, styled, write_picture
 from pramana.types import Entries, Form
 
 __all__ = ["Histograms", "Lines", "Panels", "Picture", "Scatter", "Surface", "draw"]

@@ -12,12 +12,12 @@ import numpy as np
 
 from pramana.experiments.figures import Histograms, Lines, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.match_risk import match_risks
-from pramana.matrices import SparseRows, TransitionMatrix
+from pramana.guarantees.correct_match import CorrectMatch, match_risks
+from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.sampler import sample
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
-from pramana.randomise.sampling import sample
 from pramana.types import Form, IntArray
 
 __all__ = ["TITLE", "run", "steps"]

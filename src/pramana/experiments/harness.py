@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from pramana.base.atomic_files import whole_folder
+from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.experiments.figures import Picture, draw
-from pramana.files import whole_folder
-from pramana.randomness import Keystream
 from pramana.types import Form
 
 __all__ = [

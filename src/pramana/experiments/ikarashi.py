@@ -20,25 +20,25 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pramana import api
-from pramana.estimation.channels import Channels
-from pramana.estimation.counts import clip
-from pramana.estimation.layout import Layout
-from pramana.estimation.regularised_em import fit
+from pramana.analysis.channels import Channels
+from pramana.analysis.counts import clip
+from pramana.analysis.layout import Layout
+from pramana.analysis.regularised_em import fit
+from pramana.base.randomness import Keystream
 from pramana.experiments.figures import Lines, Picture
 from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
 from pramana.experiments.population import make_population
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.matrices.mechanism import Mechanism
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.sampler import sample
+from pramana.methods.attribute_sampling import Reports
 from pramana.methods.base import Method
-from pramana.methods.people import People
-from pramana.methods.reports import Reports
+from pramana.methods.context import People
 from pramana.methods.retention import Retention
-from pramana.randomise.sampling import sample
-from pramana.randomness import Keystream
-from pramana.table.cells import cell_counts
-from pramana.table.domains import Categories
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Categories
+from pramana.schema.joint_cells import cell_counts
+from pramana.schema.schema import Column, Role, Schema
 from pramana.types import Values
 
 __all__ = ["TITLE", "run", "steps"]

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from pramana import api
+from pramana.analysis.release import Release
+from pramana.base.randomness import Keystream
 from pramana.experiments.agrawal import RANGES, make_applicants
 from pramana.experiments.harness import Setting
-from pramana.matrices import UniformMixture
+from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.given import GivenMatrices
-from pramana.randomness import Keystream
-from pramana.readings.release import Release
-from pramana.table.domains import Bins, Categories, Domain
-from pramana.table.schema import Column, Role, Schema
+from pramana.schema.domains import Bins, Categories, Domain
+from pramana.schema.schema import Column, Role, Schema
 from pramana.types import FloatArray, Form
 
 __all__ = ["Cut", "LearningSet", "applicants", "bin_schema", "domain_of", "pendigits", "release_at",

@@ -14,17 +14,17 @@ from typing import Final
 
 import numpy as np
 
+from pramana.analysis.features import logistic_regression
+from pramana.base.randomness import Keystream
 from pramana.experiments.additive import Form, features, levels_of, predict_cells
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
-from pramana.methods.grouped import Centroid, Gaussian, Resample
+from pramana.methods.microaggregated import Centroid, Gaussian, Resample
 from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import new_keys
-from pramana.randomness import Keystream
-from pramana.table.cells import cell_numbers
+from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray, IntArray
-from pramana.workloads.learners import logistic_regression
 
 __all__ = [
     "CELLS",

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-from pramana.numeric import require_number
-from pramana.randomness import Keystream
-from pramana.table.domains import Bins, Categories
-from pramana.table.schema import Column, Impossible, Role, Schema
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import require_number
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.schema import Column, Impossible, Role, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
 __all__ = ["make_population", "population_schema"]

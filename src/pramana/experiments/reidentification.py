@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pramana.base.randomness import Keystream
 from pramana.experiments.additive import levels_of
 from pramana.experiments.markets import SIZES, Insured, anonymised, group
-from pramana.randomness import Keystream
 from pramana.risk.reidentification import link_chances
 from pramana.types import FloatArray, IntArray
 

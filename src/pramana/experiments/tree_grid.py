@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.engines.choose import open_source
+from pramana.analysis.counts import clip
+from pramana.analysis.features import attribute_of, codes_in_test, default_tree, feature_table
+from pramana.analysis.release import Release
+from pramana.analysis.trees import mine_tree
+from pramana.base.randomness import Keystream
+from pramana.base.text import counted, listed
+from pramana.engine.choose import open_source
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.estimation.counts import clip
 from pramana.experiments.learning_sets import (
     Cut,
     LearningSet,
@@ -23,15 +28,9 @@ from pramana.experiments.learning_sets import (
     release_at,
 )
 from pramana.methods.guide import GridPoint, Guide
-from pramana.randomness import Keystream
-from pramana.readings.release import Release
-from pramana.table.codec import encode, encode_released
-from pramana.table.schema import Schema
-from pramana.text import counted, listed
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.schema import Schema
 from pramana.types import TableLike
-from pramana.workloads.attributes import attribute_of, codes_in_test, feature_table
-from pramana.workloads.learners import default_tree
-from pramana.workloads.trees import mine_tree
 
 __all__ = ["Trial", "guide_of", "original_accuracy", "reference_sets", "table_sets", "try_grid"]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana.base.randomness import Keystream
 from pramana.experiments.additive import Form
 from pramana.experiments.figures import Histograms, Lines, Panels, Picture
 from pramana.experiments.harness import Experiment, Finding, Setting
@@ -30,7 +31,6 @@ from pramana.experiments.markets import (
     score,
 )
 from pramana.experiments.reidentification import found_again
-from pramana.randomness import Keystream
 from pramana.types import FloatArray
 
 __all__ = ["TITLE", "run", "steps"]

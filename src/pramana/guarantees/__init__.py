@@ -1,1 +1,1 @@
-"""Guarantees: privacy notions with their numbers, computed from integers and rounded against us."""
+"""Privacy guarantees: one notion a module."""

@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from pramana.base.text import text_down, text_up
 from pramana.errors import NotCovered
-from pramana.text import text_down, text_up
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
-    from pramana.matrices.mechanism import Mechanism
-    from pramana.table.counts import Counts
-    from pramana.table.schema import Schema
+    from pramana.mechanisms.mechanism import Mechanism
+    from pramana.schema.counts import Counts
+    from pramana.schema.schema import Schema
 
 __all__ = [
     "Amplified",

@@ -28,18 +28,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from pramana.base.rounding import float_down, float_up
+from pramana.base.text import text_down, text_up
 from pramana.errors import InvalidNumber
-from pramana.guarantees.claim import takes_as_public
+from pramana.guarantees.claims import takes_as_public
 from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.numeric import float_down, float_up
-from pramana.text import text_down, text_up
 from pramana.types import Form
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["TiedReleases", "Together", "compose", "tied_groups"]
 

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
+from pramana.base.text import exp_text_up, text_up
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.numeric import float_up, in_numbers_of_python, log_up, require_number
-from pramana.text import exp_text_up, text_up
 from pramana.types import Form
 
 if TYPE_CHECKING:
-    from pramana.matrices.mechanism import Mechanism
-    from pramana.matrices.transition import TransitionMatrix
+    from pramana.mechanisms.mechanism import Mechanism
+    from pramana.mechanisms.transition import TransitionMatrix
 
 __all__ = ["DifferentialPrivacy"]
 

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
-from pramana.guarantees.claim import read_off
+from pramana.guarantees.claims import read_off
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.matrices.reporting import Reporting
-from pramana.numeric import TOTAL, float_down, log_up
-from pramana.table.schema import Role
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.schema.schema import Role
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.guarantees.base import Evidence
     from pramana.guarantees.shuffled_law import BlanketLaw
-    from pramana.matrices.mechanism import Mechanism
+    from pramana.mechanisms.mechanism import Mechanism
 
 __all__ = ["Disclosure", "Outline"]
 
@@ -56,7 +56,7 @@ class Outline:
     @classmethod
     def of(cls, mechanism: Mechanism) -> Outline:
         """That of a mechanism."""
-        from pramana.guarantees.shuffled_channels import mixture_above
+        from pramana.guarantees.shuffled_privacy import mixture_above
 
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:

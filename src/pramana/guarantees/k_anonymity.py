@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from pramana.base.rounding import float_down, float_up, in_numbers_of_python, require_number
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.numeric import float_down, float_up, in_numbers_of_python, require_number
 from pramana.types import Form
 
 if TYPE_CHECKING:
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
 __all__ = ["KAnonymity"]
 

@@ -24,7 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pramana.numeric import TOTAL, float_up
+from pramana.base.rounding import TOTAL, float_up
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["Inflow", "worst_match"]

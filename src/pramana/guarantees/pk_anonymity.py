@@ -22,15 +22,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from pramana.base.rounding import float_down, float_up, in_numbers_of_python, log_of, require_number
+from pramana.base.text import floor_text, percent_up
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.numeric import float_down, float_up, in_numbers_of_python, log_of, require_number
-from pramana.text import floor_text, percent_up
 from pramana.types import Form
 
 if TYPE_CHECKING:
-    from pramana.matrices.mechanism import Mechanism
-    from pramana.matrices.transition import TransitionMatrix
-    from pramana.table.schema import Schema
+    from pramana.mechanisms.mechanism import Mechanism
+    from pramana.mechanisms.transition import TransitionMatrix
+    from pramana.schema.schema import Schema
 
 __all__ = ["PkAnonymity"]
 

@@ -2,29 +2,43 @@
 
 A guarantee from outside comes by ``GUARANTEES.register(name, kind)``, or by an entry point of the
 group ``pramana.guarantees``.
+
+One dial, three readings: k, the local epsilon and the central one, in one line.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from pramana.base.registry import Registry
+from pramana.base.text import text_down, text_up
 from pramana.errors import InputError
 from pramana.guarantees.base import CliOption, Guarantee
-from pramana.registry import Registry
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.types import Entries
 
 if TYPE_CHECKING:
-    from pramana.table.schema import Schema
+    from pramana.schema.schema import Schema
 
-__all__ = ["GUARANTEES", "cli_options", "guarantees_from_options", "words_to_ask"]
+__all__ = [
+    "GUARANTEES",
+    "central_text",
+    "cli_options",
+    "dials",
+    "guarantees_from_options",
+    "words_to_ask",
+]
 
 GUARANTEES: Registry[type[Guarantee]] = Registry(
     "pramana.guarantees",
     {
         "pk-anonymity": "pramana.guarantees.pk_anonymity:PkAnonymity",
         "differential-privacy": "pramana.guarantees.differential_privacy:DifferentialPrivacy",
-        "privacy-breach": "pramana.guarantees.breach:PrivacyBreach",
+        "privacy-breach": "pramana.guarantees.privacy_breach:PrivacyBreach",
         "spontaneous-recognition": (
             "pramana.guarantees.spontaneous_recognition:SpontaneousRecognition"
         ),
@@ -92,3 +106,38 @@ def _refuse_idle(idle: set[str]) -> None:
             if letter.field in idle:
                 main = next(own.flag for own in kind.cli_options if own.required)
                 raise InputError(f"{letter.flag} goes with {main}: give {main} too.")
+
+
+def dials(attained: Iterable[Guarantee]) -> str | None:
+    """The three numbers together, each rounded against us; nothing where one does not hold.
+
+    >>> dials([PkAnonymity(100), DifferentialPrivacy(3.5), ShuffledPrivacy(0.09, 1e-6)])
+    'One dial, three readings: k = 100, local epsilon = 3.5, central epsilon = 0.09 (delta 1e-6).'
+    """
+    by_kind = {type(one): one for one in attained}
+    k, local, central = map(by_kind.get, (PkAnonymity, DifferentialPrivacy, ShuffledPrivacy))
+    if not (
+        isinstance(k, PkAnonymity)
+        and isinstance(local, DifferentialPrivacy)
+        and isinstance(central, ShuffledPrivacy)
+        and math.isfinite(local.epsilon)
+    ):
+        return None
+    return (
+        f"One dial, three readings: k = {text_down(k.k)}, local epsilon = "
+        f"{text_up(local.epsilon)}, central epsilon = {central_text(central)}."
+    )
+
+
+def central_text(central: ShuffledPrivacy) -> str:
+    """Epsilon with its delta; with delta 0 it is the local one, whatever the crowd."""
+    if math.isinf(central.epsilon):
+        return "no bound"
+    delta = "0" if not central.delta else _power(central.delta)
+    return f"{text_up(central.epsilon)} (delta {delta})"
+
+
+def _power(delta: float) -> str:
+    """A round power of ten as such; all else rounded up."""
+    power = round(math.log10(delta))
+    return f"1e{power}" if math.isclose(delta, 10.0**power, rel_tol=1e-12) else text_up(delta, 3)

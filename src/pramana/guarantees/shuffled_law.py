@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana.numeric import TOTAL
+from pramana.base.rounding import TOTAL
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["BlanketLaw"]

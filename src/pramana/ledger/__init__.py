@@ -1,1 +1,1 @@
-"""What was promised about which table, release after release: a book that the steward keeps."""
+"""A tamper-evident record of the releases of a table and what they guarantee together."""

@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pramana.base.atomic_files import write_whole
+from pramana.base.file_moves import read_file
+from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, InputError, NotCovered
-from pramana.files import read_file, write_whole
-from pramana.randomness import Keystream
 from pramana.types import Entries, Form
 
 __all__ = ["Chain", "beside", "key_file", "locked", "readable_by_others", "require_file"]

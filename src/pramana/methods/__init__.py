@@ -1,1 +1,1 @@
-"""Methods: from a target stated as a number to a plan, and from a plan to released records."""
+"""Methods: from a target to a plan, one method a module."""

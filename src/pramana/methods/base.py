@@ -2,43 +2,71 @@
 
 A method is a frozen dataclass. Its fields are its options, so that a wrong name or a wrong value is
 refused when it is made; command line and studio read name, help and type off the fields.
+
+Methods by name, as commands and certificates spell them.
+
+What methods share that choose their matrices by looking at the data.
+
+Far fewer records change than under a matrix for all possible data; in exchange the guarantees rest
+on counts that are not published, and only the owner can recompute them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from math import prod
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Protocol,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+)
 
-from pramana.engines.base import Table
-from pramana.errors import InputError, InvalidNumber
+import numpy as np
+
+from pramana.base.randomness import Keystream
+from pramana.base.registry import Registry
+from pramana.base.rounding import coarse_up, in_numbers_of_python, require_choice
+from pramana.engine.base import Table
+from pramana.errors import Infeasible, InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, on_one_dial
 from pramana.guarantees.registry import GUARANTEES
-from pramana.numeric import in_numbers_of_python, require_choice
-from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
-from pramana.release.makers import NewKeys
-from pramana.table.labels import Labels
-from pramana.table.opened import OpenedTable
-from pramana.table.schema import Schema
-from pramana.types import Entries
+from pramana.release.methods import MAKERS, NewKeys
+from pramana.schema.counts import Counts
+from pramana.schema.labels import Labels
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Schema
+from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
+    from pramana.methods.context import People
     from pramana.methods.expected_error import ExpectedError
-    from pramana.methods.people import People
     from pramana.methods.plan import Plan
 
 __all__ = [
+    "METHODS",
     "Method",
     "OnOneDial",
     "Option",
+    "Withheld",
+    "as_they_stand",
+    "fingerprint",
     "option",
     "options_of",
     "require_kinds",
     "require_options",
+    "the_only",
 ]
 
 CELLS: Final = 4000
@@ -285,3 +313,73 @@ def require_kinds(method: type[Method], options: Entries) -> None:
             good = type(value) in kinds or (value is None and one.default is None)
         if not good:
             raise InvalidNumber(f"{one.name} must be of another kind, got {type(value).__name__}.")
+
+
+METHODS = cast("Registry[type[Method]]", MAKERS)
+"""The first that aims at all that is asked is the usual one."""
+
+
+Target = TypeVar("Target", bound=Guarantee)
+
+
+def fingerprint(counts: Counts) -> str:
+    """Tells whether two tables have the same counts, in whatever order their records are."""
+    names = [[repr(label) for label in own] for own in counts.labels]
+    orders = [sorted(range(len(own)), key=own.__getitem__) for own in names]
+    labels = [[own[at] for at in order] for own, order in zip(names, orders, strict=True)]
+    cells = np.empty(counts.cells.shape, dtype=np.int64)
+    for axis, order in enumerate(orders):
+        cells[:, axis] = np.argsort(order)[counts.cells[:, axis]]
+    rows = np.lexsort(cells.T[::-1])
+    digest = hashlib.sha256(repr((counts.columns, labels)).encode())
+    digest.update(cells[rows].tobytes())
+    digest.update(np.asarray(counts.numbers, dtype=np.int64)[rows].tobytes())
+    return digest.hexdigest()
+
+
+def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> Target:
+    """The one target of a method; another one is refused."""
+    own = [guarantee for guarantee in asked if isinstance(guarantee, kind)]
+    others = [guarantee.name for guarantee in asked if not isinstance(guarantee, kind)]
+    if len(own) != 1 or others:
+        raise Infeasible(
+            f"Method {method} aims at {kind.name} alone"
+            + (f", and cannot promise {' and '.join(others)} with it." if others else ".")
+            + f" State one {fields(kind)[0].name}, or choose another method."  # type: ignore[arg-type]
+        )
+    return own[0]
+
+
+AS_THEY_STAND: Final = {"frequencies": "unbiased as they stand"}
+
+
+def as_they_stand(
+    variances: Mapping[str, Sequence[float]], *, least: Callable[[int], float]
+) -> Form:
+    """What analysts are told: one standard error for all values of a column.
+
+    It is the largest of them on a grid of 1, 2, 5, 10, ...: one a value would tell which are rare,
+    and digits would tell the counts. It is never below ``least`` of the number of values, the
+    error that the method has where nothing stands out: else a small one would tell that
+    something does.
+    """
+    errors = {
+        name: [coarse_up(math.sqrt(max(least(len(own)) ** 2, *own)))] * len(own)
+        for name, own in variances.items()
+    }
+    return {**AS_THEY_STAND, "standard_errors": errors}
+
+
+class Withheld(Method):
+    """Matrices that are not published, because the counts could be read off them."""
+
+    kind: ClassVar[str] = "withheld"
+    tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
+    keeps_rules: ClassVar[bool] = False
+    data_dependent: ClassVar[bool] = True
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+        """How frequencies are to be read."""
+        del certificate  # it is the same in all
+        return {}, AS_THEY_STAND

@@ -19,21 +19,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pramana.base.file_moves import read_file
+from pramana.base.text import counted
 from pramana.errors import InputError, InvalidMatrix
-from pramana.files import read_file
 from pramana.guarantees.base import Evidence, Guarantee
-from pramana.guarantees.evaluate import attained
-from pramana.matrices.families import Dense
-from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import Label, TransitionMatrix
-from pramana.methods.base import Method, option
-from pramana.methods.counted import fingerprint
-from pramana.methods.people import People
+from pramana.guarantees.claims import attained
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.methods.base import Method, fingerprint, option
+from pramana.methods.context import People
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.table.domains import label_text
-from pramana.table.schema import Column, Schema, require_domains, require_keys
-from pramana.text import counted
+from pramana.schema.domains import label_text
+from pramana.schema.schema import Column, Schema, require_domains, require_keys
 from pramana.types import Entries
 
 __all__ = [

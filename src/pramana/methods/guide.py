@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pramana.base.rounding import require_number
+from pramana.base.text import text_up
 from pramana.errors import Infeasible, InvalidNumber
-from pramana.matrices.families import UniformMixture
-from pramana.numeric import require_number
-from pramana.text import text_up
+from pramana.mechanisms.mechanism import UniformMixture
 from pramana.types import Form
 
 __all__ = ["BINS", "GAMMAS", "GridPoint", "Guide", "parse_range"]

@@ -21,22 +21,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from pramana.base.rounding import require_number
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.evaluate import attained
-from pramana.matrices import Label, Mechanism, SparseRows, Step, TransitionMatrix
-from pramana.methods.base import option
-from pramana.methods.counted import Withheld, as_they_stand, fingerprint
+from pramana.guarantees.claims import attained
+from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step
+from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.methods.base import Withheld, as_they_stand, fingerprint, option
+from pramana.methods.context import People
 from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for, read_matrices
-from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
-from pramana.numeric import require_number
-from pramana.table.schema import require_keys
+from pramana.schema.schema import require_keys
 from pramana.types import FloatArray
 
 if TYPE_CHECKING:
-    from pramana.table.counts import Counts
+    from pramana.schema.counts import Counts
 
 __all__ = ["Invariant", "InvariantDesign", "invariant_design"]
 

@@ -22,23 +22,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from pramana.base.rounding import TOTAL, require_number
+from pramana.base.text import text_up
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.base import Guarantee
-from pramana.guarantees.correct_match import CorrectMatch
-from pramana.guarantees.evaluate import attained
-from pramana.guarantees.match_risk import frequencies_by_label, kept_risk
-from pramana.matrices import Label, Mechanism, SparseRows, Step
-from pramana.methods.counted import Withheld, as_they_stand, fingerprint, the_only
-from pramana.methods.people import People
+from pramana.guarantees.claims import attained
+from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label, kept_risk
+from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step
+from pramana.mechanisms.transition import Label
+from pramana.methods.base import Withheld, as_they_stand, fingerprint, the_only
+from pramana.methods.context import People
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
-from pramana.numeric import TOTAL, require_number
-from pramana.table.schema import require_keys
-from pramana.text import text_up
+from pramana.schema.schema import require_keys
 from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
-    from pramana.table.counts import Counts
+    from pramana.schema.counts import Counts
 
 __all__ = [
     "InverseFrequency",

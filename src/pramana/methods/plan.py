@@ -11,20 +11,17 @@ from itertools import chain
 
 import pyarrow as pa
 
+from pramana.base.text import Shown, text_up
 from pramana.errors import DoesNotHold, harmless
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claim import Claim, Made, read_off
-from pramana.guarantees.dials import dials
-from pramana.guarantees.evaluate import paired
-from pramana.guarantees.households import ANY_SIZE, household_scope
+from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope, paired, read_off
+from pramana.guarantees.registry import dials
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.matrices.families import UniformMixture
-from pramana.matrices.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.release.kinds import KINDS, Kind
-from pramana.table.schema import Schema
-from pramana.text import Shown, text_up
+from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
 __all__ = ["Plan"]

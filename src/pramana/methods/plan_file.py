@@ -21,13 +21,13 @@ import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from pramana.base.atomic_files import write_whole
+from pramana.base.file_moves import read_file
 from pramana.errors import InputError, PramanaError
-from pramana.files import read_file, write_whole
-from pramana.formats.base import FORMATS
 from pramana.guarantees.registry import cli_options
-from pramana.methods.base import options_of
-from pramana.methods.registry import METHODS
-from pramana.table.toml_form import entry_of, read_toml
+from pramana.io.base import FORMATS
+from pramana.methods.base import METHODS, options_of
+from pramana.schema.toml import entry_of, read_toml
 from pramana.types import Form
 
 __all__ = ["PlanFile"]

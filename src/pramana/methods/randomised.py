@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pramana.engines.base import Table
-from pramana.engines.choose import engine_of
+from pramana.base.randomness import Keystream
+from pramana.engine.base import Table
+from pramana.engine.choose import engine_of
 from pramana.errors import DoesNotHold
-from pramana.guarantees.evaluate import attained
-from pramana.methods.counted import fingerprint
-from pramana.methods.people import People
+from pramana.guarantees.claims import attained
+from pramana.mechanisms.randomiser import Randomiser
+from pramana.methods.base import fingerprint
+from pramana.methods.context import People
 from pramana.methods.plan import Plan
-from pramana.randomise.protect import Randomiser
-from pramana.randomness import Keystream
-from pramana.table.opened import OpenedTable
+from pramana.schema.opened_table import OpenedTable
 
 __all__ = ["on_these", "randomised"]
 

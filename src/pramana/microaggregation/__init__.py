@@ -1,1 +1,1 @@
-"""k-anonymity: groups of at least k records, and new keys that keep the distribution."""
+"""Groups of at least k records, and draws that keep the distribution inside them [Wei]."""

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.randomness import Keystream, Stream
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.microaggregation.clustering import Groups, form_groups
 from pramana.microaggregation.distance import Key, numbers_of
 from pramana.microaggregation.donors import Donors, centroid, permute_columns
 from pramana.microaggregation.merging import Sensitive
-from pramana.randomness import Keystream, Stream
-from pramana.table.codec import decode, encode
-from pramana.table.domains import Categories
-from pramana.table.schema import Column
+from pramana.schema.codec import decode, encode
+from pramana.schema.domains import Categories
+from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray, Values
 
 

@@ -19,6 +19,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pramana.base.randomness import Address, Keystream, Stream
+from pramana.base.rounding import require_choice
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.microaggregation.distance import Key, embed, number_columns
 from pramana.microaggregation.groups import Clustering, bounds, chop, compact, within
@@ -35,8 +37,6 @@ from pramana.microaggregation.refinement import (
     tries_for,
 )
 from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
-from pramana.numeric import require_choice
-from pramana.randomness import Address, Keystream, Stream
 from pramana.types import Columnar, FloatArray, IntArray, Values
 
 METHODS: tuple[str, ...] = get_args(Clustering)

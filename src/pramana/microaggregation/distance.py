@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from pramana.base.text import records_that
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
-from pramana.formats.frames import open_frame
-from pramana.text import records_that
+from pramana.io.frames import open_frame
 from pramana.types import Columnar, FloatArray, IntArray
 
 MOST_COORDINATES = 512

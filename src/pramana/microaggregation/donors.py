@@ -19,12 +19,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pramana.formats.output import plain
+from pramana.base.randomness import Address, Keystream, Stream
+from pramana.io.output import plain
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.groups import compact, order_of_groups
-from pramana.randomness import Address, Keystream, Stream
-from pramana.table.alike import alike
-from pramana.table.cells import cell_counts, joint_groups
+from pramana.schema.joint_cells import cell_counts, joint_groups
+from pramana.schema.lookup import alike
 from pramana.types import FloatArray, IntArray
 
 CLASSES = 16

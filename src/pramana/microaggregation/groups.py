@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.table.cells import joint_groups
+from pramana.schema.joint_cells import joint_groups
 from pramana.types import FloatArray, IntArray
 
 Clustering = Literal["default", "greedy", "mdav", "cells"]

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
 from pramana.microaggregation.groups import cells_of, centres, compact, group_sums, search_space
 from pramana.microaggregation.kernels import offers
-from pramana.table.closeness import closeness, codes_of
+from pramana.schema.groups import closeness, codes_of
 from pramana.types import BoolArray, FloatArray, IntArray
 
 NEAR = 6  # centres that are looked at for a partner

@@ -30,10 +30,10 @@ from functools import cached_property
 
 import numpy as np
 
+from pramana.base.workers import default_threads
 from pramana.microaggregation.groups import compact
 from pramana.microaggregation.kernels import kernel
 from pramana.types import FloatArray, IntArray
-from pramana.worker_threads import default_threads
 
 MOST = 2048
 LANES = 128  # points that are worked on at once

@@ -19,12 +19,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.microaggregation.distance import Key, standardise
 from pramana.microaggregation.groups import centres
 from pramana.microaggregation.mixture import NormalMixture
 from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
-from pramana.randomness import Keystream
 from pramana.types import FloatArray, IntArray, Values
 
 ALPHA = 1 / 3

@@ -1,1 +1,1 @@
-"""Releases: a table with a certificate that anyone can check."""
+"""The published folder: certificate, data, signature, codebook, README."""

@@ -18,13 +18,13 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
+from pramana.base.rounding import SHARES
+from pramana.base.text import as_it_is, counted, percent_up, text_up
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
-from pramana.formats.base import FORMATS
 from pramana.guarantees.base import Evidence
-from pramana.guarantees.claim import Claim, Made
-from pramana.guarantees.households import ANY_SIZE, household_scope
-from pramana.matrices.mechanism import Mechanism
-from pramana.numeric import SHARES
+from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
+from pramana.io.base import FORMATS
+from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.canonical_json import Struct, canonical, converted, parse
 from pramana.release.certificate_fields import (
     LabelsForm,
@@ -37,9 +37,8 @@ from pramana.release.certificate_fields import (
     schema_to_json,
 )
 from pramana.release.kinds import KINDS, Kind
-from pramana.table.labels import Labels
-from pramana.table.schema import ASKED, Column, Schema
-from pramana.text import as_it_is, counted, percent_up, text_up
+from pramana.schema.labels import Labels
+from pramana.schema.schema import ASKED, Column, Schema
 from pramana.types import Entries, Form
 
 __all__ = [

@@ -14,17 +14,17 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from pramana.errors import NotARelease
-from pramana.matrices.listed_cells import WEIGHTS, listed_form, listed_weights
-from pramana.matrices.mechanism import Mechanism
-from pramana.matrices.reporting import AskedSet, Reporting
-from pramana.matrices.transition import Label
-from pramana.matrices.uniform_mixture import UniformMixture
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.listed_cells import WEIGHTS, listed_form, listed_weights
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import Label
+from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import Struct, converted
-from pramana.table.domains import BinRelease, Bins, Categories, Domain
-from pramana.table.labels import Labels
-from pramana.table.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
-from pramana.table.replicates import Replicates, Replication
-from pramana.table.schema import Column, Impossible, Missing, Role, Schema
+from pramana.schema.domains import BinRelease, Bins, Categories, Domain
+from pramana.schema.labels import Labels
+from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
+from pramana.schema.replicates import Replicates, Replication
+from pramana.schema.schema import Column, Impossible, Missing, Role, Schema
 from pramana.types import Form
 
 __all__ = [

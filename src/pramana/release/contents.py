@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from pramana.errors import AlteredRelease, NotARelease
-from pramana.formats.base import COMPRESSED, FORMATS
+from pramana.io.base import COMPRESSED, FORMATS
 from pramana.release.canonical_json import MOST_BYTES
 from pramana.release.certificate import FILE_NAME, Certificate, DataFile
-from pramana.table.stamps import FileStamp
+from pramana.schema.opened_table import FileStamp
 
 __all__ = [
     "CERTIFICATE",

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pramana.base.atomic_files import require_name, require_not_here, whole_folder
+from pramana.base.text import listed
 from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
-from pramana.files import require_name, require_not_here, whole_folder
 from pramana.release.certificate import Certificate
 from pramana.release.contents import (
     CERTIFICATE,
@@ -17,8 +18,7 @@ from pramana.release.contents import (
     holds,
     read_certificate,
 )
-from pramana.release.explained import EXPLAINING, explanations
-from pramana.text import listed
+from pramana.release.documentation import EXPLAINING, explanations
 
 __all__ = [
     "files_of",

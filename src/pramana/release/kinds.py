@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pramana.base.registry import Registry
 from pramana.guarantees.base import Need
-from pramana.matrices.mechanism import Mechanism
-from pramana.registry import Registry
+from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate_fields import mechanism_of, reporting_of
 
 __all__ = ["KINDS", "Kind"]

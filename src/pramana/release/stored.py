@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pramana.engines.choose import write_opened
+from pramana.engine.choose import write_opened
 from pramana.errors import InvalidTable, NotARelease
-from pramana.formats.base import BROKEN, FORMATS, Format, broken
-from pramana.formats.opening import open_own
+from pramana.io.base import BROKEN, FORMATS, Format, broken
+from pramana.io.opening import open_own
 from pramana.release.certificate import Certificate, DataFile, copy_name
 from pramana.release.contents import CERTIFICATE, file_path, fingerprint, read_certificate
 from pramana.release.folder import require_counted, write_explanations
-from pramana.table.opened import OpenedTable, TableFormat
+from pramana.schema.opened_table import OpenedTable, TableFormat
 
 REFUSED: Final = (b"FEA1", b"$FL3")
 """The first Feather, in which the library believes every offset, and SPSS files that are packed as

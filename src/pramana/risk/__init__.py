@@ -1,1 +1,1 @@
-"""Risks of a table: one measure a file, each a value with its interval where it is measured."""
+"""Disclosure risk of tables and releases, attacks, and utility measures."""

@@ -1,4 +1,9 @@
-"""Key columns as small integers, values as they are: what a risk is computed from.
+"""Which columns each released record was asked for: cells that were not asked are not values.
+
+Records are compared in what they were asked together: those of one set in all that it holds, and
+by a few columns alone those that were asked for all of these.
+
+Key columns as small integers, values as they are: what a risk is computed from.
 
 A declared domain is not needed here: two records share a combination if their values are the same.
 Missing values are one more value, and it is remembered which.
@@ -6,8 +11,8 @@ Missing values are one more value, and it is remembered which.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,14 +21,42 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.risk.asked import AskedRecords
-from pramana.table.codec import encode, encode_released
-from pramana.table.domains import Bins
-from pramana.table.opened import OpenedTable
-from pramana.table.schema import ASKED, Schema
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.release.released_codes import stated_sets
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.domains import Bins
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import ASKED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
-__all__ = ["AlikeRecords", "CodedTable", "code_column", "number_column"]
+__all__ = ["AlikeRecords", "AskedRecords", "CodedTable", "code_column", "number_column"]
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRecords:
+    """The set of each record, and the columns of each set; other columns are told by all."""
+
+    of_record: IntArray
+    sets: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism | None, released: OpenedTable) -> AskedRecords | None:
+        """Of a release; ``None`` where its records tell all columns."""
+        if not isinstance(mechanism, Reporting):
+            return None
+        sets = tuple(frozenset(one.columns) for one in mechanism.sets)
+        return cls(stated_sets(mechanism, released), sets)
+
+    def told(self, names: Collection[str]) -> BoolArray:
+        """Which records were asked for all of these columns."""
+        wanted = frozenset(names) & frozenset[str]().union(*self.sets)
+        told = np.array([wanted <= columns for columns in self.sets])[self.of_record]
+        return np.asarray(told, dtype=np.bool_)
+
+    def at(self, rows: IntArray) -> AskedRecords:
+        """Some of the records."""
+        return replace(self, of_record=self.of_record[rows])
 
 
 ARRAY_LIMIT = 2**12

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.risk.coded_table import AlikeRecords, code_column
-from pramana.table.closeness import distance_of_groups
-from pramana.table.domains import Label
-from pramana.table.lookup import present
-from pramana.table.opened import OpenedTable
+from pramana.schema.domains import Label
+from pramana.schema.groups import distance_of_groups
+from pramana.schema.lookup import present
+from pramana.schema.opened_table import OpenedTable
 from pramana.types import Form, IntArray
 
 __all__ = ["Diversity", "diversity_of", "sensitive_codes"]

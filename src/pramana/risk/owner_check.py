@@ -16,17 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.randomness import GOLDEN_GAMMA
+from pramana.base.text import percent_up, text_up
 from pramana.errors import PramanaError
-from pramana.randomness import GOLDEN_GAMMA
 from pramana.release.certificate import Certificate
-from pramana.release.checks import Check
-from pramana.release.makers import NewKeys
-from pramana.risk.verbatim import Verbatim, measure_verbatim, numbers_of
-from pramana.table.codec import encode, encode_released
-from pramana.table.opened import OpenedTable
-from pramana.table.schema import Column
-from pramana.text import percent_up, text_up
+from pramana.release.methods import NewKeys
+from pramana.risk.unchanged_records import Verbatim, measure_verbatim, numbers_of
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Column
 from pramana.types import Words
+from pramana.verification.checks import Check
 
 __all__ = ["owner_checks"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pramana.errors import InvalidTable
-from pramana.table.cells import distinct_rows
+from pramana.schema.joint_cells import distinct_rows
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["link_chances"]

@@ -6,20 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pramana.base.rounding import require_number
+from pramana.base.text import Shown, percent_up, records_that, text_up
 from pramana.errors import NotCovered
-from pramana.numeric import require_number
-from pramana.risk.asked import AskedRecords
-from pramana.risk.coded_table import AlikeRecords, CodedTable, number_column, require_present
+from pramana.risk.coded_table import (
+    AlikeRecords,
+    AskedRecords,
+    CodedTable,
+    number_column,
+    require_present,
+)
 from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
-from pramana.risk.frequencies import Frequencies, MissingPolicy
-from pramana.risk.households import HouseholdRisk
-from pramana.risk.population import PopulationRisk, individual_risk
-from pramana.risk.subsets import SubsetRisk, subset_risks
-from pramana.table.domains import Bins
-from pramana.table.households import households_of
-from pramana.table.opened import OpenedTable
-from pramana.table.schema import ASKED, Schema
-from pramana.text import Shown, percent_up, records_that, text_up
+from pramana.risk.frequencies import (
+    Frequencies,
+    HouseholdRisk,
+    MissingPolicy,
+    PopulationRisk,
+    individual_risk,
+)
+from pramana.risk.uniqueness import SubsetRisk, subset_risks
+from pramana.schema.domains import Bins
+from pramana.schema.households import households_of
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import ASKED, Schema
 from pramana.types import BoolArray, Form
 
 __all__ = ["TableAudit", "audit_table"]

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
+from pramana.base.workers import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
@@ -31,7 +32,6 @@ from pramana.studio.pages import (
 )
 from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import Studio, fragment, goto, load_templates, page, studio_of
-from pramana.worker_threads import load_for_threads
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pramana.base.text import percent
 from pramana.errors import MissingExtra
-from pramana.text import percent
 
 __all__ = ["Exported", "media_type"]
 

@@ -55,7 +55,7 @@ ENTRANCE: Final = (
 
 def new_token() -> str:
     """256 random bits, spelled."""
-    from pramana.randomness import Keystream
+    from pramana.base.randomness import Keystream
 
     return Keystream.from_system().words("studio", 0, 4).tobytes().hex()
 

@@ -19,8 +19,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from pramana.files import remove_leftovers, write_whole
-from pramana.isolation import isolate_children
+from pramana.base.atomic_files import write_whole
+from pramana.base.isolation import isolate_children
+from pramana.base.leftovers import remove_leftovers
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work
 

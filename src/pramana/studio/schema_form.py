@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
+from pramana.base.name_lists import as_part, parts_of
 from pramana.errors import InputError
-from pramana.spelling import as_part, parts_of
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 
 __all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pramana.base.atomic_files import write_whole
+from pramana.base.servers import listener_at, stop_on_signals
 from pramana.errors import InputError, MissingExtra
-from pramana.files import write_whole
-from pramana.servers import listener_at, stop_on_signals
 from pramana.studio.guard import LOOPBACK, Origin, new_token
 from pramana.studio.session import StudioSession
 

@@ -14,14 +14,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pramana.base.atomic_files import require_free, write_whole
+from pramana.base.leftovers import STUDIO, hidden_folder, remove_leftovers
 from pramana.errors import InputError, OutputExists
-from pramana.files import (
-    STUDIO,
-    hidden_folder,
-    remove_leftovers,
-    require_free,
-    write_whole,
-)
 
 __all__ = ["HOME", "Choices", "StudioSession", "plainly", "require_all_free"]
 

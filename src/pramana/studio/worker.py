@@ -24,10 +24,10 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Final, TypedDict
 
+from pramana.base.limits import give_back
+from pramana.base.signals import defer_during_import
+from pramana.base.workers import load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
-from pramana.memory import give_back
-from pramana.signals import defer_during_import
-from pramana.worker_threads import load_for_threads
 
 __all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
 

@@ -1,1 +1,1 @@
-"""Method ``optimal``: the least loss for the data at hand under condition C1."""
+"""Optimal PRAM under spontaneous recognition [Cator]."""

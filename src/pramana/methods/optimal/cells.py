@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.base.text import records_that
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
-from pramana.matrices import Label
-from pramana.table.cells import cell_codes, cell_numbers
-from pramana.table.counts import Counter, Counts
-from pramana.table.rules import CellRules
-from pramana.text import records_that
+from pramana.mechanisms.transition import Label
+from pramana.schema.counts import Counter, Counts
+from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["LEAST_KEPT", "WHOLE", "KeyCells", "as_counts"]

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from pramana.methods.least_cost import solved_once
+from pramana.methods.linear_programs import solved_once
+from pramana.methods.optimal.approximate import Saddle, State, curved
 from pramana.methods.optimal.cells import KeyCells
-from pramana.methods.optimal.nearly import Saddle, State, curved
 from pramana.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["NEARLY", "Covering", "by_combination", "cover", "first_constraints", "first_cover"]

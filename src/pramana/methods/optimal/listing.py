@@ -20,9 +20,8 @@ from pramana.errors import TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.methods.optimal.covering import NEARLY, first_cover
-from pramana.table.cells import cell_numbers
-from pramana.table.counts import Counts
-from pramana.table.rules import CellRules
+from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import CellRules, cell_numbers
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["listed_cells"]

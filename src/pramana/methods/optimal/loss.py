@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.matrices import SparseRows, TransitionMatrix
+from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import FloatArray
 
 __all__ = ["dense_gradient", "dense_loss", "loss_and_gradient", "squared_error"]

@@ -11,43 +11,46 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 
-from pramana.engines.base import Table
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import require_choice
+from pramana.base.text import records_that, text_up
+from pramana.engine.base import Table
 from pramana.errors import DoesNotHold, Infeasible, SingularMatrix
 from pramana.guarantees.base import Guarantee, only_the_owner
-from pramana.guarantees.evaluate import attained
-from pramana.guarantees.match_risk import frequencies_by_label
+from pramana.guarantees.claims import attained
+from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
-from pramana.matrices.families import Dense, ListedCells
-from pramana.matrices.mechanism import Mechanism, Step
-from pramana.matrices.transition import Label, TransitionMatrix
-from pramana.methods.base import Method, option
-from pramana.methods.counted import fingerprint, the_only
+from pramana.mechanisms.mechanism import Dense, ListedCells, Mechanism, Step
+from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.methods.base import Method, fingerprint, option, the_only
+from pramana.methods.context import People
+from pramana.methods.expected_error import StepDomain, step_domains
 from pramana.methods.optimal.cells import WHOLE, KeyCells
-from pramana.methods.optimal.coarse import GRIDS, best_on_grid
-from pramana.methods.optimal.decoys import as_listed, with_decoys, with_listed_decoys
-from pramana.methods.optimal.design import OptimalDesign, optimal_design, require_alpha
-from pramana.methods.optimal.foreseen import changes_foreseen
+from pramana.methods.optimal.coarse import (
+    GRIDS,
+    as_listed,
+    best_on_grid,
+    with_decoys,
+    with_listed_decoys,
+)
 from pramana.methods.optimal.listing import listed_cells
-from pramana.methods.optimal.room import (
+from pramana.methods.optimal.search import OptimalDesign, optimal_design, require_alpha
+from pramana.methods.optimal.size_estimate import (
     BIASED,
+    changes_foreseen,
     errors_told,
     room_of_certificate,
     room_of_matrix,
     room_of_records,
     room_of_values,
 )
-from pramana.methods.people import People
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
-from pramana.methods.steps import StepDomain, step_domains
-from pramana.numeric import require_choice
-from pramana.randomness import Keystream
 from pramana.release.certificate import Certificate
-from pramana.table.counts import Counts
-from pramana.table.opened import OpenedTable
-from pramana.table.rules import CellRules
-from pramana.table.schema import Schema, require_keys
-from pramana.text import records_that, text_up
+from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import CellRules
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Schema, require_keys
 from pramana.types import Entries, FloatArray
 
 __all__ = ["Optimal"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana.files import write_whole
+from pramana.base.atomic_files import write_whole
 from pramana.studio.pages.columns import require_schema
 from pramana.studio.pages.protecting import plan_file, same_by_plan
 from pramana.studio.session import require_all_free

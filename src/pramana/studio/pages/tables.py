@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from pramana.base.name_lists import as_part, parts_of
 from pramana.errors import InputError
-from pramana.spelling import as_part, parts_of
 from pramana.studio import analyst
 from pramana.studio.exports import Exported, media_type
 from pramana.studio.pages.release import folder_word, release_of

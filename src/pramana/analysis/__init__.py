@@ -1,0 +1,1 @@
+"""A release and its estimators: tables, means, quantiles, regression, synthetic records, trees."""

@@ -1,0 +1,366 @@
+"""Reports of some columns of each record: a table comes from every report that holds it.
+
+What no report holds comes from the model of the whole table (pramana.model), and says so: what it
+smooths away cannot be told from the reports, so that no error is stated. Rebuilt records are drawn
+from the same model, given the columns beside that were released as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.attribute_sampling_estimates import ReportedTotals
+from pramana.analysis.attribute_sampling_model import (
+    ModelAxis,
+    ModelView,
+    answers_of,
+    independence_of,
+    observed_of,
+)
+from pramana.analysis.attribute_sampling_scores import cells_of_reports
+from pramana.analysis.attribute_sampling_sums import (
+    ReportSums,
+    below_limits,
+    half_of,
+    interval_of,
+    limits_of,
+    quantile_of,
+    reporting_of,
+    se_of,
+)
+from pramana.analysis.counts import (
+    SMALL_ERROR,
+    TAKEN_IN,
+    CountMethod,
+    expected_error,
+    require_method,
+)
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.formulas import fit_formula, variables_of
+from pramana.analysis.independence import WEIGHTED, IndependenceTest
+from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
+from pramana.analysis.latent_class_draws import draw_beside, draw_records
+from pramana.analysis.observed import Feature
+from pramana.analysis.published import REBUILT, BesidePlain
+from pramana.analysis.quantiles import stacked
+from pramana.analysis.records import Asked
+from pramana.analysis.regression import Family
+from pramana.analysis.regression_results import Regression
+from pramana.analysis.shares import proportion_by_mean
+from pramana.analysis.spectral import usual_pair
+from pramana.analysis.synthesis import REBUILDS, Companion, Rebuild, company_of
+from pramana.base.randomness import Keystream, Stream
+from pramana.base.rounding import require_choice
+from pramana.engine.choose import Condition
+from pramana.errors import NotCovered
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.release.released_codes import stated_sets
+from pramana.schema.codec import decode
+from pramana.schema.schema import ASKED
+from pramana.types import FloatArray
+
+__all__ = ["ReportsReading"]
+
+FIXED = Keystream.from_seed(0)
+"""A table from the model depends on the release and on nothing else."""
+
+CHANCE = f"'{ASKED}' says what a record was asked for, which chance alone decided"
+SMOOTHED = "what the model smooths away cannot be told: no report holds these columns together."
+
+
+class ReportsReading(BesidePlain):
+    """Undoes the mixture of each set; columns released as they are stand beside every report."""
+
+    @property
+    def mechanism(self) -> Reporting:
+        """What was asked of each record."""
+        return reporting_of(self.records)
+
+    def _changed(self, asked: Asked) -> list[str]:
+        """The columns in a question that are told by reports; what was asked for is no value."""
+        changed = self.records.changed(asked.names)
+        if changed and ASKED in asked.names:
+            raise NotCovered(
+                f"{CHANCE}: no table of the truth has it beside {' and '.join(changed)}. Leave it "
+                "out; every answer comes from all the reports that hold its columns."
+            )
+        return changed
+
+    # -- verbs -----------------------------------------------------------------------------
+
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+        """From every report that holds the columns; from the model where none does."""
+        require_method(method)
+        changed = self._changed(asked)
+        if not changed:
+            return self.plain.counts(asked, method=method, share=share)
+        if method not in ("auto", "inverse"):
+            raise NotCovered(
+                f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
+                "come from the model where no report holds them: leave the method out."
+            )
+        held = self.mechanism.containing(changed)
+        sums = ReportSums.of(self.records, asked) if held else None
+        if sums is None or not sums.reports:  # by design, or among few records by chance
+            if method == "inverse":
+                raise NotCovered(
+                    f"No report holds {' and '.join(changed)} together, so that there is nothing "
+                    "to undo. Leave the method out: the table then comes from a model, and says so."
+                )
+            return self._modelled(asked, changed, share=share)
+        found = sums.totals(sums.weights())
+        figures = found.totals, se_of(found, asked)
+        total = sums.people if not asked.weighted or self.records.weight is None else None
+        if share:
+            figures = sums.shares(found, asked)
+        half = half_of(found, asked) / (sums.whole_of(found) if share else 1.0)
+        most = 1.0 if share else total
+        low, high = interval_of(*figures, asked, half=half, most=most)
+        what = "share" if share else "count"
+        ratio = share and sums.whole_of(found) != sums.whole
+        made = sums.estimate((*figures, low, high), asked, what, found, ratio=ratio)
+        error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
+        if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
+            return made
+        shrunken = self._shrunken(sums, found, asked) / (sums.whole_of(found) if share else 1.0)
+        ends = interval_of(*figures, asked, half=half, most=most, misses=TAKEN_IN)
+        return sums.shrunken(made, shrunken, ends, error)
+
+    def _shrunken(self, sums: ReportSums, found: ReportedTotals, asked: Asked) -> FloatArray:
+        """Non-negative, its dependence no stronger than noise and experience allow.
+
+        Two columns have margins from all reports that hold one of them. What columns as they are
+        tell apart, and what cannot exist, only moves to a table that can be.
+        """
+        told = [name for name in asked.by if name in self.records.changed(asked.by)]
+        tied = any(np.ptp(base) > 0 for base in sums.bases)
+        if len(told) != 2 or len(found.totals) > 1 or tied:
+            return sums.possible(found)
+        rows, columns = (self._margin(replace(asked, by=(name,))) for name in told)
+        shape = (len(rows), len(columns))
+        se = np.sqrt(found.population).reshape(shape)
+        table = usual_pair(found.totals.reshape(shape), se, (rows, columns))
+        return table.reshape(1, -1)
+
+    def _margin(self, asked: Asked) -> FloatArray:
+        """The table of one column that can be: all tables of two that hold it ask for the same."""
+
+        def made() -> FloatArray:
+            sums = ReportSums.of(self.records, asked)
+            return sums.possible(sums.totals(sums.weights())).ravel()
+
+        return self.records.figure(f"margin {asked!r}", made)
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """An unbiased total over an unbiased count: nearly unbiased, as ratios are."""
+        sums = self._values(asked, of)
+        if sums is None:
+            return self.plain.mean(asked, of)
+        counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
+        noise = self._noise(of, asked, sums, counts.totals) ** 2
+        ratio = sums.ratio(counts, totals, asked, noise)
+        figures = ratio.told(asked.question.z(ratio.above.size))
+        return sums.estimate(figures, asked, f"mean of {of}", totals, ratio=True)
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Sums of values are undone like counts."""
+        sums = self._values(asked, of)
+        if sums is None:
+            return self.plain.total(asked, of)
+        found = sums.totals(sums.values())
+        noise = self._noise(of, asked, sums, sums.totals(sums.weights()).totals)
+        figures = found.totals, np.hypot(se_of(found, asked), noise)
+        wide = asked.question.z(figures[0].size) * figures[1] + half_of(found, asked)
+        low, high = figures[0] - wide, figures[0] + wide
+        return sums.estimate((*figures, low, high), asked, f"total of {of}", found, ratio=False)
+
+    def _noise(self, of: str, asked: Asked, sums: ReportSums, weights: FloatArray) -> FloatArray:
+        """The deviation that noise adds to a total of these records: its variance times sum w^2."""
+        noise = self.records.noise(of) if asked.question.infer == "records" else 0.0
+        squares = sum(float(own["ww"].sum()) for own in sums.sums)
+        heavy = squares / max(sum(float(own["w"].sum()) for own in sums.sums), 1e-300)
+        return np.sqrt(noise * heavy * np.maximum(weights, 0))
+
+    def _values(self, asked: Asked, of: str) -> ReportSums | None:
+        """The sums of a column released as it is; ``None`` where no report is involved."""
+        if self.records.changed([of]):
+            raise NotCovered(
+                f"'{of}' is reported, not released as it is; means and totals are of columns "
+                f"released as they are. Ask for the table of '{of}' instead.",
+                column=of,
+            )
+        self.records.require_number(of)
+        changed = self._changed(asked)
+        if not changed:
+            return None
+        if not self.mechanism.containing(changed):
+            raise NotCovered(
+                f"No report holds {' and '.join(changed)} together, so there is no total by them. "
+                "Ask for fewer columns, or release with these tables among those asked for."
+            )
+        return ReportSums.of(self.records, asked, value=of)
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """The mean of a column of 1 and 0."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Where the nearly unbiased share of smaller values reaches the one asked for."""
+        plain = self._values(asked, of)
+        if plain is None:
+            return self.plain.quantile(asked, of, shares=shares)
+        limits = limits_of(self.records, of)
+        below = below_limits(ReportSums.of(self.records, asked, limits=(of, limits)), len(limits))
+        z = asked.question.z(prod(plain.shape) * len(shares))
+        parts = [quantile_of(below, plain, limits, share, asked, of, z) for share in shares]
+        return stacked(parts, shares, of)
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """By the likelihood of all reports that hold both columns."""
+        changed = self._changed(asked)
+        if not changed:
+            return self.plain.independence(asked)
+        if asked.weighted and self.records.weight is not None:
+            raise NotCovered(WEIGHTED)
+        if len(asked.by) != 2 or set(changed) != set(asked.by) or asked.where:
+            raise NotCovered(
+                "In a release by reports the test takes two reported columns without a filter. "
+                "Look at the intervals of crosstab instead."
+            )
+        return independence_of(self.records, (asked.by[0], asked.by[1]))
+
+    def channel(self) -> Mechanism:
+        """Nothing is left to undo in whole records: they are drawn from the model."""
+        return Mechanism(())
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """Whole records drawn from the model, given columns released as they are, which stay."""
+        require_choice("method", method, REBUILDS)
+        if method == "rank":
+            raise NotCovered(
+                "Reports are not whole records, which rank sorts and hands values to: leave the "
+                "method out, and records are drawn from the model of the whole table."
+            )
+        schema = self.records.certificate.schema
+        table = self.records.opened.to_arrow()
+        view = ModelView(schema, self.mechanism)
+        axes, together = view.axes, self._together(view.axes)
+        names = [one.name for one in schema.released_as_is if one.name != ASKED]
+        company = company_of(table, names)
+        if company:
+            beside = [own.codes for own in company.values()]
+            model = fit_model(self._beside(view, table, list(company.values())), keystream)
+            places = draw_beside(model, beside, keystream, together=together)
+        else:
+            model = fit_model(observed_of(self.records, view, table), keystream)
+            places = draw_records(model, table.num_rows, keystream, together=together)
+        table = table.drop_columns([ASKED])
+        for axis, drawn in zip(axes, places, strict=True):
+            for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
+                words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
+                kind = table.schema.field(name).type
+                values = decode(schema.column(name), codes[drawn], words, like=kind)
+                table = table.set_column(table.column_names.index(name), name, values)
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Model: {model.why}"})
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """By scores put together from the tables that the sets hold."""
+        if ASKED in (names := [*asked.names, *variables_of(formula)]):
+            raise NotCovered(f"{CHANCE}: no model takes it. Leave it out.")
+        if not self.records.changed(names):
+            return self.plain.regress(asked, formula, family=family)
+        cells = partial(cells_of_reports, self.records, self.mechanism)
+        return fit_formula(self.records, formula, asked, family=family, cells=cells)
+
+    # -- the model -------------------------------------------------------------------------
+
+    def _beside(
+        self, view: ModelView, table: pa.Table, company: Sequence[Companion]
+    ) -> ReportsBeside:
+        """All reports with what stands beside each."""
+        sets = [
+            SetAnswers(told.features, rows, told.cells, told.gain)
+            for rows, told in answers_of(self.records, view, table)
+        ]
+        axes = range(len(view.sizes), len(view.sizes) + len(company))
+        features = [Feature(axis, len(own.labels)) for axis, own in zip(axes, company, strict=True)]
+        return ReportsBeside(
+            (*view.sizes, *(len(own.labels) for own in company)),
+            (*view.features, *features),
+            tuple(sets),
+            tuple(own.codes for own in company),
+        )
+
+    def _together(self, axes: tuple[ModelAxis, ...]) -> FloatArray:
+        """How often two axes are asked for together."""
+        found = np.zeros((len(axes), len(axes)))
+        for one in self.mechanism.sets:
+            told = [bool(set(axis.columns) & set(one.columns)) for axis in axes]
+            found += one.share * np.outer(told, told)
+        return found
+
+    def _require_told(self, names: Sequence[str]) -> None:
+        """Refuse columns that chance asked nobody for: no model knows them."""
+        places = np.unique(stated_sets(self.mechanism, self.records.opened)).tolist()
+        sets = [self.mechanism.sets[at] for at in places]
+        silent = [name for name in names if not any(name in one.columns for one in sets)]
+        if silent:
+            raise NotCovered(
+                f"Among so few records chance asked nobody for {' and '.join(silent)}: nothing "
+                "tells of it. Ask for other columns."
+            )
+
+    def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
+        """A table that no report holds, from the model, without an error."""
+        nobody = f"No report holds {' and '.join(changed)} together: their table comes from a model"
+        if set(asked.names) != set(changed) or asked.where:
+            raise NotCovered(
+                f"{nobody}, which does not know columns released as they are, nor filters."
+            )
+        if asked.weighted and self.records.weight is not None:
+            raise NotCovered(
+                f"{nobody}, which counts every record once and knows no weights. Ask with "
+                "weighted=False, on the command line --unweighted.",
+                code="weights-not-modelled",
+            )
+        if asked.question.infer == "population":
+            raise NotCovered(
+                f"{nobody}, which tells no error about the population. Ask about the records "
+                'alone: infer="records", on the command line --infer records.',
+                code="population-not-modelled",
+            )
+        self._require_told(changed)
+        view = ModelView(self.records.certificate.schema, self.mechanism)
+        model = fit_model(observed_of(self.records, view, self.records.opened.to_arrow()), FIXED)
+        records = self.records.certificate.records
+        estimate = view.table(model, asked.by) * (1 if share else records)
+        unknown = np.full_like(estimate, np.nan)
+        return Estimate(
+            by=asked.by,
+            labels=tuple(self.records.certificate.schema.column(name).labels for name in asked.by),
+            what="share" if share else "count", method="model",
+            why=f"no report holds these columns together, so that they come from a model: "
+                f"{model.why}",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate,
+            se=unknown, low=unknown, high=unknown, records=records,
+            simultaneous=asked.question.simultaneous,
+            no_interval=f"{SMOOTHED} {self._told_with_interval(changed)}",
+        )  # fmt: skip
+
+    def _told_with_interval(self, changed: Sequence[str]) -> str:
+        """Which smaller tables have one: the largest that reports hold."""
+        held = {tuple(n for n in changed if n in one.columns) for one in self.mechanism.sets}
+        most = [a for a in held if a and not any(set(a) < set(b) for b in held)]
+        names = [
+            " and ".join(own)
+            for own in sorted(most, key=lambda own: [changed.index(n) for n in own])
+        ]
+        tables = f"The tables of {', of '.join(names)}" if len(most) > 1 else f"That of {names[0]}"
+        return f"{tables} {'have' if len(most) > 1 else 'has'} one."

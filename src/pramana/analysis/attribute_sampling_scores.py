@@ -1,0 +1,247 @@
+"""Models of columns that stand in some reports only: which tables they need, and who holds them.
+
+The scores of least squares are sums of products of two terms, so that every two columns of the
+formula must have been asked for together somewhere, and no more. Those of other families hang on
+all covariates at once, and on the response beside each term.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.attribute_sampling_estimates import Needs, ToldBySet, rows_of_sets
+from pramana.analysis.formulas import (
+    ModelAsked,
+    ModelCells,
+    columns_of,
+    complete,
+    stand_for_missing,
+)
+from pramana.analysis.records import ReleasedRecords
+from pramana.base.text import counted
+from pramana.engine.choose import SumsAsked, sums_in
+from pramana.errors import InvalidTable, NotCovered, TooLarge
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.transition import Label
+from pramana.release.released_codes import stated_sets
+from pramana.schema.codec import encode_released
+from pramana.schema.joint_cells import cell_numbers
+from pramana.schema.schema import ASKED, Schema
+from pramana.types import FloatArray, IntArray
+
+__all__ = ["cells_of_reports", "share_of_cells"]
+
+MOST_NUMBERS = 60_000_000
+"""The largest table of what every report says about every truth."""
+
+
+def cells_of_reports(
+    records: ReleasedRecords, mechanism: Reporting, asked: ModelAsked
+) -> ModelCells:
+    """What the reports say of the truths that a model needs to know."""
+    inside = records.kept([c for c in asked.asked.where if c.column in mechanism.columns])
+    names = tuple(dict.fromkeys((*asked.changed, *inside)))
+    table = _summed(records, mechanism, asked, names)
+    schema = records.certificate.schema
+    labels = [schema.column(name).labels for name in names]
+    left_out = [_left_out(records, name, inside) for name in names]
+    reports = _reports_by_set(table, mechanism, names, schema)
+    told = [one.told for one in reports]
+    masked = [bool(own) for own in left_out]
+    together = _together(asked, names, masked)
+    squares = any(len(one.columns) == len(names) for one in told)
+    if squares and asked.asked.question.infer == "records":
+        together = [frozenset(range(len(names)))]
+    needs = Needs(tuple(map(len, labels)), tuple(together))
+    _require_held(asked, needs, names, told, masked)
+    rows = sum(len(one.told.base) for one in reports)
+    if rows * needs.count > MOST_NUMBERS:
+        raise TooLarge(
+            f"The model has {needs.count:,} truths to tell apart in {rows:,} cells of reports, "
+            "which is more than can be served. Use fewer or coarser columns."
+        )
+    shares = [_released_shares(place, needs.sizes, reports) for place in range(len(names))]
+    begins = np.cumsum([0, *(len(one.told.base) for one in reports)])
+    row, draw = np.zeros(table.num_rows, dtype=np.int64), np.zeros(table.num_rows, dtype=np.int64)
+    for number, one in enumerate(reports):
+        row[one.rows], draw[one.rows] = begins[number] + one.cells, number
+    truths = [
+        tuple(
+            None if own[code] in gone else own[code]
+            for own, gone, code in zip(labels, left_out, point, strict=True)
+        )
+        for point in needs.points.tolist()
+    ]
+    undone = np.concatenate(rows_of_sets(needs, told, shares))
+    errors = "robust standard errors" if squares else "robust standard errors, about the population"
+    return ModelCells(table, names, truths, ((undone, row),), _basis(told), draw, squares, errors)
+
+
+def _basis(told: Sequence[ToldBySet]) -> str:
+    sets = sum(bool(one.columns) for one in told)
+    used = sum(one.reports for one in told if one.columns)
+    return (
+        f"scores put together from the {used:,.0f} reports of "
+        f"{counted(sets, 'set that holds', 'sets that hold')} columns of the model"
+    )
+
+
+def _summed(
+    records: ReleasedRecords, mechanism: Reporting, asked: ModelAsked, names: Sequence[str]
+) -> pa.Table:
+    """Sums by what was asked for, by its answer and by the columns kept."""
+    question = asked.asked
+    records.require_without_noise([c.column for c in question.where])
+    before = [c for c in question.where if c.column not in mechanism.columns]
+    wanted = SumsAsked(
+        tuple(dict.fromkeys((ASKED, *names, *asked.kept))),
+        value=asked.summed,
+        weight=records.weight if question.weighted else None,
+        where=records.with_values(before, [*asked.kept, asked.summed]),
+    )
+    table = records.summed(wanted)
+    table = table.filter(pa.array(complete(table, asked.kept)))
+    if not table.num_rows or not sums_in(table)["n"].sum():
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    return table
+
+
+def _left_out(
+    records: ReleasedRecords, name: str, inside: Mapping[str, tuple[Label, ...]]
+) -> set[Label]:
+    """The values of a column with which people are not in the model."""
+    labels = records.certificate.schema.column(name).labels
+    gone = {None, *stand_for_missing(records, name)} & set(labels)
+    return gone | (set(labels) - set(inside[name]) if name in inside else set())
+
+
+def _together(
+    asked: ModelAsked, names: Sequence[str], masked: Sequence[bool]
+) -> list[frozenset[int]]:
+    """The columns that the scores need together.
+
+    Who lacks a value, or does not meet the filter, is left out of every sum: columns by which that
+    happens are needed everywhere.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    always = frozenset(itertools.compress(range(len(names)), masked))
+
+    def reported(own: set[str]) -> frozenset[int]:
+        return frozenset(place[name] for name in own if name in place) | always
+
+    terms = list(dict.fromkeys(reported(columns_of([term])) for term in asked.model.right))
+    response = reported(set(asked.model.response))
+    if asked.family == "linear":
+        products = [one | other for one in terms for other in terms]
+    else:
+        products = [frozenset().union(*terms)]
+    found = dict.fromkeys([*products, *(response | own for own in terms)])
+    return [own for own in found if not any(own < other for other in found)]
+
+
+def _require_held(
+    asked: ModelAsked,
+    needs: Needs,
+    names: Sequence[str],
+    told: Sequence[ToldBySet],
+    masked: Sequence[bool],
+) -> None:
+    """Refuse what no report tells."""
+    for whole in needs.together:
+        if whole and not any(whole <= set(one.columns) and one.precision > 0 for one in told):
+            needed = " and ".join(names[place] for place in sorted(whole))
+            always = [names[place] for place in whole if masked[place]]
+            why = (
+                f" Whoever lacks {' or '.join(always)}, or fails the filter, is left out of "
+                "every sum, so that it is needed beside all others."
+                if always and len(whole) > 2
+                else " Least squares needs two columns at a time, other families all covariates."
+            )
+            raise NotCovered(
+                f"This {asked.family} model needs {needed} together, and no report holds them."
+                f"{why} Leave one of them out, or have the release made with this table among "
+                "those asked for."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Reports:
+    """The reports of one set: its rows of the table, the cell of each, and how many of each."""
+
+    told: ToldBySet
+    rows: IntArray
+    cells: IntArray
+    counts: FloatArray
+
+
+def _reports_by_set(
+    table: pa.Table, mechanism: Reporting, names: Sequence[str], schema: Schema
+) -> list[_Reports]:
+    """Sets that hold columns of the model, each by itself; all others together."""
+    which = stated_sets(mechanism, table)
+    people = sums_in(table)["n"]
+    found, silent = [], np.ones(table.num_rows, dtype=np.bool_)
+    for number, one in enumerate(mechanism.sets):
+        places = tuple(place for place, name in enumerate(names) if name in one.columns)
+        rows = np.flatnonzero(which == number)
+        if not places or not len(rows):
+            continue
+        silent[rows] = False
+        held = [names[place] for place in places]
+        own = table.select(held).take(rows)
+        columns = [schema.column(name) for name in held]
+        codes = [encode_released(column, own.column(column.name)) for column in columns]
+        cells = cell_numbers(codes, [len(column.labels) for column in columns])
+        base = share_of_cells(one, held, schema)
+        counts = np.bincount(cells, people[rows], len(base)).astype(np.float64)
+        kept = float(one.matrix.retention)
+        told = ToldBySet(places, float(counts.sum()), kept, base)
+        found.append(_Reports(told, rows, cells, counts))
+    rows = np.flatnonzero(silent)
+    if len(rows):
+        everyone = float(people[rows].sum())
+        told = ToldBySet((), everyone, 1.0, np.ones(1))
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        found.append(_Reports(told, rows, nothing, np.array([everyone])))
+    return found
+
+
+def _released_shares(place: int, sizes: Sequence[int], reports: Sequence[_Reports]) -> FloatArray:
+    """The shares of a column's values as they were released, in all sets that hold it."""
+    found: FloatArray = np.full(sizes[place], 1e-9)
+    for one in reports:
+        if place in one.told.columns:
+            axis = one.told.columns.index(place)
+            table = one.counts.reshape([sizes[own] for own in one.told.columns])
+            found += np.moveaxis(table, axis, 0).reshape(sizes[place], -1).sum(axis=1)
+    found /= found.sum()
+    return found
+
+
+def share_of_cells(
+    one: AskedSet,
+    told: Sequence[str],
+    schema: Schema,
+    inside: Mapping[str, tuple[Label, ...]] | None = None,
+) -> FloatArray:
+    """The share of a set's cells that lies in each cell of some of its columns, and in a filter."""
+    known = {
+        name: {label: code for code, label in enumerate(schema.column(name).labels)}
+        for name in one.columns
+    }
+    found: FloatArray = np.zeros(prod(len(known[name]) for name in told))
+    for label in one.cells:
+        cell = dict(zip(one.columns, label, strict=True))
+        if all(cell[name] in allowed for name, allowed in (inside or {}).items()):
+            place = 0
+            for name in told:
+                place = place * len(known[name]) + known[name][cell[name]]
+            found[place] += 1
+    found /= one.matrix.size
+    return found

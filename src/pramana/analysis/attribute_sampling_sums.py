@@ -1,0 +1,469 @@
+"""The sets of a release by reports, as analysts rely on them: forged ones are refused in a line.
+
+Sums over the reports that hold some columns, and the tables, ratios and quantiles of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.analysis.attribute_sampling_estimates import ReportedTotals, SetSums, totals_of_reports
+from pramana.analysis.attribute_sampling_scores import share_of_cells
+from pramana.analysis.counts import off_by, shrunk_words
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.quantiles import Curve, quantiles_of
+from pramana.analysis.records import Asked, ReleasedRecords
+from pramana.analysis.spectral import leaning
+from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
+from pramana.engine.choose import Condition, SumsAsked, sums_in
+from pramana.errors import AlteredRelease, InvalidTable
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.transition import Label
+from pramana.release.certificate import Certificate
+from pramana.release.released_codes import LOOK, stated_sets
+from pramana.schema.codec import encode_released
+from pramana.schema.joint_cells import cell_numbers
+from pramana.schema.schema import ASKED, Schema
+from pramana.types import FloatArray, IntArray
+from pramana.verification.consistency import label_ties
+
+__all__ = [
+    "ReportSums",
+    "below_limits",
+    "half_of",
+    "interval_of",
+    "limits_of",
+    "quantile_of",
+    "reporting_of",
+    "require_sets",
+    "se_of",
+]
+
+
+def reporting_of(records: ReleasedRecords) -> Reporting:
+    """The sets."""
+    mechanism = records.certificate.mechanism
+    assert isinstance(mechanism, Reporting)  # noqa: S101 - the certificate has looked
+    return mechanism
+
+
+def require_sets(certificate: Certificate) -> None:
+    """Refuse a certificate whose sets are not of its columns, hide nothing or tell nothing."""
+    if not isinstance(certificate.mechanism, Reporting):
+        return
+    for check in label_ties(certificate):
+        if not check.ok:
+            raise AlteredRelease(
+                f"The certificate does not fit itself ({check.name}): {check.detail}. {LOOK}"
+            )
+    if math.isinf(certificate.mechanism.gamma):
+        raise AlteredRelease(f"The certificate states reports that are the truth. {LOOK}")
+    drawn = (own.matrix for own in certificate.mechanism.sets if own.matrix.size > 1)
+    if any(float(matrix.gamma) <= 1 for matrix in drawn):
+        raise AlteredRelease(f"The certificate states reports of nothing but chance. {LOOK}")
+
+
+Inside: TypeAlias = dict[str, tuple[Label, ...]]
+"""The labels of reported columns that a filter keeps."""
+
+LIMIT = "the limit that a value reaches"
+
+
+@dataclass(frozen=True, eq=False)
+class ReportSums:
+    """Sums over reports, by set, by the values of columns released as they are, and by cell.
+
+    Attributes:
+        labels: The labels of each column of the table.
+        order: Where each column of the table stands: those as they are first, then reported ones.
+        shape: The sizes in that order.
+        sets: For each set that holds the reported columns, its sums by name: groups by cells.
+        used: These sets.
+        sums: The same sums over all cells, filtered ones included: groups by 1.
+        bases: For each set the share of its cells in each cell of the table.
+        everyone: How many people each group has.
+        whole: How many there are, or their weight.
+        filtered: Whether a filter on reported columns leaves some truths out.
+    """
+
+    labels: tuple[tuple[Label, ...], ...]
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+    used: tuple[AskedSet, ...]
+    sets: tuple[dict[str, FloatArray], ...]
+    sums: tuple[dict[str, FloatArray], ...]
+    bases: tuple[FloatArray, ...]
+    everyone: FloatArray
+    whole: float
+    filtered: bool
+
+    @classmethod
+    def of(
+        cls,
+        records: ReleasedRecords,
+        asked: Asked,
+        *,
+        value: str | None = None,
+        limits: tuple[str, FloatArray] | None = None,
+    ) -> ReportSums:
+        """Summed up by the engine; with limits also by the first of them that a value reaches."""
+        schema = records.certificate.schema
+        changed = records.changed(asked.names)
+        kept = [name for name in asked.by if name not in changed]
+        told = [name for name in asked.by if name in changed]
+        inside = records.kept([c for c in asked.where if c.column in changed])
+        used = reporting_of(records).containing(changed)
+        table, alone = _read(records, asked, used, value, limits)
+        codes, found = records.coded(table, kept)
+        if limits is not None:
+            kept, name = [*kept, LIMIT], limits[0]
+            own = table.column(name).cast(pa.float64(), safe=False).to_numpy()
+            codes[LIMIT], found[LIMIT] = np.searchsorted(limits[1], own), tuple(limits[1].tolist())
+        shape = [len(found[name]) for name in kept]
+        group = cell_numbers([codes[name] for name in kept], shape, records=table.num_rows)
+        groups = prod(shape)
+        read = sums_in(table)
+        everyone = np.bincount(group, read["n"], groups).astype(np.float64)[:, None]
+        whole = float(read["w"].sum())
+        if alone:
+            whole = float(records.opened.rows)
+            everyone = np.full((1, 1), whole)
+        cells = prod(len(schema.column(name).labels) for name in told)
+        sets, totals, bases = [], [], []
+        marks = stated_sets(reporting_of(records), table)
+        for one in used:
+            rows = marks == reporting_of(records).sets.index(one)
+            own, at = table.filter(pa.array(rows)), group[rows]
+            place = _cells_of(own, told, inside, schema)
+            sets.append(_summed(own, at, place, groups, cells))
+            totals.append(_summed(own, at, np.zeros(len(at), dtype=np.int64), groups, 1))
+            bases.append(share_of_cells(one, told, schema, inside))
+        names = [*kept, *told]
+        found |= {name: schema.column(name).labels for name in told}
+        return cls(
+            tuple(found[name] for name in asked.by),
+            tuple(names.index(name) for name in asked.by),
+            tuple(len(found[name]) for name in names),
+            used, tuple(sets), tuple(totals), tuple(bases), everyone,
+            whole, bool(inside),
+        )  # fmt: skip
+
+    @property
+    def people(self) -> float:
+        """How many there are in all groups."""
+        return float(self.everyone.sum())
+
+    @property
+    def reports(self) -> float:
+        """How many reports hold the columns."""
+        return float(sum(own["n"].sum() for own in self.sums))
+
+    def totals(self, parts: list[SetSums]) -> ReportedTotals:
+        """Undone and averaged over the sets."""
+        return totals_of_reports(parts, records=self.everyone)
+
+    def weights(self) -> list[SetSums]:
+        """The question how many people, or how much weight, are in each cell."""
+        return [
+            self._part(place, own["w"], own["ww"], every["w"], every["ww"])
+            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
+        ]
+
+    def values(self, centre: FloatArray | float = 0.0) -> list[SetSums]:
+        """The question what the values less ``centre`` sum up to in each cell."""
+
+        def moved(sums: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+            first = sums["wy"] - centre * sums["w"]
+            second = sums["wwyy"] - 2 * centre * sums["wwy"] + centre**2 * sums["ww"]
+            return first, second
+
+        return [
+            self._part(place, *moved(own), *moved(every))
+            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
+        ]
+
+    def ratio(
+        self, counts: ReportedTotals, totals: ReportedTotals, asked: Asked, noise: FloatArray
+    ) -> Ratio:
+        """Totals over counts, with the covariance: from the variance of values moved by a step.
+
+        ``noise`` is the variance of what was added to the values before they were released.
+        """
+        size = float(np.nansum(np.abs(totals.totals)))
+        step = size / self.whole if size and self.whole else 1.0
+        moved = se_of(self.totals(self.values(step)), asked) ** 2
+        above, below = se_of(totals, asked) ** 2, se_of(counts, asked) ** 2
+        cov = (above + step**2 * below - moved) / (2 * step)
+        return Ratio(totals.totals, counts.totals, v_above=above + noise, cov=cov, v_below=below)
+
+    def _part(
+        self,
+        place: int,
+        first: FloatArray,
+        second: FloatArray,
+        total: FloatArray,
+        squares: FloatArray,
+        base: FloatArray | float | None = None,
+    ) -> SetSums:
+        shape = first.shape
+        reports = np.broadcast_to(self.sums[place]["n"], shape)
+        base = np.broadcast_to(self.bases[place] if base is None else base, shape)
+        kept = float(self.used[place].matrix.retention)
+        total, squares = (np.broadcast_to(part, shape) for part in (total, squares))
+        return SetSums(reports, kept, first, second, second, total, squares, base, base)
+
+    def whole_of(self, found: ReportedTotals) -> float:
+        """What all shares are of: how many there are, or the estimate of it.
+
+        Records add up by themselves. Their weights do not, as chance asks more of some than of
+        others, and no more do those that meet a filter.
+        """
+        whole = float(found.totals.sum())
+        known = math.isnan(whole) or math.isclose(whole, self.whole)
+        return self.whole if known and not self.filtered else whole
+
+    def shares(self, found: ReportedTotals, asked: Asked) -> tuple[FloatArray, FloatArray]:
+        """Shares of the records that meet the filter, with standard errors."""
+        below = self.whole_of(found)
+        if below == self.whole:
+            return found.totals / below, se_of(found, asked) / below
+        if below <= 0:
+            raise InvalidTable("By the estimate, none of the truths meets the filter.")
+        share = found.totals / below
+        parts, wholes = [], []
+        for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True)):
+            sums, squares = (own[name].sum(axis=1, keepdims=True) for name in ("w", "ww"))
+            first = own["w"] - share * sums
+            cross = own["ww"] - share * squares
+            second = own["ww"] * (1 - 2 * share) + share**2 * squares
+            base = self.bases[place][None, :]
+            plain = self._part(place, first, second, every["w"], every["ww"])
+            wholes.append(self._part(place, sums, squares, every["w"], every["ww"], base.sum()))
+            parts.append(
+                SetSums(
+                    plain.reports, plain.retention, first, second, cross, plain.total,
+                    plain.squares, base - share * base.sum(),
+                    base * (1 - 2 * share) + share**2 * base.sum(),
+                )
+            )  # fmt: skip
+        # Groups are told apart and answer by themselves: others move the whole, not the cell.
+        whole = se_of(self.totals(wholes), asked) ** 2
+        others = share**2 * (whole.sum() - whole)
+        return share, np.sqrt(se_of(self.totals(parts), asked) ** 2 + others) / below
+
+    def possible(self, found: ReportedTotals) -> FloatArray:
+        """A table that can be: nothing below 0, 0 where no report tells a cell, no mere noise."""
+        told = np.any([base > 0 for base in self.bases], axis=0)
+        table = np.zeros_like(found.totals)
+        # One table after the other in memory, so that each is summed as if it were alone.
+        own = np.ascontiguousarray(found.totals[:, told])
+        errors = np.ascontiguousarray(np.sqrt(found.population[:, told]))
+        whole = np.ascontiguousarray(found.totals).sum(axis=1)
+        known = np.isfinite(whole)
+        own[known] = leaning(own[known], errors[known], whole[known])
+        table[:, told] = own
+        return table
+
+    def shrunken(
+        self, made: Estimate, figure: FloatArray, ends: tuple[FloatArray, FloatArray], error: float
+    ) -> Estimate:
+        """A shrunken estimate before the unbiased one, whose errors stay; intervals take it in."""
+        estimate, low, high = (
+            part.reshape(self.shape).transpose(self.order) for part in (figure, *ends)
+        )
+        return replace(
+            made,
+            method="shrunk",
+            estimate=estimate,
+            unbiased=made.estimate,
+            low=np.minimum(low, estimate),
+            high=np.maximum(high, estimate),
+            why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would be off by "
+            f"{off_by(error)}: {shrunk_words(error)}",
+        )
+
+    def estimate(
+        self,
+        figures: Sequence[FloatArray],
+        asked: Asked,
+        what: str,
+        found: ReportedTotals,
+        *,
+        ratio: bool,
+    ) -> Estimate:
+        """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
+        estimate, se, low, high = (
+            figure.reshape(self.shape).transpose(self.order) for figure in figures
+        )
+        told = sum(bool(own["n"].sum()) for own in self.sums)
+        sets = "set that holds" if told == 1 else "sets that hold"
+        return Estimate(
+            by=asked.by, labels=self.labels, what=what, method="inverse",
+            why=f"{'nearly ' if ratio else ''}unbiased, from the {found.reports:,.0f} reports of "
+                f"{told} {sets} these columns.",
+            level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
+            low=low, high=high, records=round(self.people),
+            simultaneous=asked.question.simultaneous,
+        )  # fmt: skip
+
+
+def se_of(found: ReportedTotals, asked: Asked) -> FloatArray:
+    """Standard errors about the records, or about the population they were drawn from."""
+    about = found.people if asked.question.infer == "records" else found.population
+    return np.sqrt(about)
+
+
+def half_of(found: ReportedTotals, asked: Asked) -> FloatArray:
+    """Half of what a report changes, left to both sides where few of them make the error.
+
+    Estimates are apart by as much, which is more than a record: among few of them an interval of so
+    many errors ends short of the next one. The luck of a sample is no matter of single reports.
+    """
+    half = half_a_record(np.sqrt(found.people), found.step)
+    return half if asked.question.infer == "records" else np.zeros_like(half)
+
+
+def interval_of(
+    estimate: FloatArray,
+    se: FloatArray,
+    asked: Asked,
+    *,
+    half: FloatArray,
+    most: float | None = None,
+    misses: float = 1.0,
+) -> tuple[FloatArray, FloatArray]:
+    """The interval of a number from 0 to ``most``, and ``half`` a report to both sides."""
+    z = asked.question.z(estimate.size, misses=misses)
+    low, high = bounded_interval(estimate, se, z=z)
+    low, high = np.maximum(low - half, 0), high + half
+    return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
+
+
+def _summed(
+    table: pa.Table, group: IntArray, place: IntArray, groups: int, cells: int
+) -> dict[str, FloatArray]:
+    """Sums by group and cell; rows that a filter leaves out have the cell -1."""
+    inside = place >= 0
+    flat = group[inside] * cells + place[inside]
+    return {
+        name: np.bincount(flat, weights=own[inside], minlength=groups * cells)
+        .astype(np.float64)
+        .reshape(groups, cells)
+        for name, own in sums_in(table).items()
+    }
+
+
+def _read(
+    records: ReleasedRecords,
+    asked: Asked,
+    used: Sequence[AskedSet],
+    value: str | None,
+    limits: tuple[str, FloatArray] | None,
+) -> tuple[pa.Table, bool]:
+    """The engine's sums, and whether only the reports of these sets were looked at.
+
+    That is enough where everyone is asked about: how many there are is known then.
+    """
+    changed = records.changed(asked.names)
+    kept = [name for name in asked.by if name not in changed]
+    before = [c for c in asked.where if c.column not in changed]
+    weight = records.weight if asked.weighted else None
+    extra = [] if limits is None else [limits[0]]
+    alone = bool(changed) and not (kept or before or extra or value or weight)
+    if alone:
+        before = [Condition(ASKED, "=", tuple(one.name for one in used))]
+    columns = tuple(dict.fromkeys((ASKED, *kept, *changed, *extra)))
+    where = records.with_values(before, [value, *extra])
+    table = records.summed(SumsAsked(columns, value, weight, where, asked.beyond))
+    if limits is not None:
+        table = table.filter(pc.is_valid(table.column(limits[0])))
+    if not table.num_rows and not alone:
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    return table, alone
+
+
+def _cells_of(table: pa.Table, told: list[str], inside: Inside, schema: Schema) -> IntArray:
+    """The cell of each row, -1 where a filter leaves it out."""
+    place = np.zeros(table.num_rows, dtype=np.int64)
+    keep = np.ones(table.num_rows, dtype=bool)
+    for name in dict.fromkeys((*told, *inside)):
+        column = schema.column(name)
+        codes = encode_released(column, table.column(name))
+        if name in inside:
+            keep &= np.isin(codes, [column.labels.index(label) for label in inside[name]])
+        if name in told:
+            place = place * len(column.labels) + codes
+    return np.where(keep, place, -1)
+
+
+MOST_LIMITS = 200
+"""Quantiles are found among so many values, which leave equally many records between them."""
+
+
+def limits_of(records: ReleasedRecords, of: str) -> FloatArray:
+    """Some values of a column in order, the smallest and the largest among them."""
+    parts = [batch.column(0) for batch in records.opened.batches([of])]
+    values = np.concatenate(
+        [np.asarray(part.cast(pa.float64(), safe=False).drop_null()) for part in parts]
+    )
+    found = np.unique(values[~np.isnan(values)])
+    if len(found) <= MOST_LIMITS:
+        return found
+    return np.unique(np.quantile(values, np.linspace(0, 1, MOST_LIMITS), method="inverted_cdf"))
+
+
+def below_limits(sums: ReportSums, limits: int) -> ReportSums:
+    """Sums by limit in which the value is 1 up to the limit and 0 beyond it."""
+
+    def at_limits(own: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        apart = {n: own[n].reshape(-1, limits, own[n].shape[-1]) for n in ("n", "w", "ww")}
+        below = {n: np.cumsum(table, axis=1).reshape(own[n].shape) for n, table in apart.items()}
+        whole = {n: np.repeat(table.sum(axis=1), limits, axis=0) for n, table in apart.items()}
+        return whole | {"wy": below["w"], "wwy": below["ww"], "wwyy": below["ww"]}
+
+    everyone = sums.everyone.reshape(-1, limits).sum(axis=1)
+    return replace(
+        sums,
+        sets=tuple(map(at_limits, sums.sets)),
+        sums=tuple(map(at_limits, sums.sums)),
+        everyone=np.repeat(everyone, limits)[:, None],
+    )
+
+
+def quantile_of(
+    below: ReportSums,
+    plain: ReportSums,
+    limits: FloatArray,
+    share: float,
+    asked: Asked,
+    of: str,
+    z: float,
+) -> Estimate:
+    """One quantile of every cell, by the sums of 1{value <= limit} - share at all limits."""
+    found, people = below.totals(below.values(share)), plain.totals(plain.weights())
+    none, nothing = -share * people.totals, share**2 * se_of(people, asked) ** 2
+    shape = (len(none), len(limits), -1)
+    totals, spread = found.totals.reshape(shape), (se_of(found, asked) ** 2).reshape(shape)
+    curves = [
+        [
+            Curve(
+                limits,
+                np.append(none[row, cell], totals[row, :, cell]),
+                np.append(nothing[row, cell], spread[row, :, cell]),
+                np.ones(len(limits)),
+                coarse=True,
+            )
+        ]
+        for row, cell in np.ndindex(*none.shape)
+    ]
+    figures = [own.reshape(none.shape) for own in quantiles_of(curves, z)]
+    made = plain.estimate(figures, asked, f"quantile {share:g} of {of}", people, ratio=True)
+    return replace(made, why=f"{made.why[:-1]}, to the nearest of {len(limits)} values.")

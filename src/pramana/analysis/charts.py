@@ -1,0 +1,202 @@
+"""Estimates as charts: a point a number, a line from the lower to the upper end of its interval.
+
+Charts are Altair's: they show themselves in notebooks, and ``chart.save("x.svg")`` or ``.png``
+writes them without a browser.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pramana.base.charts import COLOURS, altair, rows_of, styled
+from pramana.errors import InvalidNumber, TooLarge
+from pramana.types import Form
+
+if TYPE_CHECKING:
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.regression_results import Regression
+
+__all__ = ["estimate_chart", "regression_chart"]
+
+MOST_CELLS = 200
+"""More points than that cannot be told apart."""
+
+WIDE, STEP, OFFSET = 420, 24, 12
+TICKS = 6
+PADDING = 14
+LONGEST = 300
+"""Pixels for the name of a value: a label of a survey is a line."""
+
+SHAPES = ("circle", "square", "triangle-up", "diamond")
+OPEN = 0.15
+"""Of the range of all numbers is how far an interval without an end goes on."""
+
+SMALL = 0.01
+INTERCEPT = "Intercept"
+
+
+def estimate_chart(estimate: Estimate) -> Any:
+    """One column down the side, a second one as colours; an interval for each number."""
+    if len(estimate.by) not in (1, 2):
+        raise InvalidNumber(
+            f"A chart shows tables of one or two columns, and this one has {len(estimate.by)}."
+        )
+    if len(estimate) > MOST_CELLS:
+        raise TooLarge(
+            f"A chart shows up to {MOST_CELLS} numbers, and this table has {len(estimate):,}."
+        )
+    rows, words = [], estimate.words
+    for cell in estimate.cells:
+        labels = [words[name][cell[name]] for name in estimate.names]
+        own = {"row": labels[0], "colour": labels[-1]}
+        rows.append(own | {name: float(cell[name]) for name in ("estimate", "low", "high")})
+    sides = [list(own.values()) for own in words.values()]
+    colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
+    return _chart(
+        rows,
+        side=(estimate.by[0], sides[0]),
+        value=f"{estimate.what} ({_interval(estimate)})",
+        colour=colour,
+        title=f"Estimated {estimate.what} by {' and '.join(estimate.by)}",
+        note=estimate.note,
+    )
+
+
+def regression_chart(regression: Regression) -> Any:
+    """A coefficient a line, with its interval, and a rule at 0.
+
+    The intercept is left out where there are others: its size would hide theirs.
+    """
+    names = [name for name in regression.names if name != INTERCEPT] or list(regression.names)
+    rows = []
+    for name in names:
+        own = regression[name]
+        numbers = {"estimate": own["coefficient"], "low": own["low"], "high": own["high"]}
+        rows.append({"row": name, "colour": name, **numbers})
+    return _chart(
+        rows,
+        side=("coefficient of", names),
+        value=f"coefficient (interval at level {regression.question.level:g})",
+        colour=None,
+        title=f"{regression.family}: {regression.formula}",
+        note=regression.note,
+        rule=0.0,
+    )
+
+
+def _chart(
+    rows: Sequence[Form],
+    *,
+    side: tuple[str, list[str]],
+    value: str,
+    colour: tuple[str, list[str]] | None,
+    title: str,
+    note: str,
+    rule: float | None = None,
+) -> Any:
+    alt = altair()
+    whole = [row for row in rows if math.isfinite(row["estimate"])]
+    offset = len(colour[1]) if colour else 1
+    y = alt.Y(
+        "row:N",
+        sort=side[1],
+        title=side[0],
+        axis=alt.Axis(titlePadding=PADDING, labelLimit=LONGEST),
+    )
+    scale = alt.Scale(zero=False, nice=True)
+    axis = alt.Axis(format=_format(whole), tickCount=TICKS)
+    x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
+    shared: Form = {"y": y}
+    if colour:
+        shared["yOffset"] = alt.YOffset("colour:N", sort=colour[1])
+        shared["color"] = alt.Color(
+            "colour:N",
+            sort=colour[1],
+            title=colour[0],
+            scale=alt.Scale(domain=colour[1], range=_colours(len(colour[1]))),
+        )
+    fixed = {} if colour else {"color": COLOURS[0]}
+    drawn, arrows = _drawn(whole)
+    ends = [row for row in drawn if None not in (row["low"], row["high"])]
+    base = alt.Chart(rows_of(drawn))
+    shaped = {} if colour is None else {"shape": _shapes(colour, alt)}
+    bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
+    tips = [
+        alt.Chart(rows_of(open_ends))
+        .mark_point(filled=True, size=60, opacity=1, shape=shape, **fixed)
+        .encode(x=alt.X("end:Q", title=value, scale=scale, axis=axis), **shared)
+        for shape, open_ends in arrows.items()
+    ]
+    layers = [
+        bars.encode(
+            x=alt.X("low:Q", title=value, scale=scale, axis=axis), x2=alt.X2("high:Q"), **shared
+        ),
+        *tips,
+        base.mark_point(filled=True, size=60, opacity=1, **fixed).encode(x=x, **shared, **shaped),
+    ]
+    if rule is not None:
+        line = alt.Chart(rows_of([{"at": rule}]))
+        layers.insert(0, line.mark_rule(color="#999", strokeDash=[4, 3]).encode(x=alt.X("at:Q")))
+    return styled(
+        alt.layer(*layers).properties(
+            width=WIDE,
+            height=alt.Step(max(STEP / offset, OFFSET)),  # of each point, where there are colours
+            title=alt.TitleParams(title, subtitle=_lines(note), anchor="start"),
+        )
+    )
+
+
+def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
+    """Rows as they are drawn, and arrows where an interval has no end: it goes on beyond all."""
+    numbers = [row[name] for row in rows for name in ("estimate", "low", "high")]
+    finite = [number for number in numbers if math.isfinite(number)]
+    lowest, highest = min(finite, default=0.0), max(finite, default=0.0)
+    room = OPEN * (highest - lowest or abs(highest) or 1.0)
+    edges = {"low": lowest - room, "high": highest + room}
+
+    def end(row: Form, name: str) -> float | None:
+        number: float = row[name]
+        return None if math.isnan(number) else edges[name] if math.isinf(number) else number
+
+    drawn = [row | {name: end(row, name) for name in edges} for row in rows]
+    arrows = {
+        shape: [
+            {"row": row["row"], "colour": row["colour"], "end": edges[name]}
+            for row in rows
+            if math.isinf(row[name])
+        ]
+        for name, shape in (("low", "triangle-left"), ("high", "triangle-right"))
+    }
+    return drawn, {shape: own for shape, own in arrows.items() if own}
+
+
+def _format(rows: Sequence[Form]) -> str:
+    """How numbers of the axis are written: in full, by powers of ten only where all are small."""
+    largest = max((abs(row["estimate"]) for row in rows), default=1)
+    return ",.6~f" if largest >= SMALL else ".3~g"
+
+
+def _colours(number: int) -> list[str]:
+    return [COLOURS[at % len(COLOURS)] for at in range(number)]
+
+
+def _shapes(colour: tuple[str, list[str]], alt: Any) -> Any:
+    """Circles; where there are more values than colours, those that share one differ in shape."""
+    name, values = colour
+    shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(len(values))]
+    scale = alt.Scale(domain=values, range=shapes)
+    return alt.Shape("colour:N", sort=values, title=name, scale=scale)
+
+
+def _lines(note: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(note, 90)
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.no_interval:
+        return "no interval can be stated"
+    return f"interval at level {estimate.level:g}"

@@ -1,0 +1,399 @@
+"""What an estimate is: numbers with their errors, labelled, and how they came about."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.contrasts import (
+    Apart,
+    Contrast,
+    TwoNumbers,
+    VaryTogether,
+    difference_of,
+    ratio_of,
+)
+from pramana.analysis.inference import Inference, Question
+from pramana.analysis.layout import Layout
+from pramana.base.rounding import require_choice
+from pramana.errors import InvalidNumber, harmless
+from pramana.mechanisms.transition import Label
+from pramana.schema.domains import label_text
+from pramana.schema.labels import Labels
+from pramana.types import FloatArray, Form
+
+__all__ = ["Estimate", "frame_of"]
+
+FIGURES: Final = ("estimate", "se", "low", "high")
+
+SHRUNK_FIGURES: Final = ("estimate", "unbiased", "se", "low", "high")
+
+MOST_LINES: Final = 40
+"""Cells that are printed; all of them are in ``cells``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A table of estimates with standard errors and intervals.
+
+    Attributes:
+        by: The columns of the table.
+        labels: The labels of each of them.
+        what: What is estimated: ``count``, ``share``, ``mean of income``, ``total of cost``.
+        method: ``inverse``, ``clipped``, ``em`` or ``as released``.
+        why: One sentence: how the method was chosen and what its errors mean.
+        level: The level of the intervals.
+        infer: ``records`` or ``population``.
+        estimate: One number a cell, shaped by the labels; so are the next three.
+        se: Standard errors of the unbiased estimates.
+        low: Lower ends of the intervals.
+        high: Upper ends of the intervals.
+        records: The number of released records behind the table.
+        simultaneous: Whether all intervals hold together with probability ``level``.
+        no_interval: Why no error can be stated, where none can; the intervals are ``nan`` then.
+        weight: The column by which records are weighted, if they are.
+        like: A data frame of the kind that ``to_frame`` gives.
+        together: How the numbers vary together, where that is known.
+        misses: How many times the misses asked for an interval starts with, before it takes in
+            the number that is shown.
+        unbiased: The unbiased estimates to which ``se`` and the intervals belong; where
+            ``estimate`` was not shrunk, the same numbers.
+        spoken: What the codes of a labelled file mean.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    what: str
+    method: str
+    why: str
+    level: float
+    infer: Inference
+    estimate: FloatArray = field(repr=False)
+    se: FloatArray = field(repr=False)
+    low: FloatArray = field(repr=False)
+    high: FloatArray = field(repr=False)
+    records: int
+    simultaneous: bool = False
+    no_interval: str = ""
+    weight: str | None = None
+    like: Any = field(default=None, repr=False)
+    together: VaryTogether | Apart | None = field(default=None, repr=False)
+    misses: float = field(default=1.0, repr=False)
+    unbiased: FloatArray | None = field(default=None, repr=False)
+    spoken: Labels = field(default_factory=Labels, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.unbiased is None:
+            object.__setattr__(self, "unbiased", self.estimate)
+        for name in SHRUNK_FIGURES:
+            array = np.array(getattr(self, name), dtype=np.float64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+        question: Question,
+        *,
+        what: str,
+        method: str,
+        why: str,
+        records: float,
+        together: VaryTogether | Apart | None = None,
+        misses: float = 1.0,
+        unbiased: FloatArray | None = None,
+    ) -> Estimate:
+        """From estimate, se, low and high by group; impossible combinations become 0."""
+        estimate, se, low, high = (_laid_out(layout, figure) for figure in figures)
+        return cls(
+            by=layout.by,
+            labels=layout.by_labels,
+            what=what,
+            method=method,
+            why=why,
+            level=question.level,
+            infer=question.infer,
+            estimate=estimate,
+            se=se,
+            low=low,
+            high=high,
+            records=round(records),
+            simultaneous=question.simultaneous,
+            together=together,
+            misses=misses,
+            unbiased=None if unbiased is None else _laid_out(layout, unbiased),
+        )
+
+    def __len__(self) -> int:
+        return self.estimate.size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns as cells and tables name them: one called ``low`` becomes ``low_``."""
+        return tuple(f"{name}_" if name in SHRUNK_FIGURES else name for name in self.by)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The numbers of a cell: with the unbiased estimate where another one stands before it."""
+        same = np.array_equal(self.estimate, self.unbiased, equal_nan=True)  # type: ignore[arg-type]
+        return FIGURES if same else SHRUNK_FIGURES
+
+    @property
+    def cells(self) -> Iterator[Form]:
+        """One mapping a cell: its labels, then estimate, se, low, high.
+
+        Where the estimate was shrunk, the unbiased one comes after it.
+        """
+        figures = self.figures
+        for index in np.ndindex(self.estimate.shape):
+            cell: Form = {
+                name: labels[place]
+                for name, labels, place in zip(self.names, self.labels, index, strict=True)
+            }
+            for name in figures:
+                cell[name] = float(getattr(self, name)[index])
+            yield cell
+
+    def cell(self, *values: Label) -> Form:
+        """The cell with these labels, in the order of ``by``.
+
+        Labels that the table does not have raise ``KeyError``.
+        """
+        index = self._place(values)
+        return {name: float(getattr(self, name)[index]) for name in self.figures}
+
+    def _place(self, values: Label | tuple[Label, ...]) -> tuple[int, ...]:
+        own = values if isinstance(values, tuple) else (values,)
+        try:
+            return tuple(
+                labels.index(value) for labels, value in zip(self.labels, own, strict=True)
+            )
+        except ValueError:
+            raise KeyError(f"The table of {', '.join(self.by)} has no such cell.") from None
+
+    def difference(
+        self,
+        first: Label | tuple[Label, ...],
+        second: Label | tuple[Label, ...],
+        *,
+        level: float | None = None,
+    ) -> Contrast:
+        """The number of one cell less that of another, with an interval.
+
+        Numbers of a table vary together, so that the error is not that of two numbers apart.
+
+        Args:
+            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
+            second: That of the other cell.
+            level: Of the interval; that of the table if not given.
+        """
+        pair, what, misses = self._pair(first, second, "less")
+        own = self.level if level is None else level
+        return replace(difference_of(pair, what, level=own, misses=misses), weight=self.weight)
+
+    def ratio(
+        self,
+        first: Label | tuple[Label, ...],
+        second: Label | tuple[Label, ...],
+        *,
+        level: float | None = None,
+    ) -> Contrast:
+        """The number of one cell over that of another, with an interval [Fieller].
+
+        Args:
+            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
+            second: That of the other cell.
+            level: Of the interval; that of the table if not given.
+        """
+        pair, what, misses = self._pair(first, second, "over")
+        own = self.level if level is None else level
+        return replace(ratio_of(pair, what, level=own, misses=misses), weight=self.weight)
+
+    def _pair(
+        self, first: Label | tuple[Label, ...], second: Label | tuple[Label, ...], word: str
+    ) -> tuple[TwoNumbers, str, float]:
+        places = self._place(first), self._place(second)
+        names = [
+            ", ".join(_text(own[at]) for own, at in zip(self.labels, place, strict=True))
+            for place in places
+        ]
+        pair = TwoNumbers.of(self.together, self.estimate, self.se, places)
+        if self.no_interval:
+            pair = replace(pair, why=f"no interval: {self.no_interval}")
+        return pair, f"{self.what}, {names[0]} {word} {names[1]}", self.misses
+
+    def to_json(self) -> Form:
+        """A plain form; numbers that do not exist (a mean of nobody) become null."""
+        cells = [
+            {key: _plain(value) if key in SHRUNK_FIGURES else value for key, value in cell.items()}
+            for cell in self.cells
+        ]
+        return {
+            "by": list(self.by),
+            "what": self.what,
+            "method": self.method,
+            "why": self.why,
+            "level": self.level,
+            "infer": self.infer,
+            "simultaneous": self.simultaneous,
+            "records": self.records,
+            "weight": self.weight,
+            "no_interval": self.no_interval or None,
+            "cells": cells,
+        }
+
+    def to_arrow(self) -> pa.Table:
+        """One row a cell."""
+        columns: Form = {}
+        grid = np.indices(self.estimate.shape).reshape(len(self.by), self.estimate.size)
+        for name, labels, places in zip(self.names, self.labels, grid, strict=True):
+            columns[name] = _arrow([labels[place] for place in places.tolist()])
+        for name in self.figures:
+            columns[name] = pa.array(getattr(self, name).ravel())
+        return pa.table(columns)
+
+    def to_frame(self, like: Any = None) -> Any:
+        """One row a cell, as a data frame of the kind that was released, or of that of ``like``.
+
+        A release that was loaded from a folder, or made from a file or in an engine, gives PyArrow
+        tables.
+        """
+        return frame_of(self.to_arrow(), self.like if like is None else like)
+
+    def to_wide(self, figure: str = "estimate") -> Any:
+        """The last column across, the others down, as a data frame like ``to_frame``.
+
+        Args:
+            figure: ``estimate``, ``se``, ``low`` or ``high``.
+        """
+        require_choice("figure", figure, SHRUNK_FIGURES)
+        if len(self.by) < 2:
+            raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
+        values = getattr(self, figure)
+        grid = np.indices(values.shape[:-1]).reshape(len(self.by) - 1, -1)
+        columns: Form = {}
+        for name, labels, places in zip(self.by[:-1], self.labels[:-1], grid, strict=True):
+            columns[name] = _arrow([labels[place] for place in places.tolist()])
+        for at, label in enumerate(self.labels[-1]):
+            name = f"{self.by[-1]}={_text(label)}"
+            if name in columns:  # a value that reads as the word for missing
+                name = f"{self.by[-1]} {_text(label)}"
+            columns[name] = pa.array(values[..., at].ravel())
+        return frame_of(pa.table(columns), self.like)
+
+    def plot(self) -> Any:
+        """A chart of a table of one or two columns, with an interval for each number (Altair).
+
+        It shows itself in notebooks; ``chart.save("table.svg")`` writes it.
+        """
+        from pramana.analysis.charts import estimate_chart
+
+        return estimate_chart(self)
+
+    def __repr__(self) -> str:
+        head = [*self.by, self.what, *self.figures[1:]]
+        rows, words = [head], self.words
+        for cell in islice(self.cells, MOST_LINES):
+            numbers = [_figure(cell[name]) for name in self.figures]
+            rows.append([*(words[name][cell[name]] for name in self.names), *numbers])
+        rows = [[harmless(entry) for entry in row] for row in rows]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+        lines = [
+            "  ".join(
+                entry.ljust(width) if at < len(self.by) else entry.rjust(width)
+                for at, (entry, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        if len(self) > MOST_LINES:
+            lines.append(f"... {len(self) - MOST_LINES:,} more cells")
+        return "\n".join([*lines, harmless(self.note)])
+
+    @property
+    def words(self) -> dict[str, dict[Label, str]]:
+        """What each label of each column is shown as: codes of a labelled file with their words."""
+        return {
+            name: dict(zip(own, self.spoken.beside_codes(column, own), strict=True))
+            for name, column, own in zip(self.names, self.by, self.labels, strict=True)
+        }
+
+    @property
+    def note(self) -> str:
+        """How the numbers came about, and what their intervals mean or why there are none."""
+        weighted = f" Weighted by {self.weight}." if self.weight else ""
+        intervals = self.no_interval and f"No interval: {self.no_interval}"
+        meaning = intervals or f"Intervals at level {self.level:g}."
+        return f"{self.method}: {self.why}{weighted} {meaning}"
+
+    def _repr_html_(self) -> str:
+        head = [*self.by, self.what, *self.figures[1:]]
+        rows, words = [], self.words
+        for cell in self.cells:
+            labels = [html.escape(words[name][cell[name]]) for name in self.names]
+            numbers = [_figure(cell[name]) for name in self.figures]
+            rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
+        header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        note = html.escape(self.note)
+        return (
+            f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+
+def frame_of(table: pa.Table, like: Any) -> Any:
+    """A table as a data frame of the kind of ``like``; PyArrow where there is none.
+
+    There is none for a file, nor for what lies in an engine, as a relation of DuckDB does.
+    """
+    import narwhals as nw
+
+    known = nw.from_native(like, pass_through=True)
+    backend = known.implementation if isinstance(known, nw.DataFrame | nw.LazyFrame) else None
+    if backend not in (nw.Implementation.PANDAS, nw.Implementation.POLARS,
+                       nw.Implementation.MODIN, nw.Implementation.CUDF):  # fmt: skip
+        return table
+    return nw.from_arrow(table, backend=backend).to_native()
+
+
+def _arrow(labels: list[Label]) -> pa.Array:
+    """Labels of one kind keep it; numbers beside text become text."""
+    try:
+        return pa.array(labels)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if label is None else label_text(label) for label in labels])
+
+
+def _laid_out(layout: Layout, figure: FloatArray) -> FloatArray:
+    """Laid out by columns; numbers that are not finite are carried over one kind at a time."""
+    if np.isfinite(figure).all():
+        return layout.lay_out(figure)
+    laid = layout.lay_out(np.nan_to_num(figure, nan=0.0, posinf=0.0, neginf=0.0))
+    for value in (math.nan, math.inf, -math.inf):
+        where = np.isnan(figure) if math.isnan(value) else figure == value
+        if where.any():
+            laid = np.where(layout.lay_out(where.astype(np.float64)) > 0, value, laid)
+    return laid
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _text(label: Label) -> str:
+    return "missing" if label is None else str(label)
+
+
+def _figure(value: float) -> str:
+    if not math.isfinite(value):
+        return "?"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,429 @@
+"""From a formula and released records to corrected scores.
+
+The formula is evaluated once on a grid: every combination of kept values that occurs, crossed with
+every truth that the randomised columns can have. A randomised column cut into bins stands for the
+centres of its bins; written as ``C(age)`` it stands for its bins as they are. Records whose truth
+is missing in a column of the model are left out, as a regression of the truth would leave them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.channels import channel_of
+from pramana.analysis.filters import recoded_words, require_values
+from pramana.analysis.formula_syntax import Term, parse_formula
+from pramana.analysis.layout import Axis, Layout
+from pramana.analysis.records import Asked, ReleasedRecords
+from pramana.analysis.regression import CorrectedScores, Family, require_family, solve_scores
+from pramana.analysis.regression_results import Regression
+from pramana.engine.choose import SUMS, sums_in
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import Label
+from pramana.schema.domains import Bins
+from pramana.schema.opened_table import is_number
+from pramana.types import BoolArray, FloatArray, IntArray
+
+__all__ = [
+    "Model",
+    "ModelAsked",
+    "ModelCells",
+    "cells_of_steps",
+    "columns_of",
+    "complete",
+    "fit_formula",
+    "stand_for_missing",
+    "variables_of",
+]
+
+MOST_NUMBERS = 60_000_000
+"""The largest grid: cells of kept values times truths times coefficients."""
+
+MOST_WORK = 50_000_000_000
+"""Every cell goes through all truths of its kind, some times over: more would take many minutes."""
+
+MOST_POSITIONS = 4_000
+"""The inverse of a larger matrix is not written out."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A formula with its two sides."""
+
+    text: str
+    left: tuple[Term, ...]
+    right: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Model:
+        """Parse a formula with a response on its left."""
+        left, right = parse_formula(text)
+        return cls(text, tuple(left), tuple(right))
+
+    @cached_property
+    def response(self) -> tuple[str, ...]:
+        """The columns on the left."""
+        return tuple(sorted(columns_of(self.left)))
+
+    @cached_property
+    def covariates(self) -> tuple[str, ...]:
+        """The columns on the right."""
+        return tuple(sorted(columns_of(self.right)))
+
+    def evaluate(self, frame: Any, terms: Sequence[Term]) -> tuple[tuple[str, ...], FloatArray]:
+        """The terms of one side on every row of a frame, categories as indicator columns.
+
+        Formulaic is handed columns that are evaluated already, and never a text to evaluate.
+        """
+        import pandas as pd
+        from formulaic import SimpleFormula
+        from formulaic.errors import FormulaicError
+
+        factors = dict.fromkeys(factor for term in terms for factor in term)
+        try:
+            with np.errstate(all="ignore"):  # what is no number is refused below, in one line
+                columns = {factor.text: factor.evaluate(frame) for factor in factors}
+                data = pd.DataFrame(columns, index=frame.index)
+                matrix = SimpleFormula(
+                    [_formulaic_term(term) for term in terms], _ordering="none"
+                ).get_model_matrix(data, context={}, na_action="raise")
+        except (FormulaicError, ValueError, TypeError, KeyError) as error:
+            raise InvalidNumber(
+                f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): "
+                "functions take numbers, and columns of text are categories."
+            ) from None
+        values = np.asarray(matrix, dtype=np.float64)
+        if not values.size:
+            raise InvalidNumber(f"The formula {self.text!r} has nothing to fit on one side of ~.")
+        if not np.isfinite(values).all():
+            raise InvalidNumber(
+                f"The formula {self.text!r} has no finite number for some values of its columns, "
+                "as a logarithm has none of 0. Filter them out, or use another function."
+            )
+        return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
+
+    def as_categories(self, name: str) -> bool:
+        """Whether a column is written as ``C(name)`` wherever it is named."""
+        factors = [factor for term in (*self.left, *self.right) for factor in term]
+        return all(factor.categories == name for factor in factors if name in factor.columns)
+
+
+def columns_of(terms: Iterable[Term]) -> set[str]:
+    """The columns that some terms name."""
+    return {name for term in terms for factor in term for name in factor.columns}
+
+
+def _formulaic_term(term: Term) -> Any:
+    """A term whose factors Formulaic looks up by their texts; the intercept is the number 1."""
+    from formulaic.parser import types
+
+    if not term:
+        return types.Term([types.Factor("1", eval_method="literal")])
+    return types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term])
+
+
+def variables_of(text: str) -> tuple[str, ...]:
+    """All columns that a formula names."""
+    model = Model.of(text)
+    return tuple(dict.fromkeys((*model.response, *model.covariates)))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCells:
+    """Released records by cells, and the truths of which each cell tells.
+
+    Attributes:
+        table: One row a cell: kept columns and sums.
+        names: The columns of the truths.
+        truths: Their values; ``None`` where a truth is left out of the model.
+        undone: For each factor its rows, and the row that each cell has (CorrectedScores).
+        apart: Which cells come from the same draw, where there were several draws.
+        squares: Whether squares of scores can be told as well.
+        basis: What makes the numbers right.
+        errors: What the standard errors are.
+    """
+
+    table: pa.Table
+    names: tuple[str, ...]
+    truths: list[tuple[Label, ...]]
+    undone: tuple[tuple[FloatArray, IntArray], ...]
+    basis: str
+    apart: IntArray | None = None
+    squares: bool = True
+    errors: str = "robust standard errors"
+
+
+@dataclass(frozen=True)
+class ModelAsked:
+    """A model that was asked for: its formula, and which columns stand for what.
+
+    Attributes:
+        model: The formula.
+        family: Of the model.
+        changed: The columns that were not released as they are.
+        kept: The others, but the one that is summed up.
+        summed: The response, where sums of it say all.
+        asked: Filter, level and weights.
+    """
+
+    model: Model
+    family: Family
+    changed: tuple[str, ...]
+    kept: tuple[str, ...]
+    summed: str | None
+    asked: Asked
+
+
+def fit_formula(
+    records: ReleasedRecords,
+    text: str,
+    asked: Asked,
+    *,
+    family: Family,
+    cells: Callable[[ModelAsked], ModelCells],
+) -> Regression:
+    """Fit the model to the truth behind the records; ``asked`` has filter, level and weights.
+
+    ``cells`` tells what the records say of the truth: it differs by what was done to them.
+    """
+    require_family(family)
+    model = Model.of(text)
+    names = (*model.response, *model.covariates)
+    records.require_without_noise(model.covariates)
+    changed = records.changed(names)
+    own = {name: records.certificate.schema.column(name) for name in names}
+    require_values(*([own[n] for n in side] for side in (model.response, model.covariates)))
+    summed = _summed_response(records, model, changed, family)
+    kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
+    found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
+    if not found.table.num_rows:
+        raise InvalidTable("No released record has a value in every column of the model.")
+    frame, which, present = _grid(records, model, found, kept)
+    terms, design, response, event = _sides(model, frame, family, summed)
+    _require_size(len(which), len(present) * len(terms), design.size)
+    sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
+    if not all(np.isfinite(own).all() for own in sums.values()):
+        raise InvalidNumber("The response or the weight of some records is not finite.")
+    scores = CorrectedScores(
+        family=family,
+        design=design.reshape(-1, len(present), len(terms)) * present[:, None],
+        response=None if response is None else response.reshape(-1, len(present)) * present,
+        kept=which,
+        undone=found.undone,
+        apart=found.apart,
+        **{name: sums[name] for name in SUMS},
+    )
+    question = asked.question if found.squares else replace(asked.question, infer="population")
+    solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
+    basis = f"{event}{found.basis}"
+    remarks = f"{_who_is_left_out(records, changed)}{recoded_words(own.values())}"
+    return Regression(
+        formula=text,
+        family=family,
+        names=terms,
+        coefficients=solved.coefficients,
+        covariance=solved.covariance,
+        reach=solved.reach,
+        from_zero=solved.from_zero,
+        question=question,
+        records=round(scores.records),
+        why=f"{basis}; {found.errors}.{remarks}",
+        basis=basis,
+    )
+
+
+def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:
+    """The number of records tells who lacks a value released as it is, and of no other."""
+    labels = {name: records.certificate.schema.column(name).labels for name in changed}
+    may = [n for n in changed if {None, *stand_for_missing(records, n)} & set(labels[n])]
+    return f" Who lacks {' or '.join(may)} is left out." if may else ""
+
+
+def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelAsked) -> ModelCells:
+    """Whole records that went through the steps of a mechanism."""
+    question = asked.asked
+    about = Asked(asked.changed, question.where, question.question, question.weighted)
+    cells = records.cells(about, mechanism, value=asked.summed, also=asked.kept)
+    layout, whole = cells.layout, complete(cells.table, asked.kept)
+    places = layout.positions([cells.codes[name][whole] for name in layout.columns])
+    axes = [axis for axis in layout.axes if axis.step is not None]
+    truths = itertools.product(*(axis.group_cells for axis in axes))
+    return ModelCells(
+        cells.table.filter(pa.array(whole)),
+        tuple(name for axis in axes for name in axis.columns if name in layout.by),
+        [tuple(itertools.chain(*parts)) for parts in truths],
+        _undone(layout, places),
+        "scores corrected for the published matrices"
+        if asked.changed
+        else "these columns were released as they are",
+    )
+
+
+def _summed_response(
+    records: ReleasedRecords, model: Model, changed: Sequence[str], family: Family
+) -> str | None:
+    """The response, if its values need not be told apart: least squares of a kept number."""
+    name = model.response[0] if len(model.response) == 1 else None
+    plain = len(model.left) == 1 and [factor.is_column for factor in model.left[0]] == [True]
+    if family != "linear" or not plain or name in changed or name in model.covariates:
+        return None
+    records.require(str(name))
+    return name if is_number(records.opened.schema.field(name).type) else None
+
+
+def complete(table: pa.Table, names: Sequence[str]) -> BoolArray:
+    """Which rows have a value in each of the columns."""
+    whole = np.ones(table.num_rows, dtype=np.bool_)
+    for name in names:
+        values = table.column(name).combine_chunks()
+        whole &= ~np.asarray(values.is_null(nan_is_null=True)).astype(np.bool_)
+    return whole
+
+
+def _require_size(cells: int, each: int, numbers: int) -> None:
+    if numbers > MOST_NUMBERS or cells * each > MOST_WORK:
+        raise TooLarge(
+            f"The model has {numbers:,} numbers to work on ({cells:,} cells of records, each with "
+            f"{each:,}); at most {MOST_NUMBERS:,}, and {MOST_WORK:,} for all cells, are served. "
+            "Use fewer or coarser randomised columns, or round the kept ones."
+        )
+
+
+def _grid(
+    records: ReleasedRecords, model: Model, cells: ModelCells, kept: Sequence[str]
+) -> tuple[Any, IntArray, BoolArray]:
+    """Kinds of kept values crossed with truths; the kind of each cell; truths that count."""
+    import pandas as pd
+
+    table = cells.table
+    own = pd.DataFrame(
+        {name: _column(table.column(name)) for name in kept}, index=range(table.num_rows)
+    )
+    if kept:
+        which = own.groupby(list(kept), sort=False, observed=True).ngroup().to_numpy()
+        kinds = own.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
+    else:
+        which, kinds = np.zeros(table.num_rows, dtype=np.int64), own.iloc[:1]
+    _require_size(table.num_rows, len(cells.truths), len(kinds) * len(cells.truths))
+    gone = [(None, *stand_for_missing(records, name)) for name in cells.names]
+    frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
+    present = np.ones(len(cells.truths), dtype=np.bool_)
+    for place, name in enumerate(cells.names):
+        labels = [truth[place] for truth in cells.truths]
+        present &= np.array([label not in gone[place] for label in labels], dtype=np.bool_)
+        values = _values(records, model, name, labels)
+        again = np.tile(np.arange(len(values)), len(kinds))
+        frame[name] = values.iloc[again].reset_index(drop=True)
+    return frame, which.astype(np.int64), present
+
+
+def stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
+    """Labels by which a survey says why there is no value: no model takes them for one."""
+    domain = records.certificate.schema.column(name).domain
+    return () if domain is None else domain.missing_labels
+
+
+def _column(column: pa.ChunkedArray) -> Any:
+    """A kept column as pandas has it; decimals and dictionaries as plain values."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.to_pandas()
+
+
+def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[Label]) -> Any:
+    """What the labels of a randomised column stand for; any value where one is missing."""
+    import pandas as pd
+
+    column = records.certificate.schema.column(name)
+    gone = (None, *stand_for_missing(records, name))
+    known = [label for label in column.labels if label not in gone]
+    filled = [known[0] if label in gone else label for label in labels]
+    domain = column.domain
+    if isinstance(domain, Bins) and not model.as_categories(name):
+        if not all(math.isfinite(edge) for edge in domain.edges):
+            raise NotCovered(
+                f"'{name}' has bins without an end, which have no centre: write C({name}) to use "
+                "the bins as they are.",
+                column=name,
+            )
+        centres = dict(zip(domain.labels, domain.centres, strict=False))
+        return pd.Series([float(centres[label]) for label in filled])
+    if all(isinstance(label, int | float) and not isinstance(label, bool) for label in known):
+        return pd.Series(filled)
+    return pd.Series(pd.Categorical(filled, categories=known))
+
+
+def _sides(
+    model: Model, frame: Any, family: Family, summed: str | None
+) -> tuple[tuple[str, ...], FloatArray, FloatArray | None, str]:
+    """Names and design of the right side; where it is not summed up, the response and its event."""
+    terms, design = model.evaluate(frame, model.right)
+    if summed is not None:
+        return terms, design, None, ""
+    (names, response), event = model.evaluate(frame, model.left), ""
+    if len(names) == 2 and family == "logistic":  # a category of two values: the last one is 1
+        response, event = response[:, 1:], f"the event is {names[1]}; "
+    if response.shape[1] != 1:
+        raise InvalidNumber(
+            f"The response of a {family} model must be one number"
+            f"{' or a column of two values' if family == 'logistic' else ''}; "
+            f"got {len(names)} columns."
+        )
+    values = response[:, 0]
+    if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
+        found = np.unique(values)
+        if len(found) != 2:
+            raise InvalidNumber(
+                "The response of a logistic model must be 0 or 1, or have two values."
+            )
+        values, event = (values == found[1]) * 1.0, f"the event is {names[0]} = {found[1]:g}; "
+    if family == "poisson" and (values < 0).any():
+        raise InvalidNumber("The response of a Poisson model must not be negative.")
+    return terms, design, values, event
+
+
+def _undone(layout: Layout, places: list[IntArray]) -> tuple[tuple[FloatArray, IntArray], ...]:
+    """For every step the rows of its inverse, merged into truths, and the row of each cell."""
+    found = []
+    for place, axis in enumerate(layout.axes):
+        if axis.step is not None:
+            found.append(_rows(axis, layout, places, place))
+    return tuple(found)
+
+
+def _rows(
+    axis: Axis, layout: Layout, places: list[IntArray], place: int
+) -> tuple[FloatArray, IntArray]:
+    step = axis.step
+    assert step is not None  # noqa: S101 - for the type checker
+    if axis.size > MOST_POSITIONS:
+        raise TooLarge(
+            f"The columns {', '.join(axis.columns)} were randomised together over {axis.size:,} "
+            f"cells; regressions serve at most {MOST_POSITIONS:,}."
+        )
+    eye = np.eye(axis.size)
+    if step.matrix is not None:
+        return channel_of(0, axis, step.matrix).solve(eye).T, places[place]
+    strata = [next(i for i, a in enumerate(layout.axes) if a.columns == (n,)) for n in step.strata]
+    cells = list(itertools.product(*([c[0] for c in layout.axes[s].cells] for s in strata)))
+    inverses = {own: channel_of(0, axis, m).solve(eye).T for own, m in step.by_stratum.items()}
+    number = np.zeros(len(places[place]), dtype=np.int64)
+    for stratum in strata:
+        number = number * layout.axes[stratum].size + places[stratum]
+    if any(cells[own] not in inverses for own in np.unique(number)):
+        raise NotCovered(
+            f"Some released records of {', '.join(axis.columns)} stand in strata for which the "
+            "certificate has no matrix. Filter on the strata that it has."
+        )
+    nothing = np.zeros((axis.size, next(iter(inverses.values())).shape[1]))
+    rows = np.concatenate([inverses.get(cell, nothing) for cell in cells])
+    return rows, number * axis.size + places[place]

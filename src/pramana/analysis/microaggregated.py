@@ -1,0 +1,410 @@
+"""Counts, means and tests from a release whose keys were replaced within groups.
+
+Each record gets the keys of another at random, by itself, and over all records every combination
+of keys comes as often as before in expectation. So the sum over records of any function h of the
+keys is unbiased as it stands. Records draw independently, and a variance is at most a second
+moment, so with e = h less what it is compared with
+
+    Var(sum e) <= E sum e^2,
+
+which the released records estimate. A count over all n records compares with its mean, and since
+sum (w p)^2 >= (sum w p)^2 / n, its variance is at most the sum of w^2 less the squared count over
+n: n p (1 - p) without weights, what as many independent draws from the whole table would have.
+Groups are alike inside, so that the true variance is smaller. Where keys are only handed round,
+nothing is drawn and no count changes.
+
+The released count tells that bound badly where it is small. Of a cell that was released empty it
+would be 0, and what one record has is drawn by nobody in a third of all releases and more. So the
+interval of a count t has every one that is not refuted by the variance that it would have itself
+[Wilson27]: c t (1 - t / n), where c is what a record of the cell counts by those that were
+released, and at least what records count on average. A mean is a ratio, and a group of few released
+records leaves every one possible [Fieller].
+
+About a population, from which the records are a random sample, the same comes on top.
+
+Keys replaced within groups: what the keys alone still say, and what was lost.
+
+Keys are handed round (``permute``), drawn with replacement (``resample``) or drawn around the
+groups (``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
+columns that an adversary may know; the first two keep the keys' distribution within those as well.
+Tables, and means of the keys themselves, are therefore unbiased as they stand; of single keys only
+where they were drawn one after the other (``draw = "sequential"``).
+
+How the keys go with any other column is weakened inside the groups, by an amount that the release
+does not tell: an answer about that is given as released, without an interval, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.contrasts import Apart
+from pramana.analysis.counts import CountMethod, require_method
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.formulas import variables_of
+from pramana.analysis.independence import WEIGHTED, IndependenceTest, chi_square_tail
+from pramana.analysis.inference import USUAL, Question
+from pramana.analysis.layout import Layout
+from pramana.analysis.moments import Moments
+from pramana.analysis.published import BesidePlain
+from pramana.analysis.quantiles import estimate_quantiles
+from pramana.analysis.records import Asked, Summed
+from pramana.analysis.regression import Family
+from pramana.analysis.regression_results import Regression
+from pramana.analysis.shares import ordered_records, proportion_by_mean
+from pramana.analysis.synthesis import Rebuild
+from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not_refuted
+from pramana.base.randomness import Keystream
+from pramana.engine.choose import Condition
+from pramana.errors import InvalidTable, NotCovered
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.release.methods import NewKeys
+from pramana.types import FloatArray
+
+__all__ = [
+    "Drawn",
+    "GroupsReading",
+    "grouped_counts",
+    "grouped_test",
+    "grouped_values",
+    "without_interval",
+]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How keys come about: with how much of the variance of independent draws, and in words."""
+
+    variance: float
+    why: str
+
+    def times(self, question: Question) -> float:
+        """How often the variance of one sample counts."""
+        return self.variance + (1.0 if question.infer == "population" else 0.0)
+
+
+def grouped_counts(
+    moments: Moments,
+    layout: Layout,
+    *,
+    drawn: Drawn,
+    records: int,
+    question: Question = USUAL,
+    share: bool = False,
+) -> Estimate:
+    """Counts (or shares of those that pass the filter) as they stand.
+
+    ``records`` are all released records, also those that a filter leaves out: how many pass is
+    itself drawn.
+    """
+    counts, total = moments.w, float(moments.w.sum())
+    if total <= 0:
+        raise InvalidTable("There are no released records to count. Does the filter select any?")
+    squares, whole = float(moments.ww.sum()), total if share else total * records / moments.count
+    if share:
+        second = moments.ww * (1 - 2 * counts / total) + (counts / total) ** 2 * squares
+    else:
+        second = moments.ww - counts**2 / records
+    apart = counts * (1 - counts / whole)
+    one = np.divide(second, apart, out=np.zeros_like(counts), where=apart > 0)
+    one = np.maximum(one, squares / total) * drawn.times(question)
+    near = np.clip(counts, np.minimum(one, whole / 2), np.maximum(whole - one, whole / 2))
+    se = np.sqrt(one * near * (1 - near / whole))
+    low, high = not_refuted(counts, whole, z=question.z(counts.size), times=one)
+    half = half_a_record(se, squares / total)
+    low, high = np.maximum(low - half, 0), np.minimum(high + half, whole)
+    scale = whole if share else 1.0
+    return _as_released(
+        layout,
+        (counts / scale, se / scale, low / scale, high / scale),
+        question,
+        "share" if share else "count",
+        drawn,
+        moments,
+        together=Apart(squares / total / scale),
+    )
+
+
+def grouped_values(
+    moments: Moments,
+    layout: Layout,
+    *,
+    of: str,
+    drawn: Drawn,
+    records: int,
+    question: Question = USUAL,
+    total: bool = False,
+) -> Estimate:
+    """Means (or totals) of a key in cells of keys, as they stand."""
+    wy, wwyy = _values(moments)
+    times, z = drawn.times(question), question.z(wy.size)
+    second = times * (wwyy - wy**2 / records)
+    if total:
+        told = (moments.records > 0) | (times == 0)
+        se = np.where(told, np.sqrt(np.maximum(second, 0)), np.nan)
+        low, high = normal_interval(wy, se, z=z)
+        low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+        return _as_released(layout, (wy, se, low, high), question, f"total of {of}", drawn, moments)
+    cov = times * (_second(moments.wwy) - wy * moments.w / records)
+    ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
+    _, se, low, high = ratio.told(z)
+    figures = (ratio.value, se, low, high)  # a number as released stands, however few tell it
+    return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
+
+
+def grouped_test(found: IndependenceTest, drawn: Drawn) -> IndependenceTest:
+    """A test of two keys from the test of the released table.
+
+    Drawing adds at most as much variance, in every direction, as the sample has: half of Pearson's
+    statistic is at most chi-squared under independence.
+    """
+    statistic = found.statistic / (1 + drawn.variance)
+    p_value = chi_square_tail(statistic, found.degrees)
+    return replace(
+        found,
+        statistic=statistic,
+        p_value=p_value,
+        why=f"{drawn.why} The statistic is divided by what drawing adds at most: rejects too "
+        "rarely rather than too often."
+        if drawn.variance
+        else drawn.why,
+    )
+
+
+def without_interval(found: Estimate, reason: str) -> Estimate:
+    """The same numbers, for which no error can be stated."""
+    unknown = np.full_like(found.estimate, np.nan)
+    return replace(
+        found,
+        se=unknown,
+        low=unknown,
+        high=unknown,
+        no_interval=reason,
+        why="as released, biased by an unknown amount.",
+    )
+
+
+def _values(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    if moments.wy is None or moments.wwyy is None or moments.count <= 0:
+        raise InvalidTable("No released record with a value is left. Does the filter select any?")
+    return moments.wy, moments.wwyy
+
+
+def _second(sums: FloatArray | None) -> FloatArray:
+    return np.zeros(()) if sums is None else sums
+
+
+def _as_released(
+    layout: Layout,
+    figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    question: Question,
+    what: str,
+    drawn: Drawn,
+    moments: Moments,
+    together: Apart | None = None,
+) -> Estimate:
+    return Estimate.of(
+        layout,
+        figures,
+        question,
+        what=what,
+        method="as released",
+        why=drawn.why,
+        records=moments.count,
+        together=together,
+    )
+
+
+DRAWS: dict[str, Drawn] = {
+    NewKeys.HANDED_ROUND: Drawn(
+        0.0, "keys were handed round within groups: no count of them changed."
+    ),
+    NewKeys.FROM_MEMBERS: Drawn(
+        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
+    ),
+    NewKeys.AROUND: Drawn(
+        1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
+    ),
+}
+"""What new keys still tell, by where they come from; centres keep no distribution at all."""
+
+FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
+"""New keys that come from the record's own group, so that known columns keep theirs."""
+
+
+class GroupsReading(BesidePlain):
+    """Answers about keys with an error, about keys and other columns without one."""
+
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+        """As released: unbiased where only keys are asked about."""
+        require_method(method)
+        if not self.records.changed(asked.names):
+            return self.plain.counts(asked, method=method, share=share)
+        drawn = self._drawn()
+        if method != "auto":
+            raise NotCovered(
+                f"Method {method} undoes matrices, and this release has none: keys were replaced "
+                "within groups. Leave the method out."
+            )
+        sums = self._sums(asked)
+        found = grouped_counts(
+            sums.moments,
+            sums.layout,
+            drawn=drawn,
+            records=self.records.certificate.records,
+            question=asked.question,
+            share=share,
+        )
+        return self._honest(found, asked, asked.names)
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.mean(asked, of)
+        return self._of_values(asked, of)
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """As means are."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.total(asked, of)
+        return self._of_values(asked, of, total=True)
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """As means are."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """As means are."""
+        if not self.records.changed([*asked.names, of]):
+            return self.plain.quantile(asked, of, shares=shares)
+        drawn = self._drawn()
+        found, layout = ordered_records(self.records, Mechanism(()), asked, of)
+        made = estimate_quantiles(
+            found, layout, of=of, shares=shares, question=asked.question,
+            times=drawn.times(asked.question), why=drawn.why,
+        )  # fmt: skip
+        return self._honest(made, asked, [*asked.names, of])
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Of two keys; of a key and another column there is no test."""
+        if self.records.changed(asked.names) and asked.weighted and self.records.weight is not None:
+            raise NotCovered(WEIGHTED)
+        found = self.plain.independence(asked)
+        if not self.records.changed(asked.names):
+            return found
+        drawn, tied = self._drawn(), self._tied(replace(asked, weighted=False), asked.names)
+        if tied:
+            raise NotCovered(f"{tied} There is no test of that.")
+        return grouped_test(found, drawn)
+
+    def channel(self) -> Mechanism:
+        """Refused: no matrix says what a record was."""
+        raise NotCovered(
+            "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
+            "its records as they are: rebuild='none', on the command line --rebuild none. How keys "
+            "go with other columns comes out too weak."
+        )
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
+        """Refused: no matrix says what a record was."""
+        raise NotCovered(
+            "Only a release with published matrices can be rebuilt; keys of this one were replaced "
+            "within groups, and its records are to be read as they stand."
+        )
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """Where no key is involved: how keys go with anything else was weakened."""
+        names = [*asked.names, *variables_of(formula)]
+        changed = self.records.changed(names)
+        if changed:
+            raise NotCovered(
+                f"Keys ({', '.join(changed)}) were replaced within groups, which weakens how they "
+                "go with other columns by an amount that is not told, so that there is no "
+                "regression on them. Ask about columns released as they are, or the steward for a "
+                "release with published matrices, as method retention makes."
+            )
+        return self.plain.regress(asked, formula, family=family)
+
+    # -- what may be said ------------------------------------------------------------------
+
+    def _drawn(self) -> Drawn:
+        keys = self._keys
+        if keys not in {*DRAWS, NewKeys.CENTRE}:
+            raise NotCovered(
+                "The certificate does not say where the keys of this release come from, so that no "
+                "error can be stated. Ask about columns released as they are."
+            )
+        if keys not in DRAWS:
+            raise NotCovered(
+                "Keys were replaced by the centres of their groups, which keeps no distribution: "
+                "tables of them say little about the truth, and no error can be stated. Ask about "
+                "columns released as they are."
+            )
+        return DRAWS[keys]
+
+    @property
+    def _keys(self) -> str:
+        """Where new keys come from, as the method told."""
+        return str(self.records.certificate.figures.get("keys"))
+
+    def _honest(self, found: Estimate, asked: Asked, names: Sequence[str]) -> Estimate:
+        tied = self._tied(asked, names)
+        return without_interval(found, tied) if tied else found
+
+    def _tied(self, asked: Asked, names: Sequence[str]) -> str:
+        """Why no error can be stated: the columns whose tie to the keys was weakened."""
+        certificate = self.records.certificate
+        weight = [self.records.weight] if asked.weighted and self.records.weight else []
+        within = self._keys in FROM_THE_GROUP
+        safe = {column.name for column in certificate.schema.randomised}
+        safe |= set(certificate.schema.known if within else ())
+        others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]
+        changed = self.records.changed(names)
+        keys = ", ".join(changed)
+        if certificate.options.get("draw") == "sequential" and len(changed) > 1:
+            return (
+                f"Keys were drawn one after the other: how {keys} go together was weakened within "
+                "groups, and by how much cannot be told from the release. Ask about one key at a "
+                'time, or the steward for draw="whole", on the command line --draw whole.'
+            )
+        if not others:
+            return ""
+        columns = ", ".join(others)
+        return (
+            f"How {columns} goes with {keys} was weakened within groups, and by how much cannot be "
+            f"told from the release.{self._instead(others)}"
+        )
+
+    def _instead(self, others: list[str]) -> str:
+        answered = set(self.records.certificate.options.get("responses", ()))
+        if set(others) <= answered:
+            return " Groups were formed with an eye on it (responses), so the loss is smaller."
+        if others == [self.records.weight]:
+            return " Count records instead: weighted=False, on the command line --unweighted."
+        names = [name for name in others if name not in answered]
+        return (
+            f" Ask the steward for groups that keep it: responses={names!r}, on the command line "
+            f"--response {','.join(names)}."
+        )
+
+    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
+        return self.records.sums(asked, Mechanism(()), value=value)
+
+    def _of_values(self, asked: Asked, of: str, *, total: bool = False) -> Estimate:
+        drawn = self._drawn()
+        self.records.require_number(of)
+        sums = self._sums(asked, of)
+        found = grouped_values(
+            sums.moments,
+            sums.layout,
+            of=of,
+            drawn=drawn,
+            records=self.records.certificate.records,
+            question=asked.question,
+            total=total,
+        )
+        return self._honest(found, asked, [*asked.names, of])

@@ -1,0 +1,320 @@
+"""What was released, counted: the only thing that a model is fitted to.
+
+An axis is a variable of the model: one column, or several that impossible combinations tie
+together, with the combinations that can exist as its values. A feature is what can be seen of an
+axis: the axis itself, some of its columns, or a released value. It is the channel
+
+    P[x, l] = base[l] + moves[x, l]
+
+from the values of the axis to what is seen, where ``base`` is what every truth gives alike: a
+release that comes from it tells nothing, and leaving it out makes every step of a fit longer.
+
+Answers are the joint cells of some features, with counts. With p the model's probability of a
+cell, the probability of its release is proportional to ``base + gain * p``: for a report by a
+uniform mixture base 1 and gain gamma - 1, for a whole record that went through independent steps
+base 0 and gain 1 (its steps are the channels of its features). Where columns stand beside that
+were released as they are, with z the probability of what they say, it is ``base * z + gain * p``.
+
+What a model is fitted to and how it is judged need not be the same: whole records are fitted to by
+their pairs, of which there are few however many records there are, and judged by all that each
+record held out says together (``FitEvidence``).
+
+Whole released records as evidence: fitted to, and judged by each record held out.
+
+Few records are fitted to as they are. Of many, the tables of all pairs of columns are fitted to (a
+composite likelihood; every column counts once a record), which takes the same time for a hundred
+thousand records and for a million: at low retention nearly all that records say about dependence
+is in their pairs, and at high retention many records say plenty. The choice among models is made by
+the exact likelihood of whole records held out, given the columns released as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from pramana.base.randomness import Keystream, Stream
+from pramana.errors import InvalidTable
+from pramana.schema.joint_cells import cell_counts, cell_numbers
+from pramana.types import FloatArray, IntArray
+
+__all__ = [
+    "MOST_HELD",
+    "Answers",
+    "Feature",
+    "FitEvidence",
+    "Observed",
+    "WholeRecords",
+    "different",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """What can be seen of one axis.
+
+    Attributes:
+        axis: The place of the axis.
+        size: How many values can be seen.
+        base: The part of the probability of each that does not depend on the truth.
+        moves: The rest, truths by what is seen; ``None`` where the axis itself is seen.
+    """
+
+    axis: int
+    size: int
+    base: FloatArray | None = None
+    moves: FloatArray | None = None
+
+    @classmethod
+    def of_channel(cls, axis: int, matrix: FloatArray) -> Feature:
+        """A released value: rows are truths, columns what is released."""
+        base = matrix.min(axis=0)
+        return cls(axis, matrix.shape[1], base, matrix - base)
+
+    @classmethod
+    def of_groups(cls, axis: int, groups: IntArray) -> Feature:
+        """Some columns of an axis: for each of its values the group that is seen."""
+        size = int(groups.max()) + 1
+        moves = np.zeros((len(groups), size))
+        moves[np.arange(len(groups)), groups] = 1
+        return cls(axis, size, None, moves)
+
+    def seen(self, profile: FloatArray) -> FloatArray:
+        """The probabilities of what is seen, from those of the axis (its values come first)."""
+        if self.moves is None:
+            return profile
+        found: FloatArray = self.moves.T @ profile
+        return found if self.base is None else found + self.base[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """AnsweredCells that were released, and how often.
+
+    Attributes:
+        features: Places of the features, in the order of the columns of ``cells``.
+        cells: One row a cell that was released, one code a feature.
+        counts: How often each was released.
+        base: See the head of the module.
+        gain: See the head of the module.
+        beside: So many features, the first ones, were released as they are.
+    """
+
+    features: tuple[int, ...]
+    cells: IntArray
+    counts: FloatArray
+    base: float
+    gain: float
+    beside: int = 0
+
+    @classmethod
+    def of_table(
+        cls,
+        features: Sequence[int],
+        table: FloatArray,
+        *,
+        base: float,
+        gain: float,
+        beside: int = 0,
+    ) -> Answers:
+        """From counts with one axis a feature."""
+        cells = np.argwhere(table > 0).astype(np.int64)
+        counts = table[table > 0].astype(np.float64)
+        return cls(tuple(features), cells, counts, base, gain, beside)
+
+    def with_counts(self, counts: FloatArray) -> Answers:
+        """The same cells, counted otherwise; those without a count are left out."""
+        some = counts > 0
+        return replace(self, cells=self.cells[some], counts=counts[some])
+
+
+class FitEvidence(Protocol):
+    """What a model is fitted to, and by which it is judged.
+
+    Attributes:
+        dear: Whether judging takes long: one part is then held out once, and two priors tried.
+    """
+
+    dear: ClassVar[bool]
+
+    @property
+    def whole(self) -> Observed:
+        """All that was released, to fit to."""
+
+    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
+        """Parts by chance: what to fit to without each, and how to judge by it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """All that was released, counted.
+
+    Attributes:
+        sizes: How many values each axis has.
+        features: What can be seen.
+        answers: What was seen, and how often.
+    """
+
+    dear: ClassVar[bool] = False
+
+    sizes: tuple[int, ...]
+    features: tuple[Feature, ...]
+    answers: tuple[Answers, ...]
+
+    def __post_init__(self) -> None:
+        if not self.answers or self.records <= 0:
+            raise InvalidTable("A model needs at least one released record, got none.")
+
+    @property
+    def records(self) -> float:
+        """How many records were released."""
+        return float(sum(answer.counts.sum() for answer in self.answers))
+
+    @property
+    def whole(self) -> Observed:
+        """Itself: reports of one set each are fitted to as they are."""
+        return self
+
+    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
+        """The records in ``number`` parts by chance: all but one part, and that part.
+
+        Of few records a part may have none: it is left out.
+        """
+        parts = [
+            _parted(answer.counts, number, keystream, Stream("folds", place))
+            for place, answer in enumerate(self.answers)
+        ]
+        for at in range(number):
+            held = [own[at] for own in parts]
+            rest = [own.sum(axis=0) - own[at] for own in parts]
+            if any(own.any() for own in held) and any(own.any() for own in rest):
+                yield self._with(rest), self._with(held)
+
+    def _with(self, counts: list[FloatArray]) -> Observed:
+        pairs = zip(self.answers, counts, strict=True)
+        return Observed(
+            self.sizes, self.features, tuple(answer.with_counts(own) for answer, own in pairs)
+        )
+
+
+def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: Stream) -> FloatArray:
+    """Counts of each part: every record goes to one of them by chance."""
+    whole = counts.astype(np.int64)
+    owners = np.repeat(np.arange(len(whole)), whole)
+    part = keystream.integers(stream, 0, number, count=len(owners)).astype(np.int64)
+    flat = np.bincount(part * len(whole) + owners, minlength=number * len(whole))
+    return flat.reshape(number, len(whole)).astype(np.float64)
+
+
+FEW = 100_000
+"""Up to so many codes, records times axes, are fitted to as whole records."""
+
+MOST_FLAT = 2**62
+"""Records with fewer possible cells are told apart by one number each."""
+
+MOST_HELD = 10_000
+"""So many records of each part are enough to judge by."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRecords:
+    """Released records, one code an axis.
+
+    Attributes:
+        sizes: How many values each axis has.
+        channels: For each group of records what is seen of each axis; one group where matrices do
+            not depend on strata.
+        group: The group of each record.
+        codes: One array of released codes an axis.
+    """
+
+    dear: ClassVar[bool] = True
+
+    sizes: tuple[int, ...]
+    channels: tuple[tuple[Feature, ...], ...]
+    group: IntArray
+    codes: tuple[IntArray, ...]
+
+    @property
+    def kept(self) -> list[int]:
+        """The axes that were released as they are."""
+        features = self.channels[0]
+        return [axis for axis, feature in enumerate(features) if feature.moves is None]
+
+    @cached_property
+    def whole(self) -> Observed:
+        """All records, to fit to."""
+        return self.fitted(np.arange(len(self.group)))
+
+    def fitted(self, rows: IntArray) -> Observed:
+        """What a model of some records is fitted to."""
+        if len(self.group) * len(self.sizes) <= FEW:
+            return self.judged(rows, most=len(rows))
+        return self.pairs(rows)
+
+    def parts(self, number: int, keystream: Keystream) -> Iterator[tuple[IntArray, IntArray]]:
+        """The records in parts by chance: all but one part, and that part."""
+        part = keystream.integers("folds", 0, number, count=len(self.group)).astype(np.int64)
+        for held in range(number):
+            yield np.flatnonzero(part != held), np.flatnonzero(part == held)
+
+    def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
+        """What to fit to, and the records to judge by."""
+        for rest, held in self.parts(number, keystream):
+            if len(rest) and len(held):
+                yield self.fitted(rest), self.judged(held)
+
+    def pairs(self, rows: IntArray) -> Observed:
+        """The tables of all pairs of axes of some records."""
+        axes = range(len(self.sizes))
+        answers = []
+        for number, own in self._groups(rows):
+            codes = [code[own] for code in self.codes]
+            for pair in itertools.combinations(axes, 2) if len(axes) > 1 else [(0,)]:
+                shape = [self.channels[number][axis].size for axis in pair]
+                table = cell_counts([codes[axis] for axis in pair], shape) / max(len(axes) - 1, 1)
+                places = [number * len(axes) + axis for axis in pair]
+                answers.append(Answers.of_table(places, table, base=0.0, gain=1.0))
+        return self._observed(answers)
+
+    def judged(self, rows: IntArray, *, most: int = MOST_HELD) -> Observed:
+        """Some of the records, whole: axes released as they are come first."""
+        axes = [*self.kept, *(axis for axis in range(len(self.sizes)) if axis not in self.kept)]
+        answers = []
+        for number, own in self._groups(rows[:most]):
+            places = tuple(number * len(axes) + axis for axis in axes)
+            cells, counts = different([self.codes[axis][own] for axis in axes])
+            answers.append(Answers(places, cells, counts, 0.0, 1.0, beside=len(self.kept)))
+        return self._observed(answers)
+
+    def _groups(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
+        if len(self.channels) == 1:
+            yield 0, rows
+            return
+        for number in range(len(self.channels)):
+            own = rows[self.group[rows] == number]
+            if len(own):
+                yield number, own
+
+    def _observed(self, answers: Sequence[Answers]) -> Observed:
+        features = tuple(itertools.chain.from_iterable(self.channels))
+        return Observed(self.sizes, features, tuple(answers))
+
+
+def different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
+    """The different records of some codes, one row each, and how often each occurs."""
+    if not len(codes[0]):
+        return np.zeros((0, len(codes)), dtype=np.int64), np.zeros(0)
+    sizes = [int(code.max()) + 1 for code in codes]
+    if prod(sizes) < MOST_FLAT:
+        found, counts = np.unique(cell_numbers(codes, sizes), return_counts=True)
+        cells = np.stack(np.unravel_index(found, sizes), axis=1)
+    else:
+        cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
+    return cells.astype(np.int64), counts.astype(np.float64)

@@ -1,0 +1,156 @@
+"""Matrices in the certificate: every question is answered by undoing them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import pyarrow as pa
+
+from pramana.analysis.counts import CountMethod, estimate_counts
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.formulas import cells_of_steps, fit_formula
+from pramana.analysis.independence import IndependenceTest, independence_test
+from pramana.analysis.layout import Layout
+from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.quantiles import estimate_quantiles
+from pramana.analysis.records import Asked, ReleasedRecords, Summed
+from pramana.analysis.regression import Family
+from pramana.analysis.regression_results import Regression
+from pramana.analysis.shares import ordered_records, proportion_by_mean
+from pramana.analysis.synthesis import Rebuild, company_of, rebuild_records
+from pramana.base.randomness import Keystream, Stream
+from pramana.engine.choose import Condition
+from pramana.errors import NotCovered
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.schema.codec import decode
+
+__all__ = ["REBUILT", "BesidePlain", "PublishedReading"]
+
+REBUILT = (
+    "Rebuilt by pramana from a release: drawn values, no row is anyone's truth. They tell no error "
+    "of their own: intervals are those of estimates from the release."
+)
+
+
+@dataclass(frozen=True)
+class PublishedReading:
+    """Undoes the matrices; columns that no step moved are read as they are.
+
+    The other readings answer by it too, where a question is about such columns alone.
+    """
+
+    unbiased: ClassVar[CountMethod] = "inverse"
+
+    records: ReleasedRecords
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The steps to undo; none where the certificate has none."""
+        return self.records.certificate.mechanism or Mechanism(())
+
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+        """By the method asked for, or the best for this table."""
+        sums = self._sums(asked)
+        return estimate_counts(
+            sums.moments, sums.layout, method=method, question=asked.question, share=share
+        )
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """A corrected total over a corrected count."""
+        sums = self._values(asked, of)
+        return estimate_means(
+            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+        )
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Sums are corrected like counts."""
+        sums = self._values(asked, of)
+        return estimate_totals(
+            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+        )
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """The mean of a column of 1 and 0."""
+        return proportion_by_mean(self.mean, asked, beyond)
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Where the corrected share of smaller values reaches the one asked for."""
+        self._require_kept(of)
+        found, layout = ordered_records(self.records, self.mechanism, asked, of)
+        return estimate_quantiles(found, layout, of=of, shares=shares, question=asked.question)
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Of the released table, or by its likelihood where columns were moved together."""
+        sums = self._sums(asked)
+        return independence_test(sums.moments, sums.layout)
+
+    def channel(self) -> Mechanism:
+        """The matrices, as they are published."""
+        return self.mechanism
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """Draw the truth of each record, given all that was released of it."""
+        mechanism, schema = self.mechanism, self.records.certificate.schema
+        if not mechanism.steps:
+            raise NotCovered(
+                "Nothing in this release was randomised by a matrix: its records are to be read as "
+                "they stand, and there is nothing to rebuild."
+            )
+        table = self.records.opened.to_arrow()
+        names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
+        codes, labels = self.records.coded(table, names)
+        others = [column.name for column in schema.released_as_is]
+        company = company_of(table, [name for name in others if name not in names])
+        codes |= {name: companion.codes for name, companion in company.items()}
+        labels |= {name: companion.labels for name, companion in company.items()}
+        layout = Layout.of_records(
+            [*mechanism.columns, *company], labels=labels, mechanism=mechanism
+        )
+        found = rebuild_records(
+            [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
+        )
+        for name, own in zip(found.columns, found.codes, strict=True):
+            if name not in mechanism.columns:
+                continue
+            words = keystream.words(Stream("rebuild", "inside", name), 0, len(own))
+            kind = table.schema.field(name).type
+            values = decode(schema.column(name), own, words, like=kind)
+            table = table.set_column(table.column_names.index(name), name, values)
+        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """By scores that are corrected for the matrices."""
+        cells = partial(cells_of_steps, self.records, self.mechanism)
+        return fit_formula(self.records, formula, asked, family=family, cells=cells)
+
+    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
+        return self.records.sums(asked, self.mechanism, value=value)
+
+    def _values(self, asked: Asked, of: str) -> Summed:
+        self._require_kept(of)
+        self.records.require_number(of)
+        return self._sums(asked, of)
+
+    def _require_kept(self, of: str) -> None:
+        if self.records.changed([of]):
+            raise NotCovered(
+                f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
+                f"columns released as they are. Ask for the table of '{of}' instead.",
+                column=of,
+            )
+
+
+@dataclass(frozen=True)
+class BesidePlain:
+    """A reading that answers as above where no column that was changed is involved."""
+
+    unbiased: ClassVar[CountMethod] = "auto"
+
+    records: ReleasedRecords
+
+    @property
+    def plain(self) -> PublishedReading:
+        """Answers about columns released as they are."""
+        return PublishedReading(self.records)

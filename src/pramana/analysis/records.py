@@ -1,0 +1,413 @@
+"""What an analyst may ask of a release, and who answers.
+
+What a released record still tells depends on what was done to it. There is one reading for each
+kind of release, and it answers every verb: with a number and its error, with a number and the
+reason why no error can be stated, or with a refusal that says what to do instead. A kind of release
+has one name, in ``KINDS`` of release/kinds.py and here in ``READINGS``.
+
+The released records as every reading needs them: names checked, coded, summed up by cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.filters import meets
+from pramana.analysis.inference import USUAL, Question
+from pramana.analysis.layout import Layout
+from pramana.analysis.moments import Moments
+from pramana.base.registry import Registry
+from pramana.engine.choose import Condition, SumsAsked, grouped_sums, sums_in
+from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import Label
+from pramana.release.certificate import Certificate
+from pramana.schema.codec import encode_released
+from pramana.schema.opened_table import OpenedTable, is_number, is_whole
+from pramana.schema.schema import Column
+from pramana.types import Codes, FloatArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pramana.analysis.counts import CountMethod
+    from pramana.analysis.estimates import Estimate
+    from pramana.analysis.independence import IndependenceTest
+    from pramana.analysis.regression import Family
+    from pramana.analysis.regression_results import Regression
+    from pramana.analysis.synthesis import Rebuild
+    from pramana.base.randomness import Keystream
+    from pramana.mechanisms.mechanism import Mechanism
+
+__all__ = [
+    "READINGS",
+    "VERBS",
+    "Asked",
+    "Coded",
+    "Reading",
+    "ReleasedCells",
+    "ReleasedRecords",
+    "Summed",
+    "about_records",
+    "codes_and_labels",
+    "reading_of",
+]
+
+VERBS: Final = (
+    "counts",
+    "mean",
+    "total",
+    "proportion",
+    "quantile",
+    "independence",
+    "rebuild",
+    "channel",
+    "regress",
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is about.
+
+    Attributes:
+        by: the columns of the table.
+        where: which records, by their true values.
+        question: what the intervals shall mean.
+        weighted: whether the weights of the release are used, where it has any.
+        beyond: asks whether values lie beyond a number, instead of the values themselves.
+    """
+
+    by: tuple[str, ...]
+    where: tuple[Condition, ...] = ()
+    question: Question = USUAL
+    weighted: bool = True
+    beyond: Condition | None = None
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(name, str) for name in self.by):
+            raise InputError("Columns are asked for by their names, as in crosstab('sex', 'age').")
+        if len(set(self.by)) < len(self.by):
+            raise InvalidNumber("Each column must be asked for once.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        return (*self.by, *(condition.column for condition in self.where))
+
+
+def about_records(asked: Asked) -> Asked:
+    """The same question about these records alone."""
+    return replace(asked, question=replace(asked.question, infer="records"))
+
+
+class Reading(Protocol):
+    """The answers of one kind of release; made from its records."""
+
+    unbiased: ClassVar[CountMethod]
+    """How counts are estimated without bias."""
+
+    def __init__(self, records: ReleasedRecords) -> None:
+        """A reading of these records."""
+
+    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+        """Counts, or shares, of the true table."""
+
+    def mean(self, asked: Asked, of: str) -> Estimate:
+        """Means of a column in the cells of the true table."""
+
+    def total(self, asked: Asked, of: str) -> Estimate:
+        """Totals of a column in the cells of the true table."""
+
+    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+        """Shares of the records of each cell whose value lies beyond a number."""
+
+    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+        """Quantiles of a column in the cells of the true table."""
+
+    def independence(self, asked: Asked) -> IndependenceTest:
+        """Whether the two columns of the true table are independent."""
+
+    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+        """Records for any learner, drawn from what the release allows."""
+
+    def channel(self) -> Mechanism:
+        """What a learner that draws the truth of whole records has to undo."""
+
+    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+        """A model of the truth; ``asked`` has filter, level and weights."""
+
+
+READINGS: Registry[type[Reading]] = Registry(
+    "pramana.readings",
+    {
+        "published": "pramana.analysis.published:PublishedReading",
+        "withheld": "pramana.analysis.withheld:WithheldReading",
+        "groups": "pramana.analysis.microaggregated:GroupsReading",
+        "reports": "pramana.analysis.attribute_sampling:ReportsReading",
+        "sealed": "pramana.analysis.withheld:SealedReading",
+    },
+)
+"""Readings by the kind of release."""
+
+
+def reading_of(records: ReleasedRecords) -> Reading:
+    """The one that the kind of the release names."""
+    return READINGS[records.certificate.kind](records)
+
+
+Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
+"""Codes and labels of each column."""
+
+KEPT_ANSWERS, KEPT_ROWS = 64, 4096
+"""So many sums of records in memory are kept, of so many rows each: one question asks for the same
+sums several times, and so does the next question."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedCells:
+    """One row a cell with its sums, the codes of its columns, and the axes."""
+
+    table: pa.Table
+    codes: dict[str, Codes]
+    layout: Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """Sums by released cell, and the axes of the cells."""
+
+    layout: Layout
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class ReleasedRecords:
+    """The records of a release and its certificate."""
+
+    certificate: Certificate
+    opened: OpenedTable
+    weigh_by: str | None = None
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, where there is one: a replicate of it where one was named."""
+        if self.weigh_by is not None:
+            return self.weigh_by
+        weight = self.certificate.schema.weight
+        return None if weight is None else weight.name
+
+    @cached_property
+    def _answers(self) -> dict[str, pa.Table]:
+        return {}
+
+    def summed(self, asked: SumsAsked) -> pa.Table:
+        """Sums over the records; those of a table that is held in memory are made once."""
+        if self.opened.files or self.opened.format != "frame":
+            return grouped_sums(self.opened, asked)
+        exactly = repr(asked)  # the text 1 and the number 1 are not the same question
+        found = self._answers.get(exactly)
+        if found is None:
+            found = grouped_sums(self.opened, asked)
+            if found.num_rows <= KEPT_ROWS and len(self._answers) < KEPT_ANSWERS:
+                self._answers[exactly] = found
+        return found
+
+    @cached_property
+    def _figures(self) -> dict[str, FloatArray]:
+        return {}
+
+    def figure(self, exactly: str, make: Callable[[], FloatArray]) -> FloatArray:
+        """A figure that several questions need, made once as sums are; nobody changes it."""
+        if self.opened.files or self.opened.format != "frame":
+            return make()
+        found = self._figures.get(exactly)
+        if found is None:
+            found = make()
+            if found.size <= KEPT_ROWS and len(self._figures) < KEPT_ANSWERS:
+                self._figures[exactly] = found
+        return found
+
+    def changed(self, names: Collection[str]) -> list[str]:
+        """Those of the columns that were not released as they are."""
+        for name in names:
+            self.require(name)
+        return [
+            name for name in dict.fromkeys(names) if self.certificate.schema.column(name).randomised
+        ]
+
+    def require(self, name: str) -> None:
+        """Refuse a column that the release does not have."""
+        names = self.opened.schema.names
+        if name not in names:
+            raise UnknownColumn(
+                f"The release has no column '{name}': it was dropped or never there. "
+                f"It has: {', '.join(names)}.",
+                column=name,
+            )
+
+    def noise(self, name: str) -> float:
+        """The variance of what was added to each value of a column; 0 where nothing was."""
+        noise = self.certificate.schema.column(name).recoding.noise
+        whole = is_whole(self.opened.schema.field(name).type)
+        return 0.0 if noise is None else noise.spread(whole=whole)
+
+    def require_without_noise(self, names: Collection[str]) -> None:
+        """Refuse groups, filters and predictors by numbers that carry noise."""
+        for name in names:
+            if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
+                raise NotCovered(
+                    f"'{name}' is released with noise: groups, filters and predictors by it would "
+                    "mix people up. Ask for its mean or total, or take it as the outcome.",
+                    column=name,
+                )
+
+    def require_number(self, name: str) -> None:
+        """Refuse a column that is not of numbers."""
+        self.require(name)
+        if not is_number(self.opened.schema.field(name).type):
+            raise InvalidNumber(
+                f"'{name}' must be a column of numbers to have a mean or a total.", column=name
+            )
+
+    def with_values(
+        self, where: Sequence[Condition], names: Sequence[str | None]
+    ) -> tuple[Condition, ...]:
+        """A filter that also leaves out who has no value in columns that are taken as numbers.
+
+        They are those named, and those that the filter compares with a number. A code by which a
+        survey says why there is no value is none.
+        """
+        compared = [c.column for c in where if c.comparison not in ("=", "!=")]
+        gone = {name: self._says_missing(name) for name in (*names, *compared) if name is not None}
+        return (*where, *(Condition(name, "!=", own) for name, own in gone.items() if own))
+
+    def _says_missing(self, name: str) -> tuple[Label, ...]:
+        """The labels of a column released as it is that stand for no value."""
+        self.require(name)
+        column = self.certificate.schema.column(name)
+        if column.domain is None or column.randomised:
+            return ()
+        number = is_number(self.opened.schema.field(name).type)
+        own = column.domain.missing_labels
+        return tuple(label for label in own if not number or isinstance(label, int | float))
+
+    def cells(
+        self,
+        asked: Asked,
+        mechanism: Mechanism,
+        *,
+        value: str | None = None,
+        also: Sequence[str] = (),
+    ) -> ReleasedCells:
+        """Sums over the records, by the cells that ``mechanism`` makes it necessary to tell apart.
+
+        Filters on columns that no step moves select records; the others become axes. Columns in
+        ``also`` tell cells apart by their values and become no axis.
+        """
+        for name in asked.names:
+            self.require(name)
+        self.require_without_noise(asked.names)
+        before = [c for c in asked.where if c.column not in mechanism.columns]
+        inside = self.kept([c for c in asked.where if c.column in mechanism.columns])
+        columns = _to_count(asked.by, inside, mechanism)
+        wanted = SumsAsked(
+            tuple(dict.fromkeys([*columns, *also])),
+            value=value,
+            weight=self.weight if asked.weighted else None,
+            where=self.with_values(before, [*also, value]),
+            beyond=asked.beyond,
+        )
+        table = self.summed(wanted)
+        if not table.num_rows or not sums_in(table)["n"].sum():
+            raise InvalidTable("No released record meets the filter. Loosen it.")
+        codes, labels = self.coded(table, columns)
+        layout = Layout.of(asked.by, labels=labels, mechanism=mechanism, where=inside)
+        return ReleasedCells(table, codes, layout)
+
+    def sums(self, asked: Asked, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+        """The same sums, laid out along the axes."""
+        found = self.cells(asked, mechanism, value=value)
+        layout, table = found.layout, found.table
+        rows = (
+            np.column_stack([found.codes[name] for name in layout.columns])
+            if layout.columns
+            else np.zeros((table.num_rows, 0), dtype=np.int64)
+        )
+        return Summed(layout, _moments(layout, rows, table))
+
+    def coded(self, table: pa.Table, columns: Sequence[str]) -> Coded:
+        """Codes of the rows, and the labels of each column in their order."""
+        codes: dict[str, Codes] = {}
+        labels: dict[str, tuple[Label, ...]] = {}
+        for name in columns:
+            column = self.certificate.schema.column(name)
+            codes[name], labels[name] = codes_and_labels(column, table.column(name))
+        return codes, labels
+
+    def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
+        """The labels of randomised columns that a filter keeps."""
+        kept: dict[str, tuple[Label, ...]] = {}
+        for condition in conditions:
+            column = self.certificate.schema.column(condition.column)
+            own = kept.get(column.name, column.labels)
+            kept[column.name] = tuple(label for label in own if meets(label, condition, column))
+        return kept
+
+
+def _to_count(
+    by: Sequence[str], inside: Mapping[str, tuple[Label, ...]], mechanism: Mechanism
+) -> list[str]:
+    """The columns asked for, those filtered on, and those tied to them by a step or its strata."""
+    columns: dict[str, None] = {}
+    for name in (*by, *inside):
+        columns[name] = None
+        for step in mechanism.steps:
+            if name in step.columns:
+                columns |= dict.fromkeys((*step.columns, *step.strata))
+    return list(columns)
+
+
+def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
+    return Moments(*(layout.table(rows, own) for own in sums_in(table).values()))
+
+
+def codes_and_labels(
+    column: Column,
+    values: pa.ChunkedArray,
+    *,
+    encode: Callable[[Column, pa.ChunkedArray], Codes] = encode_released,
+) -> tuple[Codes, tuple[Label, ...]]:
+    """The codes of some values as tables have them, and the labels in their order.
+
+    Values of a column released as it is may be missing although nobody said what that means.
+    """
+    if column.domain is None:
+        return _as_found(values)
+    if column.randomised or None in column.labels or not values.null_count:
+        return encode(column, values), column.labels
+    codes = np.full(len(values), len(column.labels), dtype=np.int64)
+    codes[values.is_valid().to_numpy()] = encode(column, values.drop_null())
+    return codes, (*column.labels, None)
+
+
+def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
+    """Codes and labels of a column without a declared domain: the values that occur, in order.
+
+    Whole numbers are labelled as such, whatever type a format has made of them.
+    """
+    values = column.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    found = values.to_pylist()
+    if pa.types.is_floating(values.type) and all(v is None or v.is_integer() for v in found):
+        found = [None if value is None else int(value) for value in found]
+    labels = sorted(set(found) - {None}) + ([None] if None in found else [])
+    places = {label: place for place, label in enumerate(labels)}
+    return np.array([places[value] for value in found], dtype=np.int64), tuple(labels)

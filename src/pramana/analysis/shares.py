@@ -1,0 +1,237 @@
+"""Row and column percentages: shares among the records that agree in one column.
+
+Shares within a value of a column are the shares of all records whose truth has that value. So each
+row is a question of its own with a filter, which every reading answers with the error of a ratio.
+Where the table itself is shrunk by what noise explains, so are its shares: they are those of the
+table that the same release gives.
+
+Shares beyond a number and quantiles of a column released as it is, for every reading.
+
+A share beyond a number is the mean of a column that is 1 where the value lies beyond it and 0 where
+it does not: a reading that has means has these. Quantiles need the records in the order of their
+values (pramana.analysis.quantiles).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.contrasts import Apart, SharesWithin, VaryTogether
+from pramana.analysis.counts import CountMethod
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.filters import conditions_of
+from pramana.analysis.layout import Layout
+from pramana.analysis.quantiles import OrderedRecords
+from pramana.analysis.records import Asked, Reading, ReleasedRecords
+from pramana.engine.choose import Condition, number_in, sums_in
+from pramana.errors import InvalidNumber, InvalidTable
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import Label
+from pramana.schema.domains import label_text
+from pramana.schema.joint_cells import cell_numbers
+from pramana.types import FloatArray
+
+__all__ = ["SHARES", "Share", "beyond_of", "ordered_records", "proportion_by_mean", "shares_within"]
+
+Share: TypeAlias = bool | Literal["total", "row", "column"]
+"""No shares, shares of all records, or within the values of the first or the last column."""
+
+SHARES: tuple[Share, ...] = (False, True, "total", "row", "column")
+
+
+def shares_within(reading: Reading, asked: Asked, share: Share, *, method: CountMethod) -> Estimate:
+    """Shares that sum to one within each value of the first (``row``) or last column."""
+    if len(asked.by) < 2:
+        raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
+    place = 0 if share == "row" else len(asked.by) - 1
+    table = reading.counts(asked, method=method, share=False)
+    if table.method == MODELLED:  # which takes no filters, and tells no errors
+        return replace(table, what=_within(asked, place), estimate=_shares_of(table, place))
+    whole = reading.counts(replace(asked, by=(asked.by[place],)), method=method, share=False)
+    labels, question = whole.labels[0], asked.question
+    if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
+        question = replace(question, level=question.level ** (1 / max(len(labels), 1)))
+    rest = tuple(name for at, name in enumerate(asked.by) if at != place)
+    rows = [
+        _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
+        for label in labels
+    ]
+    found = _of_table(_stacked(rows, asked, place, whole, table.records), table, place)
+    together = _together(reading, asked, place, table if method == reading.unbiased else None)
+    known = together is not None and together.unbiased.shape == found.estimate.shape
+    return replace(found, together=together if known else None)
+
+
+def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
+    """Shares of the shrunken table, errors of the unbiased ones; intervals take them in."""
+    if table.method not in SHRUNKEN or table.labels != found.labels:
+        return found
+    estimate = _shares_of(table, place)
+    return replace(
+        found,
+        method=table.method,
+        why=f"shares of the table; {table.why}",
+        estimate=estimate,
+        low=np.fmin(found.low, estimate),
+        high=np.fmax(found.high, estimate),
+    )
+
+
+def _shares_of(table: Estimate, place: int) -> FloatArray:
+    """The shares of a table of counts within the values of one column."""
+    counts = np.moveaxis(table.estimate, place, 0)
+    whole = counts.reshape(len(counts), -1).sum(axis=1).reshape(-1, *[1] * (counts.ndim - 1))
+    shares = np.divide(counts, whole, out=np.full(counts.shape, np.nan), where=whole > 0)
+    return np.moveaxis(shares, 0, place)
+
+
+def _within(asked: Asked, place: int) -> str:
+    return f"share within {asked.by[place]}"
+
+
+SHRUNKEN = ("clipped", "em", "shrunk")
+"""Methods whose estimates are not the unbiased ones."""
+
+MODELLED = "model"
+"""The method of tables that no report holds."""
+
+
+def _together(
+    reading: Reading, asked: Asked, place: int, table: Estimate | None
+) -> VaryTogether | None:
+    """How the shares vary together: by the counts that they are made of, where they are there."""
+    if table is None:
+        table = reading.counts(asked, method=reading.unbiased, share=False)
+    counts = table.together
+    return None if counts is None or isinstance(counts, Apart) else SharesWithin(counts, place)
+
+
+def _row(
+    reading: Reading, asked: Asked, name: str, label: Label, method: CountMethod
+) -> Estimate | None:
+    """The shares within one value; none where nobody has it."""
+    own = Condition(name, "=", (label,))
+    try:
+        return reading.counts(replace(asked, where=(*asked.where, own)), method=method, share=True)
+    except InvalidTable:
+        return None
+
+
+def _stacked(
+    rows: list[Estimate | None],
+    asked: Asked,
+    place: int,
+    whole: Estimate,
+    records: int,
+) -> Estimate:
+    """The rows as one table.
+
+    Where its values are randomised each row is estimated from all of the records, so that those of
+    the table are counted and not those of its rows. Of a value that nobody has by the estimate,
+    while some may, every share is possible.
+    """
+    anyone = np.nan_to_num(whole.high, nan=0.0) > 0
+    found = [row for row in rows if row is not None]
+    if not found:
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    others = _all_labels(found)
+
+    def stack(figure: str, *, nobody: float = np.nan) -> FloatArray:
+        parts = [
+            _spread(row, figure, others, nobody if some else np.nan)
+            for row, some in zip(rows, anyone, strict=True)
+        ]
+        return np.stack(parts, axis=place)
+
+    return replace(
+        found[0],
+        by=asked.by,
+        labels=(*others[:place], whole.labels[0], *others[place:]),
+        what=_within(asked, place),
+        method=", ".join(dict.fromkeys(row.method for row in found)),
+        why=f"one question for each value of {asked.by[place]}; {found[0].why}",
+        level=asked.question.level,
+        estimate=stack("estimate"),
+        unbiased=stack("unbiased"),
+        se=stack("se"),
+        low=stack("low", nobody=0.0),
+        high=stack("high", nobody=1.0),
+        records=records,
+    )
+
+
+def _all_labels(rows: list[Estimate]) -> list[tuple[Label, ...]]:
+    """The labels of each column in any row; a column without a domain lists what it finds."""
+    found = []
+    for at, first in enumerate(rows[0].labels):
+        every = dict.fromkeys(label for row in rows for label in row.labels[at])
+        if len(every) == len(first):
+            found.append(first)
+        else:
+            found.append(tuple(sorted(every, key=lambda label: (label is None, label))))
+    return found
+
+
+def _spread(
+    row: Estimate | None, figure: str, labels: list[tuple[Label, ...]], nobody: float
+) -> FloatArray:
+    """The figures of a row among all labels; 0 for those that it does not have."""
+    shape = [len(own) for own in labels]
+    if row is None:
+        return np.full(shape, nobody)
+    places = [
+        [own.index(label) for label in have] for own, have in zip(labels, row.labels, strict=True)
+    ]
+    whole = np.zeros(shape)
+    whole[np.ix_(*places)] = getattr(row, figure)
+    return whole
+
+
+def beyond_of(text: str) -> Condition:
+    """``income>=50000``: a column compared with one finite number."""
+    (found,) = conditions_of([text])
+    if found.comparison == "!=" or len(found.values) != 1:
+        raise InvalidNumber(
+            f"A share beyond a number must read like income>=50000 or income<0, got {text!r}."
+        )
+    if not np.isfinite(number_in(label_text(found.values[0]), found.column)):
+        raise InvalidNumber(f"A share beyond a number needs a finite number, got {text!r}.")
+    return found
+
+
+def proportion_by_mean(
+    mean: Callable[[Asked, str], Estimate], asked: Asked, beyond: Condition
+) -> Estimate:
+    """The mean of 1 where the value lies beyond the number; cut where no share can lie."""
+    found = mean(replace(asked, beyond=beyond), beyond.column)
+    limit = label_text(beyond.values[0])
+    return replace(
+        found,
+        what=f"share with {beyond.column} {beyond.comparison} {limit}",
+        low=np.clip(found.low, 0.0, 1.0),
+        high=np.clip(found.high, 0.0, 1.0),
+    )
+
+
+def ordered_records(
+    records: ReleasedRecords, mechanism: Mechanism, asked: Asked, of: str
+) -> tuple[OrderedRecords, Layout]:
+    """The records in the order of a column of numbers, and the axes of their cells."""
+    records.require_number(of)
+    cells = records.cells(asked, mechanism, also=[of])
+    layout, table = cells.layout, cells.table
+    places = layout.positions([cells.codes[name] for name in layout.columns])
+    flat = cell_numbers(places, layout.shape, records=table.num_rows)
+    sums = sums_in(table)
+    ordered = OrderedRecords.of(_numbers(table, of), flat, sums["n"], sums["w"], sums["ww"])
+    return ordered, layout
+
+
+def _numbers(table: pa.Table, name: str) -> FloatArray:
+    column = table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan)
+    return np.asarray(column.to_numpy(), dtype=np.float64)

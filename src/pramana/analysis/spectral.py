@@ -1,0 +1,449 @@
+"""A first guess of a table from its one- and two-way margins, with the noise taken out.
+
+The Pearson residuals of a released two-way table are noise of variance (nearly) 1 in every entry,
+whatever the matrices, plus what is left of the dependence. Dependence mostly lives in a few
+directions, noise in all of them; so the singular values of the residuals are shrunk by the rule
+that is optimal under white noise [Gavish], or all of it by one factor where Stein's estimate of the
+error says that this is nearer, as it is in small tables [Candes]. Undoing the matrices then
+amplifies little noise; what it does amplify is weighed against how strongly columns usually depend
+(strength.py). The two-way tables are put together by iterative proportional fitting, which adds
+nothing else: the result is a log-linear model with pairwise terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from pramana.analysis.association import (
+    SMALL,
+    SURE,
+    believable,
+    mean_table,
+    strength_of,
+    usual_part,
+)
+from pramana.analysis.channels import Channels
+from pramana.analysis.em import divide, fit_margins
+from pramana.analysis.latent_classes import LEAN
+from pramana.types import FloatArray
+
+__all__ = [
+    "FirstGuess",
+    "first_guess",
+    "leaning",
+    "onto_simplex",
+    "pair_margin",
+    "shrink_singular_values",
+    "single_margin",
+    "usual_pair",
+]
+
+WIDEST = 600
+"""Singular values of a pair are only taken up to this many values on its smaller side."""
+
+NO_NOISE = 1e-9
+
+ENOUGH = 4.0
+"""So many possible tables beyond one that count weigh as much as the guess from directions."""
+
+STEPS = 200
+NEXT_TO_NOTHING = 1e-14
+"""Steps end where a sum is so near its total; usually after five."""
+
+INDEPENDENT_SHARE = 0.01
+"""What the guess keeps of the table of independence, so that no cell starts at 0."""
+
+
+def onto_simplex(estimate: FloatArray, total: float) -> FloatArray:
+    """The nearest non-negative table with the given total.
+
+    Subtracts one constant from all entries and cuts at 0. Unlike cutting and rescaling it does
+    not take from large entries more than from small ones.
+
+    >>> onto_simplex(np.array([6.0, 5.0, -1.0]), 10.0)
+    array([5.5, 4.5, 0. ])
+    """
+    flat = np.sort(estimate.ravel())[::-1]
+    excess = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
+    last = int(np.flatnonzero(flat > excess)[-1]) if total > 0 else 0
+    return np.asarray(np.maximum(estimate - excess[last], 0), dtype=np.float64)
+
+
+def leaning(estimate: FloatArray, se: FloatArray, total: float | FloatArray) -> FloatArray:
+    """The most probable positive table with the given total: even where there is noise alone.
+
+    The last axis is a table; where there are more, all of them at once, each with its own total.
+
+    Of cells with like Normal errors, under a Dirichlet prior of a little more than one record each;
+    where errors differ all cells still move by one constant, which is nearer than moves by error.
+    Without noise it is the nearest table; noise that is stronger than the table would make that one
+    a single cell, whichever chance picks, and this one nearly even counts.
+
+    >>> leaning(np.array([6.0, 5.0, -1.0]), np.full(3, 0.01), 10.0).round(2)
+    array([5.5, 4.5, 0. ])
+    >>> leaning(np.array([600.0, -500.0, -90.0]), np.full(3, 500.0), 10.0).round(2)
+    array([3.42, 3.26, 3.32])
+    """
+    table, whole = np.zeros_like(estimate), np.asarray(total, dtype=np.float64)
+    some = whole > 0
+    table[some] = _leaning(estimate[some], 4 * LEAN * se[some] ** 2, whole[some][:, None])
+    return table
+
+
+def _leaning(estimate: FloatArray, apart: FloatArray, total: FloatArray) -> FloatArray:
+    """By Newton's steps: the sum is convex and falls, so that none from above goes too far."""
+    middle = np.min(estimate, axis=1, keepdims=True) - total
+    found, width = _root(estimate - middle, apart)
+    size = np.add.reduce(found, axis=1, keepdims=True)
+    for _ in range(STEPS):
+        above = size > total * (1 + NEXT_TO_NOTHING)
+        if not above.any():
+            break
+        rises = np.add.reduce(divide(found, width), axis=1, keepdims=True)
+        middle = np.where(above, middle + (size - total) / rises, middle)
+        found, width = _root(estimate - middle, apart)
+        size = np.add.reduce(found, axis=1, keepdims=True)
+    return np.asarray(found * (total / size), dtype=np.float64)
+
+
+def _root(moved: FloatArray, apart: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The positive x with x (x - moved) = apart / 4, to all digits on either side of 0.
+
+    Beside it what it is to be divided by to tell how fast it grows.
+    """
+    width = np.sqrt(moved**2 + apart)
+    length = np.abs(moved) + width
+    return np.where(moved > 0, length / 2, divide(apart / 2, length)), width
+
+
+def shrink_singular_values(values: FloatArray, rows: int, columns: int) -> FloatArray:
+    """Singular values of signal plus noise of variance 1, shrunk for the least squared error."""
+    longer = max(rows, columns, 1)
+    ratio = min(rows, columns) / longer
+    scaled = values / np.sqrt(longer)
+    inside = np.maximum((scaled**2 - ratio - 1) ** 2 - 4 * ratio, 0)
+    shrunk = divide(np.sqrt(inside), scaled) * np.sqrt(longer)
+    return np.where(scaled > 1 + np.sqrt(ratio), shrunk, 0)
+
+
+Counted = Callable[[tuple[int, ...]], FloatArray]
+"""Gives the released table of some axes, all others summed out."""
+
+Signal = tuple[FloatArray, float, int]
+"""A table, its squared length in errors, and in how many coordinates."""
+
+Shrinker = Callable[[FloatArray], Signal]
+
+
+@dataclass(frozen=True, eq=False)
+class FirstGuess:
+    """A positive table that fits all denoised two-way margins of the truth.
+
+    Attributes:
+        table: The counts.
+        evidence: For the dependence of two columns, as a logarithm (strength.py).
+        averaged: Whether it is the mean of all that two columns could be (possible.py).
+    """
+
+    table: FloatArray
+    evidence: float = math.inf
+    averaged: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether who followed the data further would follow their noise."""
+        return self.averaged and self.evidence < SURE
+
+    def believed(self, table: FloatArray) -> FloatArray:
+        """Another table of the two columns, its dependence no stronger than the evidence allows."""
+        if self.evidence >= SURE:
+            return table
+        independent = np.outer(table.sum(axis=1), table.sum(axis=0)) / float(table.sum())
+        kept = believable(table - independent, independent, self.evidence)
+        return np.asarray(independent + kept, dtype=np.float64)
+
+
+def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
+    """The best guess from one- and two-way margins alone."""
+    total, ways = float(released.sum()), released.ndim
+    if total <= 0:  # the rest of a single record that is held out
+        return FirstGuess(np.ones(released.shape))
+
+    def counted(axes: tuple[int, ...]) -> FloatArray:
+        out = tuple(axis for axis in range(ways) if axis not in axes)
+        return np.asarray(released.sum(axis=out), dtype=np.float64)
+
+    singles = [single_margin(counted, channels, axis) for axis in range(ways)]
+    independent = np.full(released.shape, total)
+    for axis, single in enumerate(singles):
+        independent = independent * _spanning(single / max(total, 1e-300), (axis,), ways)
+    guess, found = independent, []
+    pairs = list(combinations(range(ways), 2))
+    if pairs:
+        found = [
+            _usual_pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]))
+            for pair in pairs
+        ]
+        targets = [_spanning(own.table, pair, ways) for own, pair in zip(found, pairs, strict=True)]
+        guess = _assemble(independent, targets, pairs)
+    floor = 1e-6 * total / released.size  # EM can never leave an exact 0 again
+    guess = (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
+    return replace(found[0], table=guess) if ways == 2 else FirstGuess(guess)
+
+
+def pair_margin(
+    counted: Counted,
+    channels: Channels,
+    pair: tuple[int, int],
+    margins: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """The two-way table of two axes with the given margins, its dependence of right strength."""
+    seen = ReleasedPair.of(counted, channels, pair, margins)
+    dependence = seen.white(of_right_strength)[0] if seen.alone else seen.unbiased
+    return _fitting(seen.independent + dependence, margins)
+
+
+def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
+    """The same table in a shape that broadcasts against one of so many ways."""
+    shape = [1] * ways
+    for axis, size in zip(axes, table.shape, strict=True):
+        shape[axis] = size
+    return table.reshape(shape)
+
+
+def _assemble(
+    start: FloatArray, targets: list[FloatArray], pairs: list[tuple[int, int]]
+) -> FloatArray:
+    table, total = start, float(start.sum())
+    for _ in range(20 if start.size > 100_000 else 60):
+        new = fit_margins(table, targets, pairs)
+        moved = float(np.abs(new - table).sum())
+        table = new
+        if moved < 1e-3 * total:
+            break
+    return table
+
+
+def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray:
+    """The margin of one axis, non-negative; shrunk if it is noise."""
+    places = channels.closure((axis,))
+    sub = Channels(channels.layout.only(places))
+    seen = counted(places)
+    estimate = _marginal(sub.solve(seen), places, (axis,))
+    total = float(seen.sum())
+    even = np.full(estimate.size, total / estimate.size)
+    variance = np.maximum(_marginal(sub.spread(seen), places, (axis,)) - estimate, 0)
+    # [James-Stein]: towards even counts by as much as noise alone would have moved them away; not
+    # at all where most of the way is no noise, as uneven counts are not nearer to even ones then.
+    distance = float(((estimate - even) ** 2).sum())
+    real = max(0.0, 1 - float(variance.sum()) / distance) if distance > 0 else 0.0
+    keep = min(1.0, 2 * real)
+    return leaning(even + keep * (estimate - even), keep * np.sqrt(variance), total)
+
+
+def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...]) -> FloatArray:
+    out = tuple(at for at, place in enumerate(places) if place not in keep)
+    return np.asarray(table.sum(axis=out), dtype=np.float64)
+
+
+def _usual_pair(
+    counted: Counted,
+    channels: Channels,
+    pair: tuple[int, int],
+    margins: tuple[FloatArray, FloatArray],
+) -> FirstGuess:
+    """The two-way margin whose dependence is no stronger than noise and experience allow."""
+    seen = ReleasedPair.of(counted, channels, pair, margins)
+    dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
+    keep, evidence = usual_part(strength_of(dependence, seen.independent), square, free)
+    found, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
+    if averaged:
+        mean, counting, evidence = mean_table(seen.table, seen.channels, margins, seen.noise)
+        found += (mean - found) / (1 + (ENOUGH / max(counting - 1, 1e-9)) ** 2)
+    found = believable(found, seen.independent, evidence)
+    return FirstGuess(_fitting(seen.independent + found, margins), evidence, averaged)
+
+
+def usual_pair(
+    unbiased: FloatArray, se: FloatArray, margins: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """The same of a table that was undone already, from its standard errors.
+
+    The margins may be known better than from the table itself.
+    """
+    total = max(float(unbiased.sum()), 1e-300)
+    dependence = unbiased - np.outer(unbiased.sum(axis=1), unbiased.sum(axis=0)) / total
+    independent = np.outer(*margins) / total
+    kept, square, free = shrunk(divide(dependence, se))
+    keep, evidence = usual_part(strength_of(kept * se, independent), square, free)
+    return _fitting(independent + believable(keep * kept * se, independent, evidence), margins)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPair:
+    """The released table of a pair of axes, and of those that their matrices depend on.
+
+    Attributes:
+        table: The released counts.
+        channels: The mechanism on these axes.
+        places: Which axes of the whole table they are.
+        pair: The two that matter.
+        independent: The true table of the two if they were independent.
+    """
+
+    table: FloatArray
+    channels: Channels
+    places: tuple[int, ...]
+    pair: tuple[int, int]
+    independent: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        counted: Counted,
+        channels: Channels,
+        pair: tuple[int, int],
+        margins: tuple[FloatArray, FloatArray],
+    ) -> ReleasedPair:
+        """Counted, with the given margins of the truth."""
+        places = channels.closure(pair)
+        seen = counted(places)
+        independent = np.outer(*margins) / max(float(seen.sum()), 1e-300)
+        return cls(seen, Channels(channels.layout.only(places)), places, pair, independent)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the matrices of the pair depend on nothing else."""
+        return self.places == self.pair
+
+    @property
+    def small(self) -> bool:
+        """Whether all tables that it could be can be thought of."""
+        wide = min(self.table.shape) > 1 and self.table.sum() > 0
+        return self.alone and wide and self.table.size <= SMALL
+
+    @cached_property
+    def noise(self) -> float:
+        """The share of chance in where a record ends up, by the table of independence.
+
+        Values that stay put for sure make none: columns as they are, retention near 1.
+        """
+        total = max(float(self.table.sum()), 1e-300)
+        return 1 - float(self.channels.squared(self.independent).sum()) / total
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """What the solved table differs from independence."""
+        solved = _marginal(self.channels.solve(self.table), self.places, self.pair)
+        total = max(float(self.table.sum()), 1e-300)
+        return solved - np.outer(solved.sum(axis=1), solved.sum(axis=0)) / total
+
+    def white(self, shrinker: Shrinker) -> Signal:
+        """Released minus independent, denoised, and undone; and how long that is in errors."""
+        total = max(float(self.table.sum()), 1e-300)
+        expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
+        scale = np.sqrt(expected)
+        residuals = divide(self.table - expected, scale)
+        if self.noise <= NO_NOISE:
+            return self.channels.solve(residuals * scale), np.inf, 1
+        kept, square, free = shrinker(residuals / np.sqrt(self.noise))
+        return self.channels.solve(kept * np.sqrt(self.noise) * scale), square, free
+
+    def in_strata(self) -> Signal:
+        """The same where residuals are not white: as if noise were even."""
+        dependence, channels = self.unbiased, self.channels
+        noise = channels.spread(self.table) - channels.solve(self.table)
+        floor = np.maximum(self.independent, 1e-3 * self.independent.mean())
+        expected = float((_marginal(np.maximum(noise, 0), self.places, self.pair) / floor).sum())
+        power = float((dependence**2 / floor).sum())
+        if expected <= 1e-9 * power or power <= 0:
+            return dependence, np.inf, 1
+        free = max((dependence.shape[0] - 1) * (dependence.shape[1] - 1), 1)
+        return dependence, power * free / expected, free
+
+
+def _fitting(table: FloatArray, margins: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """The nearest table that can be, brought to its margins: a value left empty is independent."""
+    total = float(margins[0].sum())
+    near = onto_simplex(table, total)
+    told = np.outer(near.sum(axis=1), near.sum(axis=0)) > 0
+    return _with_margins(np.where(told, near, np.outer(*margins) / max(total, 1e-300)), *margins)
+
+
+def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    for _ in range(50):
+        table = table * divide(rows, table.sum(axis=1))[:, None]
+        factors = divide(columns, table.sum(axis=0))
+        table = table * factors
+        if np.abs(factors * (columns > 0) - (columns > 0)).max() < 1e-4:
+            break
+    return table
+
+
+def shrunk(residuals: FloatArray) -> Signal:
+    """Where the signal lies in signal plus noise of variance 1.
+
+    Either in all directions alike, or in a few, with singular values shrunk one by one: whichever
+    Stein's unbiased estimate of the squared error says is nearer. And how long it is in errors,
+    squared, and in how many coordinates: how much of it to keep is asked afterwards.
+    """
+    rows, columns = residuals.shape[0] - 1, residuals.shape[1] - 1
+    power, free = float((residuals**2).sum()), rows * columns
+    if power <= 0 or free < 1:
+        return residuals, 0.0, 1
+    factor = max(0.0, 1 - free / power)
+    if min(residuals.shape) > WIDEST:
+        return residuals, power, free
+    left, values, right = np.linalg.svd(residuals, full_matrices=False)
+    risk = free + (4 - free) * free / power if factor > 0 else power - free
+    if risk <= _spectral_risk(values, rows, columns):
+        return residuals, power, free
+    kept = shrink_singular_values(values, rows, columns)
+    length = float(np.sqrt((kept**2).sum()))
+    errors = min(length, _largest_score(values, rows, columns))
+    return np.asarray((left * kept) @ right), errors**2, 1
+
+
+def _largest_score(values: FloatArray, rows: int, columns: int) -> float:
+    """How far the largest singular value lies beyond those of noise alone, in deviations.
+
+    Its square has the law of Tracy and Widom, of mean -1.21 and deviation 1.27 [Johnstone].
+    """
+    edge = math.sqrt(rows) + math.sqrt(columns)
+    scale = edge * math.cbrt(edge / math.sqrt(rows * columns))
+    return max(0.0, float((values[0] ** 2 - edge**2) / scale + 1.21) / 1.27)
+
+
+def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
+    """The unbiased estimate of the squared error of shrunk singular values [Candes]."""
+    fewer, more = sorted((rows, columns))
+    own = np.maximum(values[:fewer], 1e-9)
+    found = shrink_singular_values(own, rows, columns)
+    step = 1e-4
+    slope = shrink_singular_values(own + step, rows, columns) - found
+    gaps = own[:, None] ** 2 - own**2
+    pulled = divide(np.broadcast_to((own * found)[:, None], gaps.shape), np.abs(gaps))
+    divergence = (more - fewer) * (found / own).sum() + slope.sum() / step
+    divergence += 2 * (pulled * np.sign(gaps)).sum()
+    return float(((found - own) ** 2).sum() - rows * columns + 2 * divergence)
+
+
+def of_right_strength(residuals: FloatArray) -> Signal:
+    """The same directions as :func:`shrunk`, but as strong as the signal.
+
+    What is nearest to the signal is weaker than it. The strength itself, the sum of squares, is
+    known much better than the directions: take away what noise adds to it on average.
+    """
+    freedom = (residuals.shape[0] - 1) * (residuals.shape[1] - 1)
+    strength = max(float((residuals**2).sum()) - freedom, 0.0)
+    near, square, free = shrunk(residuals)
+    if not near.any():
+        near = residuals
+    power = float((near**2).sum())
+    return (near * np.sqrt(strength / power) if power > 0 else near), square, free

@@ -1,0 +1,528 @@
+"""Draw true records from a model with one term for every pair of columns.
+
+For many columns no joint table can be written down. The model is
+
+    p(k) proportional to prod_a h_a(k_a) prod_{a<b} E_ab(k_a, k_b),
+
+and the columns of a record are redrawn one at a time, given all others and the release (Gibbs
+sampling). The factors of a tree of the strongest pairs are known in closed form [Chow-Liu]; from
+there all factors are found by the same sweeps, on some of the records: wherever the drawn table of
+a pair falls short of its denoised estimate, the factor goes up. Pairs that show no dependence get
+no factor, so the work follows the dependence that is there.
+
+Draw true records from a model of the whole table, given what was released of each.
+
+Three kinds of model are weighed by the exact likelihood of records held out: independent columns,
+latent classes (pramana.model), and, where classes find dependence and the table is small enough,
+the whole joint table by the regularised EM, which knows dependence of every form. Where no
+dependence can be told from noise, records get the estimated margins and nothing that is not there.
+
+A release is rich where a cell of a typical pair of columns has the weight of many records:
+n p_a**2 p_b**2 over the number of cells, p being what the matrices keep. There the estimated tables
+themselves may tell more than a few classes can: the joint table, or, where that is too large, all
+pairs (pairwise.py), if pairs of records held out are more likely by them.
+
+A table for any learner: each released record gets values again that the truth could have had.
+
+    rank       one attribute at a time [Dowd, Alg. 2]: sort the records by the released value and
+               hand out the estimated true counts in that order, which chance decides between
+               equal values. Margins come back, dependence between columns does not.
+    posterior  draw each record's values from their distribution given the whole released record
+               and a model of the whole table that brings no more dependence than records held out
+               confirm (modelled.py): latent classes, or margins alone; where there is much to go
+               by, the joint table if it is small enough (joint.py), or all pairs (pairwise.py).
+
+A rebuilt record is nobody's: it is a draw from what the release allows.
+
+Columns released as they are, as company for the randomised ones when records are rebuilt.
+
+An income that was published as it is tells much about a degree that was not. So such columns join
+the model: text and truth values by their values, numbers by ten bins with about as many records
+each. They are never changed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pramana.analysis.channels import Channels
+from pramana.analysis.latent_class_choice import fit_model, refit
+from pramana.analysis.latent_class_draws import draw_given
+from pramana.analysis.latent_classes import Blend
+from pramana.analysis.layout import Layout
+from pramana.analysis.observed import MOST_HELD, Feature, WholeRecords
+from pramana.analysis.regularised_em import fit
+from pramana.analysis.spectral import pair_margin, single_margin
+from pramana.analysis.synthesis_draws import draw_given_table, likelihood_of, ranked
+from pramana.base.randomness import Keystream, Stream
+from pramana.base.rounding import require_choice
+from pramana.errors import InvalidTable
+from pramana.mechanisms.transition import Label
+from pramana.schema.joint_cells import cell_counts
+from pramana.types import FloatArray, IntArray
+
+__all__ = [
+    "JOINT_CELLS",
+    "REBUILDS",
+    "Companion",
+    "Rebuild",
+    "Rebuilt",
+    "companion_of",
+    "company_of",
+    "draw_from_model",
+    "draw_from_pairs",
+    "rebuild_records",
+]
+
+TRAINING_RECORDS = 100_000
+TRAINING_SWEEPS = 24
+FINAL_SWEEPS = 4
+SMOOTHING = 10.0
+"""Records added to both sides of a comparison, so that rare cells do not follow their noise."""
+
+LARGEST_LOG = 4.0
+"""No factor goes beyond exp(4): tables with empty cells would drive it to infinity."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTargets:
+    """What drawn records should look like: shares of every column, and of dependent pairs."""
+
+    singles: list[FloatArray]
+    pairs: dict[tuple[int, int], FloatArray]
+
+
+class RecordSampler:
+    """Records being drawn, with the factors of the model."""
+
+    def __init__(
+        self, places: list[IntArray], channels: Channels, targets: PairTargets, keystream: Keystream
+    ) -> None:
+        self.channels, self.targets, self.keystream = channels, targets, keystream
+        self.sizes = channels.layout.shape
+        self.seen = [likelihood_of(axis, places, channels) for axis in range(len(places))]
+        self.truths: NDArray[np.int32] = np.ascontiguousarray(
+            np.stack(places, axis=1).astype(np.int32)
+        )
+        self.base = [single + 1e-12 for single in targets.singles]
+        self.logs = _tree_factors(targets, SMOOTHING / len(places[0]))
+        self.sweeps = 0
+
+    def sweep(self) -> None:
+        """Redraw every randomised column of every record once."""
+        from pramana.analysis.kernels import redraw_column
+
+        for axis in range(len(self.sizes)):
+            if self.channels.layout.axes[axis].step is None:
+                continue
+            likelihood, seen = self.seen[axis]
+            neighbours, factors, starts = self._factors(axis)
+            uniforms = self.keystream.uniforms(
+                Stream("rebuild", axis), self.sweeps * len(self.truths), len(self.truths)
+            )
+            redraw_column(
+                self.truths, axis, seen, likelihood, self.base[axis], neighbours, factors, starts,
+                uniforms,
+            )  # fmt: skip
+        self.sweeps += 1
+
+    def _factors(self, axis: int) -> tuple[IntArray, FloatArray, IntArray]:
+        """The factors of a column's pairs, one after the other, the column's own value fastest."""
+        neighbours, parts, starts, start = [], [np.zeros(0)], [], 0
+        for (first, second), logs in self.logs.items():
+            if axis not in (first, second):
+                continue
+            part = np.exp(logs if axis == second else logs.T).ravel()
+            neighbours.append(first if axis == second else second)
+            parts.append(part)
+            starts.append(start)
+            start += part.size
+        return np.array(neighbours, np.int64), np.concatenate(parts), np.array(starts, np.int64)
+
+    def compare(self) -> tuple[float, Lack]:
+        """How far drawn pairs are from their targets, and what each table lacks."""
+        records = len(self.truths)
+        few = SMOOTHING / records
+        singles = []
+        for axis, size in enumerate(self.sizes):
+            drawn = np.bincount(self.truths[:, axis], minlength=size) / records
+            singles.append(np.log((self.targets.singles[axis] + few) / (drawn + few)))
+        pairs, distance = {}, 0.0
+        for (first, second), target in self.targets.pairs.items():
+            flat = self.truths[:, first] * self.sizes[second] + self.truths[:, second]
+            drawn = np.bincount(flat, minlength=target.size).reshape(target.shape) / records
+            ratio = np.log((target + few) / (drawn + few))
+            pairs[first, second] = ratio - singles[first][:, None] - singles[second]
+            distance += float(np.abs(target - drawn).sum())
+        return distance / max(len(pairs), 1), Lack(singles, pairs)
+
+    def adjust(self, lack: Lack, rate: float) -> None:
+        """Move every factor towards what its table lacks."""
+        for axis, single in enumerate(lack.singles):
+            self.base[axis] = self.base[axis] * np.exp(rate * single)
+        for pair, table in lack.pairs.items():
+            logs = self.logs[pair] + rate * table
+            self.logs[pair] = np.clip(logs, -LARGEST_LOG, LARGEST_LOG)
+
+    def factors(self) -> tuple[list[FloatArray], dict[tuple[int, int], FloatArray]]:
+        """All factors, to come back to."""
+        return list(self.base), dict(self.logs)
+
+
+@dataclass(frozen=True, eq=False)
+class Lack:
+    """The logarithms by which drawn tables fall short of their targets."""
+
+    singles: list[FloatArray]
+    pairs: dict[tuple[int, int], FloatArray]
+
+
+def _tree_factors(targets: PairTargets, few: float) -> dict[tuple[int, int], FloatArray]:
+    """Factors of the tree of strongest dependence; 1 for all other pairs."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    logs, strengths = {}, []
+    for (first, second), table in targets.pairs.items():
+        independent = np.outer(targets.singles[first], targets.singles[second])
+        ratio = np.log((table + few) / (independent + few))
+        strengths.append(float((table * ratio).sum()))
+        logs[first, second] = np.clip(ratio, -LARGEST_LOG, LARGEST_LOG)
+    if not logs:
+        return logs
+    rows, columns = np.array(list(logs)).T
+    size = len(targets.singles)
+    # The tree is the shortest one; a constant keeps all lengths positive.
+    lengths = 1 + max(strengths) - np.array(strengths)
+    tree = minimum_spanning_tree(coo_array((lengths, (rows, columns)), shape=(size, size)))
+    edges = set(zip(*(part.tolist() for part in tree.nonzero()), strict=True))
+    return {pair: table if pair in edges else 0 * table for pair, table in logs.items()}
+
+
+def draw_from_pairs(
+    places: list[IntArray], channels: Channels, keystream: Keystream
+) -> list[IntArray]:
+    """Find the factors on some of the records, then draw all of them."""
+    targets = _targets(places, channels)
+    records = len(places[0])
+    if records > TRAINING_RECORDS:
+        # Released records are in random order, so the first ones are a random sample.
+        some = [place[:TRAINING_RECORDS] for place in places]
+        trained = RecordSampler(some, channels, targets, keystream)
+        _train(trained)
+        sampler = RecordSampler(places, channels, targets, keystream)
+        sampler.base, sampler.logs, sampler.sweeps = trained.base, trained.logs, TRAINING_SWEEPS
+    else:
+        sampler = RecordSampler(places, channels, targets, keystream)
+        _train(sampler)
+    for _ in range(FINAL_SWEEPS):
+        sampler.sweep()
+    return [sampler.truths[:, axis].astype(np.int64) for axis in range(len(places))]
+
+
+def _train(sampler: RecordSampler) -> None:
+    """Sweep and adjust; where that leads away from the targets, go back and take smaller steps."""
+    rate = 1 / (1 + 0.5 * len(sampler.logs) / max(len(sampler.sizes), 1))
+    best, kept = np.inf, sampler.factors()
+    for sweep in range(TRAINING_SWEEPS):
+        sampler.sweep()
+        distance, lack = sampler.compare()
+        if distance > 1.15 * best:
+            sampler.base, sampler.logs = list(kept[0]), dict(kept[1])
+            rate /= 2
+            continue
+        if distance < best:
+            best, kept = distance, sampler.factors()
+        late = max(0, sweep - TRAINING_SWEEPS // 2)
+        sampler.adjust(lack, rate / (1 + 0.3 * late))  # settle: average over the noise of draws
+    if distance > 1.15 * best:
+        sampler.base, sampler.logs = kept
+
+
+def _targets(places: list[IntArray], channels: Channels) -> PairTargets:
+    """Denoised shares of all columns and of those pairs that depend on each other."""
+    sizes, records = channels.layout.shape, len(places[0])
+
+    def counted(axes: tuple[int, ...]) -> FloatArray:
+        shape = [sizes[axis] for axis in axes]
+        return cell_counts([places[axis] for axis in axes], shape)
+
+    axes = channels.layout.axes
+    singles = [single_margin(counted, channels, axis) / records for axis in range(len(sizes))]
+    pairs: dict[tuple[int, int], FloatArray] = {}
+    for pair in combinations(range(len(sizes)), 2):
+        if all(axes[axis].step is None for axis in pair):
+            continue  # neither will be redrawn
+        rows, columns = (singles[axis] * records for axis in pair)
+        table = pair_margin(counted, channels, pair, (rows, columns))
+        if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
+            pairs[pair] = table / records
+    return PairTargets(singles, pairs)
+
+
+JOINT_CELLS = 200_000
+"""Up to so many cells the whole joint distribution is a candidate."""
+
+RICH = 40.0
+"""From so many effective records in a cell of the median pair on, a release is rich.
+
+Below it pairs were worse than classes on every truth tried, by a half to three times; up to some
+400 they still are on most, and above that better where each column follows from the one before it.
+"""
+
+TINY = 1e-300
+PARTS = 3
+"""One part of so many is held out to choose between classes, pairs and the joint table."""
+
+MOST_TRIED = 50_000
+"""So many records are enough to choose between classes and pairs."""
+
+
+def draw_from_model(
+    places: list[IntArray], channels: Channels, keystream: Keystream
+) -> tuple[list[IntArray], str]:
+    """The records, and how they were drawn."""
+    evidence = _evidence(places, channels)
+    small = prod(evidence.sizes) <= JOINT_CELLS
+    rich = _weight(evidence) >= RICH
+    if rich and small:
+        return _from_joint(evidence, channels, keystream), "the estimated joint distribution."
+    blend = fit_model(evidence, keystream)
+    if rich and _pairs_are_better(evidence, channels, blend, keystream):
+        return draw_from_pairs(places, channels, keystream), "all estimated pairs of columns."
+    if not blend.settings:
+        return ranked(places, channels, keystream, fitted=True), blend.why
+    if small and _joint_is_better(evidence, channels, blend, keystream):
+        why = "the joint distribution, which explains records held out better than latent classes."
+        return _from_joint(evidence, channels, keystream), why
+    return _drawn(evidence, blend, keystream), blend.why
+
+
+def _weight(evidence: WholeRecords) -> float:
+    """The weight of a cell of the median pair of axes, in records released as they are."""
+    features = evidence.channels[0]
+    kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
+    share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
+    pairs = [a * b for a, b in itertools.combinations(share, 2)]
+    return len(evidence.group) * float(np.median(pairs or share))
+
+
+def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream) -> list[IntArray]:
+    """Every record drawn given the joint distribution by the regularised EM."""
+    table = cell_counts(evidence.codes, evidence.sizes)
+    if channels.randomised:
+        table = fit(table, channels).table
+    return draw_given_table(list(evidence.codes), table, channels, keystream)
+
+
+def _evidence(places: list[IntArray], channels: Channels) -> WholeRecords:
+    """The records with what is seen of each axis, by stratum where matrices depend on it."""
+    axes = range(len(places))
+    seen = [likelihood_of(axis, places, channels) for axis in axes]
+    sizes = channels.layout.shape
+    strata = [codes // size for (_, codes), size in zip(seen, sizes, strict=True)]
+    patterns, group = np.unique(np.stack(strata, axis=1), axis=0, return_inverse=True)
+    features = tuple(
+        tuple(_feature(axis, seen[axis][0], int(pattern[axis]), channels) for axis in axes)
+        for pattern in patterns
+    )
+    return WholeRecords(sizes, features, group.ravel().astype(np.int64), tuple(places))
+
+
+def _feature(axis: int, rows: FloatArray, stratum: int, channels: Channels) -> Feature:
+    """What is seen of an axis in a stratum: its value through the matrix."""
+    size = channels.layout.shape[axis]
+    if channels.layout.axes[axis].step is None:
+        return Feature(axis, size)
+    own = rows[stratum * size : (stratum + 1) * size]
+    return Feature.of_channel(axis, np.ascontiguousarray(own.T))
+
+
+def _drawn(evidence: WholeRecords, blend: Blend, keystream: Keystream) -> list[IntArray]:
+    found = [np.empty_like(codes) for codes in evidence.codes]
+    for number, features in enumerate(evidence.channels):
+        rows = np.flatnonzero(evidence.group == number)
+        seen = [codes[rows] for codes in evidence.codes]
+        drawn = draw_given(blend, features, seen, keystream, group=number)
+        for whole, part in zip(found, drawn, strict=True):
+            whole[rows] = part
+    return found
+
+
+# -- pairs and the joint table, beside classes ---------------------------------------------
+
+
+def _pairs_are_better(
+    evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
+) -> bool:
+    """Whether pairs of columns of records held out are more likely by all estimated pairs."""
+    pairs = list(itertools.combinations(range(len(evidence.sizes)), 2))
+    if any(channels.closure(pair) != pair for pair in pairs):
+        return False
+    rest, held = next(evidence.parts(PARTS, keystream))
+    rest, held = rest[:MOST_TRIED], held[:MOST_TRIED]
+    if blend.settings:
+        climbs = refit(evidence.fitted(rest), blend.settings, keystream)
+        blend = Blend(tuple(model for climb in climbs for model in climb.models()), "")
+    drawn = draw_from_pairs([codes[rest] for codes in evidence.codes], channels, keystream)
+    gain = 0.0
+    for pair in pairs:
+        own = Channels(channels.layout.only(pair))
+        if own.randomised:
+            shape = own.layout.shape
+            tables = (cell_counts([drawn[axis] for axis in pair], shape), blend.table(list(pair)))
+            seen = cell_counts([evidence.codes[axis][held] for axis in pair], shape)
+            ours, theirs = (
+                np.log(own.forward(table + table.mean() / len(rest)) / table.sum())
+                for table in tables
+            )
+            gain += float((seen * (ours - theirs)).sum())
+    return gain > 0
+
+
+def _joint_is_better(
+    evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
+) -> bool:
+    """Whether the joint table makes records held out more likely than the classes do."""
+    rest, held = next(evidence.parts(PARTS, keystream))
+    if not len(rest) or not len(held):
+        return False
+    held = held[:MOST_HELD]
+    climbs = refit(evidence.fitted(rest), blend.settings, keystream)
+    judged = evidence.judged(held)
+    chances = np.mean([np.exp(climb.held_out(judged)) for climb in climbs], axis=0)
+    classes = climbs[0].held_counts(judged) @ np.log(np.maximum(chances, TINY))
+    table = fit(
+        cell_counts([codes[rest] for codes in evidence.codes], evidence.sizes), channels
+    ).table
+    own = tuple(codes[held] for codes in evidence.codes)
+    logs = np.log(np.maximum(channels.forward(table)[own], TINY))
+    if evidence.kept:
+        others = tuple(axis for axis in range(table.ndim) if axis not in evidence.kept)
+        beside = table.sum(axis=others)[tuple(own[axis] for axis in evidence.kept)]
+        logs -= np.log(np.maximum(beside, TINY))
+    else:
+        logs -= np.log(table.sum())
+    return float(logs.sum()) > float(classes)
+
+
+Rebuild = Literal["posterior", "rank"]
+REBUILDS: tuple[Rebuild, ...] = ("posterior", "rank")
+
+
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """Rebuilt records, and how they came about.
+
+    Attributes:
+        columns: The columns, in the order of ``codes``.
+        codes: One array of codes a column.
+        method: ``posterior`` or ``rank``.
+        why: One sentence on the model behind the draws.
+    """
+
+    columns: tuple[str, ...]
+    codes: tuple[NDArray[Any], ...]
+    method: str
+    why: str
+
+
+def rebuild_records(
+    codes: Sequence[NDArray[Any]],
+    layout: Layout,
+    *,
+    keystream: Keystream,
+    method: Rebuild = "posterior",
+) -> Rebuilt:
+    """Rebuild records that are given as one array of released codes a column of ``layout``."""
+    require_choice("method", method, REBUILDS)
+    if not codes or len(codes[0]) == 0:
+        raise InvalidTable("There are no released records to rebuild.")
+    channels = Channels(layout.only(range(len(layout.axes))))
+    places = layout.positions(codes)
+    if method == "rank":
+        found = ranked(places, channels, keystream)
+        why = "one column at a time: margins come back, dependence between columns does not."
+    else:
+        found, how = draw_from_model(places, channels, keystream)
+        why = f"drawn given each whole released record and a model of the whole table: {how}"
+    rebuilt = [column for axis, place in zip(layout.axes, found, strict=True)
+               for column in _codes(layout, axis.columns, place)]  # fmt: skip
+    same_kind = [new.astype(old.dtype) for new, old in zip(rebuilt, codes, strict=True)]
+    return Rebuilt(layout.columns, tuple(same_kind), method, why)
+
+
+def _codes(layout: Layout, columns: tuple[str, ...], places: IntArray) -> list[IntArray]:
+    """The code of each column at each position of an axis."""
+    axis = next(axis for axis in layout.axes if axis.columns == columns)
+    return [own[places] for own in layout.codes_of(axis)]
+
+
+MOST_VALUES = 40
+"""A column of more values is too thinly spread to say much, as a name or a postcode is."""
+
+BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """A column as codes: labels, and the place of each record among them."""
+
+    labels: tuple[Label, ...]
+    codes: IntArray
+
+
+def companion_of(column: pa.ChunkedArray) -> Companion | None:
+    """The column as codes, or ``None`` where it has too many values to be of help.
+
+    >>> found = companion_of(pa.chunked_array([["a", None, "b", "a"]]))
+    >>> found.labels, found.codes.tolist()
+    (('a', 'b', None), [0, 2, 1, 0])
+    """
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return _of_numbers(
+            np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+        )
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif not (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind)
+    ):
+        return None
+    values = pc.unique(column).drop_null()
+    if not 0 < len(values) <= MOST_VALUES:
+        return None
+    values = values.take(pc.sort_indices(values))
+    places = pc.index_in(column, value_set=values).fill_null(len(values))
+    missing = (None,) if column.null_count else ()
+    return Companion(
+        (*values.to_pylist(), *missing), places.to_numpy(zero_copy_only=False).astype(np.int64)
+    )
+
+
+def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Companion | None:
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return None
+    edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS))
+    codes = np.searchsorted(edges, numbers, side="right").astype(np.int64)
+    codes[np.isnan(numbers)] = len(edges) + 1
+    used, codes = np.unique(codes, return_inverse=True)
+    return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
+
+
+def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
+    """Columns released as they are that can tell something about the randomised ones."""
+    found = {name: companion_of(table.column(name)) for name in names}
+    return {name: companion for name, companion in found.items() if companion is not None}

@@ -1,0 +1,1 @@
+"""Foundations: rounding, randomness, registries, files, text, threads."""

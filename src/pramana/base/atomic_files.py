@@ -1,0 +1,308 @@
+"""Files and folders that appear whole or not at all, and never in the place of something else.
+
+Everything is written into a hidden folder beside its place, flushed to the disk, and moved there in
+one step. Whatever stops the process before that step leaves nothing under the name. The step itself
+replaces nothing: a name that somebody else has taken meanwhile stays theirs. Who is told to replace
+exchanges the two in one step and looks at what came out, so that nothing but what was looked at is
+ever removed. What survives which fault is in docs/durability.md.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import unicodedata
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pramana.base.file_moves import exchange, move_new
+from pramana.base.leftovers import NAME, hidden_folder, leftovers
+from pramana.base.signals import defer_signals
+from pramana.errors import InputError, Notice, OutputExists, PramanaError
+
+__all__ = [
+    "forget_placed",
+    "free_name",
+    "placed",
+    "require_free",
+    "require_name",
+    "require_not_here",
+    "stands",
+    "whole_file",
+    "whole_folder",
+    "write_whole",
+]
+
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR)
+"""What the system says where a name has been taken."""
+
+FIXED = (errno.EXDEV, errno.EBUSY)
+"""What it says of a folder that must stay where it is: a mounted one, or of a layer below."""
+
+MOST_NAMED = 3
+"""So many leftovers are named."""
+
+AT_ONCE = 4
+"""So many files wait for the disk together."""
+
+RELEASED: Final = "certificate.json"
+"""A folder that holds it is a release."""
+
+_PLACED: list[Path] = []
+
+
+def placed() -> list[Path]:
+    """What this process has put into place so far: an error afterwards must not deny it."""
+    return list(_PLACED)
+
+
+def stands(path: Path) -> None:
+    """Take note of what was changed by other means: by a database."""
+    if path not in _PLACED:
+        _PLACED.append(path)
+
+
+def forget_placed() -> None:
+    """Begin anew: another command runs in this process."""
+    _PLACED.clear()
+
+
+def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) -> None:
+    """Refuse a place for a file that is taken, before any work is done.
+
+    Nothing replaces a part of a release, nor what the same command ``reads``.
+    """
+    require_name(path)
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"The folder {path.absolute().parent} must exist to hold {path.name}.")
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise OutputExists(f"{path} exists already. Choose another name, or replace it (--force).")
+    if path.is_dir():
+        raise OutputExists(f"{path} is a folder, and no file replaces one. Choose another name.")
+    if path.is_symlink() and (path.is_file() or not path.exists()):
+        raise OutputExists(f"{path} is a link, and no file replaces one. Name the file itself.")
+    if path.is_fifo() and not path.is_relative_to("/dev"):
+        raise OutputExists(f"{path} is a pipe, and no file replaces one. Write to /dev/stdout.")
+    if any((above / RELEASED).is_file() for above in list(path.absolute().parents)[:2]):
+        raise OutputExists(f"{path} belongs to a release: other data would be under its promise.")
+    if any(source is not None and _same(path, source) for source in reads):
+        raise OutputExists(f"{path} is what this command reads. Choose another name.")
+
+
+def free_name(stem: str, ending: str = "", *, taken: Collection[str] = ()) -> str:
+    """A name that nothing has here, nor what is ``taken`` already: numbered where it must be.
+
+    Capitals do not tell names apart, as they do not in every file system.
+    """
+    name, number = f"{stem}{ending}", 1
+    while os.path.lexists(name) or name.casefold() in {own.casefold() for own in taken}:
+        number += 1
+        name = f"{stem}-{number}{ending}"
+    return name
+
+
+def _same(path: Path, source: Path) -> bool:
+    """Whether it is this source: a file, or a sheet or table of it (``book.xlsx#sheet``)."""
+    own = Path(str(source).partition("#")[0])
+    return own.exists() and path.exists() and path.samefile(own)
+
+
+def require_not_here(folder: Path) -> None:
+    """Refuse to replace the folder in which the command runs, or one that holds it."""
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise OutputExists(
+            f"{folder} is the folder that this command runs in, or holds it. Run it from elsewhere."
+        )
+
+
+@contextmanager
+def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> Iterator[Path]:
+    """A place to write to, beside ``path``; it gets the name when all has been written.
+
+    With ``force`` a file of that name is replaced, and its permissions are kept unless a ``mode``
+    is given.
+    """
+    require_name(path)
+    path = path.absolute()
+    with _beside(path) as place:
+        yield place
+        if mode is None and force and path.is_file():
+            mode = stat.S_IMODE(path.stat().st_mode)
+        if mode is not None:
+            place.chmod(mode)
+        if not _hidden(path):
+            _to_disk(place)
+        with defer_signals():
+            if force:
+                require_free(path, force=True)
+                place.replace(path)
+            else:
+                _move(place, path)
+            _confirm(path)
+
+
+@contextmanager
+def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) -> Iterator[Path]:
+    """An empty folder to write to, beside ``path``; it gets the name when all has been written.
+
+    A folder that has the name already is removed when the new one stands, if ``may_go`` is given
+    and does not refuse it; if anything in it has changed since then, it is put back.
+    """
+    require_name(path)
+    path = path.absolute()
+    with _beside(path) as place:
+        place.mkdir()
+        yield place
+        _all_to_disk(sorted(place.rglob("*")))
+        _to_disk(place)
+        if may_go is not None and os.path.lexists(path):
+            _take_turns(place, path, may_go)
+            return
+        with defer_signals():
+            _move(place, path)
+            _confirm(path)
+
+
+def write_whole(
+    path: Path, content: str | bytes, *, force: bool = False, mode: int | None = None
+) -> None:
+    """Write a small file, with these permissions if any are given; a device gets it as it is."""
+    data = content.encode() if isinstance(content, str) else content
+    require_free(path, force=force)
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    with whole_file(path, force=force, mode=mode) as place:
+        place.write_bytes(data)
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A place of the same name in a hidden folder; whoever left such folders is named."""
+    _name_leftovers(path.parent)
+    try:
+        with hidden_folder(path.parent) as folder:
+            yield folder / path.name
+    except OSError as error:
+        if error.filename is not None and ".pramana-" in str(error.filename):
+            error.filename, error.filename2 = str(path), None  # the place that was asked for
+        raise
+
+
+def _name_leftovers(parent: Path) -> None:
+    found = leftovers(parent)
+    if not found:
+        return
+    told = "; ".join(one.sentence() for one in found[:MOST_NAMED])
+    more = f"; and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
+    warnings.warn(
+        f"Writing was cut off here before: {told}{more}. 'pramana clean {parent}' shows them, and "
+        "--remove removes them.",
+        Notice,
+        stacklevel=4,
+    )
+
+
+def require_name(path: Path) -> None:
+    """Refuse a place without a name of its own at the end, such as a dot, or with one of two lines.
+
+    Line breaks and other control characters in a name mislead whoever reads a list of files.
+    """
+    if any(unicodedata.category(own) == "Cc" for own in path.name):
+        raise InputError(f"{path.name!r} must be a name without line breaks or control characters.")
+    if path.name in ("", ".."):
+        raise InputError(f"{path} must end in a name: that of what is to be written.")
+
+
+def _move(place: Path, path: Path, *, how: Callable[[Path, Path], None] = move_new) -> None:
+    try:
+        how(place, path)
+    except OSError as error:
+        if error.errno in TAKEN:
+            raise _appeared(path) from None
+        if error.errno in FIXED:
+            raise OutputExists(
+                f"{path} is a mounted volume or part of a container's image, which nothing can be "
+                "exchanged for. Nothing was written; choose another name."
+            ) from None
+        raise
+
+
+def _appeared(path: Path) -> OutputExists:
+    return OutputExists(
+        f"{path} appeared while this was being written, and is left as it is. Nothing was written; "
+        "choose another name."
+    )
+
+
+def _take_turns(place: Path, path: Path, may_go: Callable[[Path], None]) -> None:
+    """Exchange the two; what is taken out must be what was looked at."""
+    if path.is_symlink() or not path.is_dir():
+        raise _appeared(path)
+    require_not_here(path)
+    before = _listing(path)
+    may_go(path)
+    with defer_signals():
+        _move(place, path, how=exchange)
+        if _listing(place) != before:
+            exchange(place, path)
+            raise OutputExists(
+                f"{path} changed while this was being written, and is left as it is. Nothing was "
+                "written; try again."
+            )
+        _confirm(path)
+
+
+def _listing(folder: Path) -> list[tuple[str, int, int, int]]:
+    """Everything in a folder: names, numbers on the disk, sizes and times of change."""
+    found = []
+    for place in sorted(folder.rglob("*")):
+        own = place.lstat()
+        told = (own.st_size, own.st_mtime_ns) if stat.S_ISREG(own.st_mode) else (0, 0)
+        found.append((str(place.relative_to(folder)), own.st_ino, *told))
+    return found
+
+
+def _confirm(path: Path) -> None:
+    """Wait until the name would survive a power cut."""
+    if _hidden(path):
+        return
+    stands(path)
+    try:
+        _to_disk(path.parent)
+    except OSError as error:
+        raise PramanaError(
+            f"{path} stands, and the disk did not confirm it ({error.strerror}): look at it after "
+            "the next start of the machine."
+        ) from None
+
+
+def _hidden(path: Path) -> bool:
+    """Whether it is part of a folder yet to get its name, for all of which it is waited then."""
+    return any(map(NAME.fullmatch, path.parent.parts))
+
+
+def _all_to_disk(places: list[Path]) -> None:
+    """The same for several at a time, which a disk confirms together."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(AT_ONCE) as waiting:
+        list(waiting.map(_to_disk, places))
+
+
+def _to_disk(place: Path) -> None:
+    """Wait until the file, or the entries of the folder, would survive a power cut."""
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL or not place.is_dir():
+            raise  # some file systems have no such thing for folders
+    finally:
+        os.close(handle)

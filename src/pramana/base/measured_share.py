@@ -1,0 +1,183 @@
+"""A measured share: its interval, what guessing would give, and the bound that was promised.
+
+An attack is a series of trials, each right or wrong. Its share comes with a Wilson interval; that a
+promised bound is broken is said only where the exact binomial tail (Clopper and Pearson) says so at
+a level of once in ten thousand sound releases.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pramana.base.rounding import require_number
+from pramana.base.text import percent_down, percent_up
+from pramana.errors import DoesNotHold, InvalidNumber
+from pramana.types import Form
+
+__all__ = ["ERROR_LEVEL", "FEWEST_TRIALS", "Measured", "clopper_pearson", "wilson"]
+
+ERROR_LEVEL = 1e-4
+"""How often a sound release is said to break its promise, for each attack."""
+
+FEWEST_TRIALS = 10
+"""With fewer trials an interval covers nearly everything, and none is given."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How often an attack was right.
+
+    >>> link = Measured.of("nearest record", hits=12, trials=1000, baseline=0.001, bound=0.05)
+    >>> link.value, link.broken
+    (0.012, False)
+
+    Attributes:
+        name: the attack.
+        value: the share of right answers.
+        low: lower end of its interval.
+        high: upper end of its interval.
+        trials: the number of people attacked.
+        level: the level of the interval.
+        baseline: what guessing without the release would give.
+        control: the same attack on people who are not in the release.
+        bound: what the certificate promises, where it does.
+        promised_by: the guarantee that promises it.
+        note: what was measured, in words.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    trials: int
+    level: float = 0.95
+    baseline: float | None = None
+    control: float | None = None
+    bound: float | None = None
+    promised_by: str | None = None
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        hits: int,
+        trials: int,
+        level: float = 0.95,
+        baseline: float | None = None,
+        control: float | None = None,
+        bound: float | None = None,
+        promised_by: str | None = None,
+        note: str = "",
+    ) -> Measured:
+        """From the number of right answers."""
+        if trials < FEWEST_TRIALS:
+            raise InvalidNumber(
+                f"An interval for '{name}' needs at least {FEWEST_TRIALS} records to attack, got "
+                f"{trials}. Use a larger table."
+            )
+        low, high = wilson(hits, trials, level=level)
+        return cls(
+            name, hits / trials, low, high, trials, level, baseline, control, bound, promised_by,
+            note,
+        )  # fmt: skip
+
+    @property
+    def hits(self) -> int:
+        """The number of right answers."""
+        return round(self.value * self.trials)
+
+    @property
+    def broken(self) -> bool:
+        """Whether the promised bound is exceeded beyond the error level."""
+        if self.bound is None:
+            return False
+        return clopper_pearson(self.hits, self.trials, level=1 - 2 * ERROR_LEVEL)[0] > self.bound
+
+    def require_bound(self) -> None:
+        """Raise if the promise is broken."""
+        if self.broken:
+            raise DoesNotHold(
+                f"The attack '{self.name}' was right for {percent_up(self.value)} of "
+                f"{self.trials:,} records, and {self.promised_by or 'the certificate'} promises at "
+                f"most {percent_up(self.bound or 0.0)}: a sound release fails so once in "
+                f"{1 / ERROR_LEVEL:,.0f}. Do not publish; verify the release with its original."
+            )
+
+    def sentence(self) -> str:
+        """The figure in plain words."""
+        text = f"{self.name}: right for {percent_up(self.value)} of {self.trials:,} people"
+        text += f" (between {percent_down(self.low)} and {percent_up(self.high)})"
+        if self.baseline is not None:
+            text += f"; guessing gives {percent_down(self.baseline)}"
+        if self.control is not None:
+            text += f"; people who are not in the release {percent_down(self.control)}"
+        if self.bound is not None:
+            text += f"; promised: at most {percent_up(self.bound)}"
+        return text + "."
+
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """For a table, each rounded against us: right, its ends, guessing, outside, promised."""
+        return (
+            percent_up(self.value),
+            percent_down(self.low),
+            percent_up(self.high),
+            "" if self.baseline is None else percent_down(self.baseline),
+            "" if self.control is None else percent_down(self.control),
+            "" if self.bound is None else percent_up(self.bound),
+        )
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "trials": self.trials,
+            "baseline": self.baseline,
+            "control": self.control,
+            "bound": self.bound,
+            "promised_by": self.promised_by,
+            "broken": self.broken,
+            "note": self.note,
+        }
+
+
+def wilson(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The interval of [Wilson27] for a share: of use also where nothing, or all, was hit.
+
+    >>> low, high = wilson(0, 10)
+    >>> low, round(high, 4)
+    (0.0, 0.2775)
+    """
+    _check(hits, trials, level)
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    share, spread = hits / trials, z * z / trials
+    centre = (share + spread / 2) / (1 + spread)
+    reach = z / (1 + spread) * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    low = 0.0 if hits == 0 else max(0.0, centre - reach)
+    high = 1.0 if hits == trials else min(1.0, centre + reach)
+    return low, high
+
+
+def clopper_pearson(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
+    """The exact binomial interval: each end is missed with at most half of 1 - level."""
+    _check(hits, trials, level)
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, tail))
+    high = 1.0 if hits == trials else float(betaincinv(hits + 1, trials - hits, 1 - tail))
+    return low, high
+
+
+def _check(hits: int, trials: int, level: float) -> None:
+    require_number("the number of trials", trials, low=1)
+    require_number("the number of hits", hits, low=0, high=trials)
+    require_number("the level", level, low=0, high=1, low_open=True, high_open=True)

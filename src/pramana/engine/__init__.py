@@ -1,0 +1,1 @@
+"""Execution engines: local threads, DuckDB aggregation, Spark."""

@@ -1,0 +1,316 @@
+"""The engine for tables that outgrow one machine: the five verbs on a Spark data frame.
+
+The same functions on batches run in Spark's workers (``mapInArrow``), with words addressed by the
+position of a record, so that a seeded release holds the same records in the same order as one of
+the local engine, and a task that is repeated draws every record as before.
+
+A shuffle moves chunks, not records: a worker orders a batch by the leading bits of the records'
+words and hands Spark one value a range; the worker that gets a range orders its records by the
+rest. Nothing waits for Spark to sort rows.
+
+The engine for data frames of Spark, which stay where they lie.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.atomic_files import whole_folder
+from pramana.base.randomness import CHUNK, Address, Keystream
+from pramana.engine.base import BatchFunction, MapBatches, Shuffle
+from pramana.engine.choose import SumsAsked
+from pramana.engine.spark.opening import (
+    SparkOpened,
+    collect_summaries,
+    map_in_arrow,
+    open_spark,
+    packed,
+)
+from pramana.engine.spark.session import one_line
+from pramana.engine.spark.tasks import (
+    CHUNKS,
+    WRITTEN,
+    Begin,
+    Gathered,
+    Scattered,
+    Typed,
+    Written,
+    as_stream,
+    finished_parts,
+    from_stream,
+)
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.schema.codec import encode
+from pramana.schema.counts import Counter, Counts
+from pramana.schema.labels import Labels
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Column, Schema
+from pramana.types import Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["SPARK", "SparkEngine", "SparkTable"]
+
+RANGE_RECORDS: Final = 2**20
+"""About so many records are ordered at a time, in the memory of one worker."""
+
+RANGE_BITS_MOST: Final = 15
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A Spark data frame with the five verbs of :class:`pramana.engine.base.Table`.
+
+    Attributes:
+        opened: The data frame, with the sizes of its partitions.
+        steps: What is to be done to it, in order.
+    """
+
+    opened: SparkOpened
+    steps: tuple[MapBatches | Shuffle, ...] = ()
+
+    @classmethod
+    def of(cls, table: DataFrame | SparkOpened, *, schema: Schema | None = None) -> SparkTable:
+        """From a data frame of a classic Spark session."""
+        return cls(table if isinstance(table, SparkOpened) else open_spark(table, schema=schema))
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.opened.rows
+
+    @property
+    def passes(self) -> int:
+        """How often each record is reported to ``progress``: once, and once a shuffle."""
+        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
+
+    # -- the five verbs --------------------------------------------------------------------
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        made = [step.schema for step in self.steps if isinstance(step, MapBatches)]
+        return made[-1] if made else self.opened.schema
+
+    def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
+        """How many records have which combination of values in these columns."""
+        for column in columns:
+            if column.name not in self.schema().names:
+                raise UnknownColumn(f"The table has no column '{column.name}'.", column=column.name)
+        names = [column.name for column in columns]
+        counter = Counter(names, [column.labels for column in columns])
+        for cells, numbers in self._summaries(partial(_counted, tuple(columns))):
+            counter.add(list(cells.T), numbers)
+        self._tell(progress)
+        return counter.result()
+
+    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> SparkTable:
+        """The table that ``function`` makes of each batch; it has the given schema."""
+        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
+
+    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> SparkTable:
+        """The records in a uniformly random order, by words that are addressed by position."""
+        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
+
+    def write(
+        self,
+        path: Path,
+        *,
+        file_format: str = "parquet",
+        labels: Labels | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write all records to a folder of Parquet files, which appears whole or not at all.
+
+        The workers must see the folder under the same path as the driver does.
+        """
+        if file_format != "parquet":
+            raise InvalidTable(f"Spark writes Parquet, not {file_format}. Ask for parquet.")
+        del labels  # a Parquet file has none
+        schema = self.schema()
+        with one_line(), whole_folder(Path(path)) as place, self._staged() as staged:
+            frame, begin, functions = staged
+            with packed(frame, (begin, functions, Written(str(place), schema))) as (task,):
+                written = map_in_arrow(frame, task, WRITTEN).collect()
+            finished_parts(place, [(row["part"], row["records"]) for row in written])
+        self._tell(progress)
+        return self.records
+
+    # -- beyond them -----------------------------------------------------------------------
+
+    def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
+        """All records in the memory of the driver."""
+        batches: list[pa.RecordBatch] = []
+        for content in self._summaries(as_stream):
+            batches += [] if content is None else from_stream(content)
+        self._tell(progress)
+        return pa.Table.from_batches(batches, self.schema())
+
+    def to_opened(self) -> SparkOpened:
+        """A Spark data frame of the records, made now and kept by the workers.
+
+        It never asks for a key again: a part that gets lost is lost, and not drawn anew.
+        """
+        with one_line(), self._frame() as frame:
+            return open_spark(frame.localCheckpoint(eager=True), computed=False)
+
+    # -- what they rest on -----------------------------------------------------------------
+
+    @contextmanager
+    def _frame(self) -> Iterator[DataFrame]:
+        """A data frame that can be computed while the block runs."""
+        plain = _for_spark(self.schema())
+        with (
+            self._staged() as (frame, begin, functions),
+            packed(frame, (begin, functions, Typed(plain))) as (task,),
+        ):
+            yield map_in_arrow(frame, task, _spark_schema(plain))
+
+    def _summaries(self, function: Callable[[Iterator[pa.RecordBatch]], Any]) -> Iterator[Any]:
+        with one_line(), self._staged() as (frame, begin, functions):
+            yield from collect_summaries(frame, begin, functions, function)
+
+    @contextmanager
+    def _staged(
+        self,
+    ) -> Iterator[tuple[DataFrame, Begin, tuple[MapBatches, ...]]]:
+        """Everything up to the last shuffle as a data frame, and what is to be done after it."""
+        begin, frame = self.opened.beginning()
+        yield from _after_shuffles(frame, begin, self.steps, self.opened.schema, self.records)
+
+    def _tell(self, progress: Progress | None) -> None:
+        if progress is not None:
+            progress(self.passes * self.records)
+
+
+def _after_shuffles(
+    frame: DataFrame,
+    begin: Begin,
+    steps: Sequence[MapBatches | Shuffle],
+    schema: pa.Schema,
+    records: int,
+) -> Iterator[tuple[DataFrame, Begin, tuple[MapBatches, ...]]]:
+    """Turn shuffle after shuffle into a data frame of chunks."""
+    functions: list[MapBatches] = []
+    for at, step in enumerate(steps):
+        if isinstance(step, MapBatches):
+            functions.append(step)
+            schema = step.schema
+            continue
+        bits = min(RANGE_BITS_MOST, (records // RANGE_RECORDS).bit_length())
+        end = Scattered(step.keystream, step.stream, bits)
+        ranges = _range_sizes(step.keystream, step.stream, records, bits)
+        gathered = Gathered(schema, step.keystream, step.stream, bits, ranges)
+        with packed(frame, (begin, tuple(functions), end)) as (task,):
+            chunks = map_in_arrow(frame, task, CHUNKS).repartitionById(2**bits, "range")
+            yield from _after_shuffles(chunks, gathered, steps[at + 1 :], schema, records)
+            return
+    yield frame, begin, tuple(functions)
+
+
+def _range_sizes(keystream: Keystream, stream: Address, records: int, bits: int) -> tuple[int, ...]:
+    """How many of the first words fall into each range: known before any record is read."""
+    counts = np.zeros(2**bits, dtype=np.int64)
+    words = np.empty(CHUNK, dtype=np.uint64)
+    for start in range(0, records, CHUNK):
+        count = min(CHUNK, records - start)
+        drawn = keystream.words(stream, start, count, words[:count])
+        numbers = (drawn >> np.uint64(1)) >> np.uint64(63 - bits)
+        counts += np.bincount(numbers.view(np.int64), minlength=len(counts))
+    return tuple(counts.tolist())
+
+
+def _counted(
+    columns: tuple[Column, ...], batches: Iterator[pa.RecordBatch]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The counts of one partition."""
+    counter = Counter([c.name for c in columns], [c.labels for c in columns])
+    for batch in batches:
+        counter.add([encode(column, batch.column(column.name)) for column in columns])
+    counts = counter.result()
+    return counts.cells, counts.numbers
+
+
+def _for_spark(schema: pa.Schema) -> pa.Schema:
+    """The same columns without dictionaries, and with a sign, as Spark knows them."""
+    return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if pa.types.is_unsigned_integer(kind):
+        return {8: pa.int16(), 16: pa.int32(), 32: pa.int64()}.get(
+            kind.bit_width, pa.decimal128(20, 0)
+        )
+    return kind
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
+class SparkEngine:
+    """Data frames of a Spark session, worked on by its workers."""
+
+    name: ClassVar[str] = "spark"
+    on_one_machine: ClassVar[bool] = False
+    reads_files: ClassVar[bool] = True
+
+    def read(self, path: str, *, master: str | None = None) -> Any:
+        """Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
+        from pramana.engine.spark.session import read_path
+
+        # A path object has made one slash of the two in s3a://bucket.
+        return read_path(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", path), master=master)
+
+    def serves(self, source: object) -> bool:
+        """Whether it is a data frame of Spark."""
+        kind = type(source)
+        return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
+
+    def open(self, source: Any, *, schema: Schema | None = None) -> OpenedTable:
+        """The types of its columns, that it can be read again, and the sizes of its partitions."""
+        from pramana.engine.spark.opening import open_spark
+
+        return open_spark(source, schema=schema)
+
+    def table(self, opened: OpenedTable, *, coded: Collection[str] = ()) -> SparkTable:
+        """Its partitions, in the hands of the workers."""
+        del coded
+        return SparkTable.of(opened)
+
+    def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
+        """By Spark's own aggregation."""
+        from pramana.engine.spark.opening import grouped_sums
+
+        return grouped_sums(opened, asked)
+
+    def empty_like(self, source: Any) -> Any:
+        """The data frame itself: a plan of work, no records are held."""
+        return source
+
+    def as_kind(self, opened: OpenedTable, like: Any) -> Any:
+        """A data frame of the same session; the very one where the records lie in Spark."""
+        if self.serves(opened.source):
+            return opened.source
+        table = opened.to_arrow()
+        plain = [
+            (f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
+            for f in table.schema
+        ]
+        return like.sparkSession.createDataFrame(table.cast(pa.schema(plain)))
+
+
+SPARK: Final = SparkEngine()

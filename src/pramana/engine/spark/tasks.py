@@ -1,0 +1,335 @@
+"""The files that Spark's workers have written, made into the data of a release.
+
+What Spark's workers do: the work of one stage on one partition.
+
+A stage begins with records whose positions are known, does what was asked to each batch, and ends
+in one of three ways: as records for Spark, scattered into ranges for a shuffle, or as a summary
+for the driver. Nothing here depends on the attempt: a task that runs twice gives the same.
+
+Errors of libraries may show cells, and Spark logs what its tasks raise, so each is replaced.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pramana.base.randomness import Address, Keystream, order_of_words
+from pramana.engine.base import MapBatches
+from pramana.engine.spark.keys import Luggage
+from pramana.errors import InvalidTable, PramanaError
+from pramana.io.output import in_groups, write_records
+from pramana.schema.checksums import ANOTHER, mark_of
+
+__all__ = [
+    "BATCH",
+    "CHUNKS",
+    "WRITTEN",
+    "Begin",
+    "Gathered",
+    "Partition",
+    "Scattered",
+    "Summary",
+    "Task",
+    "Typed",
+    "Written",
+    "as_stream",
+    "finished_parts",
+    "from_stream",
+    "part_name",
+]
+
+
+def part_name(number: int) -> str:
+    """The name of a part; the order of the names is the order of the records."""
+    return f"part-{number:05}.parquet"
+
+
+def finished_parts(folder: Path, written: Sequence[tuple[int, int]]) -> None:
+    """Drop what repeated tasks left over, and check that all parts are there."""
+    parts = {part_name(part): records for part, records in written if records}
+    for place in folder.iterdir():
+        if place.name not in parts:
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+    found = sum(_records(folder / name) for name in parts)
+    if found != sum(parts.values()):
+        raise InvalidTable(
+            f"All {sum(parts.values()):,} records must lie in the release folder when the workers "
+            f"are done, and {found:,} do. Choose a folder that the driver and every worker share."
+        )
+
+
+def _records(part: Path) -> int:
+    """How many records a file has; workers may have written to disks of their own."""
+    try:
+        return int(pq.read_metadata(part).num_rows)
+    except (pa.ArrowException, OSError):
+        return 0
+
+
+BATCH: Final = 2**18
+"""Records that are worked on at a time: few calls, and few chunks for a shuffle."""
+
+WRITTEN: Final = "part int, records long"
+
+CHUNKS: Final = "range int, position long, chunk binary"
+"""What a shuffle moves: some records of one range, as one value."""
+
+Placed: TypeAlias = Iterator[tuple[pa.RecordBatch, int]]
+Begin: TypeAlias = Callable[[Iterator[pa.RecordBatch], int], Placed]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stage: where records come from, what is done to them, how they leave.
+
+    Attributes:
+        luggage: (begin, functions on batches, end).
+    """
+
+    luggage: Luggage
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Do the work of one partition."""
+        from pyspark import TaskContext
+
+        partition = TaskContext.get().partitionId()
+        try:
+            begin, functions, end = self.luggage.unpack()
+            if isinstance(begin, Partition) and isinstance(end, Summary):
+                end = replace(end, noted=begin.noted)
+            placed = begin(batches, partition)
+            for function in functions:
+                placed = _mapped(placed, function)
+            yield from end(placed, partition)
+        except PramanaError:
+            raise
+        except Exception as error:
+            raise InvalidTable(
+                f"A Spark task failed with {type(error).__name__}. Nothing was written."
+            ) from None
+
+
+def _mapped(placed: Placed, function: MapBatches) -> Placed:
+    for batch, position in placed:
+        yield function(batch, position), position
+
+
+# -- how a stage begins ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The records of a partition of the data frame, which must be those that were counted.
+
+    Attributes:
+        schema: Of the records.
+        sizes: How many records each partition has.
+        known: The marks that columns had in a partition when they were counted.
+        noting: Whether all columns are marked, for the driver to know.
+        noted: Their marks, once the partition has been read to its end.
+    """
+
+    schema: pa.Schema
+    sizes: Sequence[int]
+    known: dict[int, dict[str, int]] = field(default_factory=dict)
+    noting: bool = False
+    noted: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], partition: int) -> Placed:
+        """Batches with the positions of their first records."""
+        first = position = sum(self.sizes[:partition])
+        typed = (batch.cast(self.schema) for batch in batches if len(batch))
+        known = self.known.get(partition, {})
+        marks = {name: 0 for name in self.schema.names if self.noting or name in known}
+        for group in in_groups(typed, self.schema, size=BATCH):
+            batch = _one_batch(group)
+            for name in marks:
+                marks[name] = (marks[name] + mark_of(batch.column(name), position)) % 2**64
+            yield batch, position
+            position += len(group)
+        self._require_counted(partition, position - first)
+        for name, mark in marks.items():
+            if known.get(name, mark) != mark:
+                raise InvalidTable(ANOTHER.format(name=name))
+        self.noted.update(marks)
+
+    def _require_counted(self, partition: int, found: int) -> None:
+        if found != self.sizes[partition]:
+            raise InvalidTable(
+                f"A partition must have the same records every time it is read; number {partition} "
+                f"had {self.sizes[partition]:,} and now has {found:,}. Write the data "
+                "frame to Parquet and protect that."
+            )
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The records of a range, ordered by their words as every engine orders them.
+
+    Attributes:
+        schema: Of the records.
+        keystream, stream: Where the words of the shuffle come from.
+        bits: How many leading bits of a word tell the range.
+        ranges: How many records each range has: a fact about the words alone.
+    """
+
+    schema: pa.Schema
+    keystream: Keystream
+    stream: Address
+    bits: int
+    ranges: Sequence[int]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], partition: int) -> Placed:
+        """The records of the range in their final order."""
+        table = pa.Table.from_batches(self._chunks(batches, partition), _with_words(self.schema))
+        if len(table) != self.ranges[partition]:
+            raise InvalidTable(
+                f"A shuffle must keep every record once; {self.ranges[partition]:,} records belong "
+                f"in range {partition} and {len(table):,} came. The input changed meanwhile."
+            )
+        first = sum(self.ranges[:partition])
+        words = table.column(0).to_numpy()
+        order = order_of_words(
+            words,
+            keystream=self.keystream,
+            stream=self.stream,
+            first_rank=first,
+            shared_bits=self.bits,
+        )
+        table = table.remove_column(0).take(pa.array(order))
+        for begin in range(0, len(table), BATCH):
+            yield _one_batch(table.slice(begin, BATCH)), first + begin
+
+    def _chunks(self, batches: Iterator[pa.RecordBatch], partition: int) -> list[pa.RecordBatch]:
+        """All chunks in the order of their records: Spark brings them as they come."""
+        chunks: list[tuple[int, Any]] = []
+        for batch in batches:
+            if any(number != partition for number in batch.column(0).to_pylist()):
+                raise InvalidTable("Spark brought records of another range: its shuffle is broken.")
+            positions = batch.column(1).to_pylist()
+            chunks += [
+                (position, chunk.as_buffer())
+                for position, chunk in zip(positions, batch.column(2), strict=True)
+            ]
+        schema = _with_words(self.schema)
+        chunks.sort(key=lambda chunk: chunk[0])
+        return [pa.ipc.read_record_batch(chunk, schema) for _, chunk in chunks]
+
+
+# -- how a stage ends ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Records for Spark, which knows no dictionaries."""
+
+    schema: pa.Schema
+
+    def __call__(self, placed: Placed, _: int) -> Iterator[pa.RecordBatch]:
+        """The records in Spark's types."""
+        for batch, _position in placed:
+            yield batch.cast(self.schema)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Records in a file of the release, one a partition, as every engine writes them."""
+
+    folder: str
+    schema: pa.Schema
+
+    def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
+        """One row: the partition and the number of its records."""
+        batches = (batch for batch, _ in placed)
+        path = Path(self.folder) / part_name(partition)
+        written = write_records(self.schema, batches, path, file_format="parquet")
+        yield pa.record_batch(
+            {"part": pa.array([partition], pa.int32()), "records": pa.array([written], pa.int64())}
+        )
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """Records cut into ranges by the leading bits of their words."""
+
+    keystream: Keystream
+    stream: Address
+    bits: int
+
+    def __call__(self, placed: Placed, _: int) -> Iterator[pa.RecordBatch]:
+        """One row a range and batch, as ``CHUNKS``."""
+        for batch, position in placed:
+            words = self.keystream.words(self.stream, position, len(batch))
+            numbers = (words >> np.uint64(1)) >> np.uint64(63 - self.bits)  # bits may be 0
+            order = np.argsort(numbers.astype(np.uint16), kind="stable")
+            counts = np.bincount(numbers.view(np.int64), minlength=2**self.bits)
+            ends = np.concatenate(([0], np.cumsum(counts))).tolist()
+            columns = [pa.array(words), *batch.columns]
+            whole = pa.RecordBatch.from_arrays(columns, schema=_with_words(batch.schema))
+            whole = whole.take(pa.array(order))
+            full = np.flatnonzero(counts)
+            chunks = [
+                whole.slice(ends[at], ends[at + 1] - ends[at]).serialize().to_pybytes()
+                for at in full.tolist()
+            ]
+            yield pa.record_batch(
+                {
+                    "range": pa.array(full, pa.int32()),
+                    "position": pa.array([position] * len(full), pa.int64()),
+                    "chunk": pa.array(chunks, pa.binary()),
+                }
+            )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a function makes of all batches of the partition, pickled for the driver."""
+
+    function: Callable[[Iterator[pa.RecordBatch]], Any]
+    noted: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
+        """One row: the partition and its summary."""
+        made = self.function(batch for batch, _ in placed)
+        content = pickle.dumps((made, self.noted), protocol=pickle.HIGHEST_PROTOCOL)
+        yield pa.record_batch(
+            {"part": pa.array([partition], pa.int32()), "made": pa.array([content], pa.binary())}
+        )
+
+
+def as_stream(batches: Iterator[pa.RecordBatch]) -> bytes | None:
+    """Batches as one Arrow stream, dictionaries included."""
+    held = list(batches)
+    if not held:
+        return None
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, held[0].schema) as writer:
+        for batch in held:
+            writer.write_batch(batch)
+    made: bytes = sink.getvalue().to_pybytes()
+    return made
+
+
+def from_stream(content: bytes) -> list[pa.RecordBatch]:
+    """The batches of an Arrow stream."""
+    with pa.ipc.open_stream(content) as stream:
+        return list(stream)
+
+
+def _with_words(schema: pa.Schema) -> pa.Schema:
+    """The columns of a chunk: the word of each record first."""
+    return pa.schema([pa.field("word", pa.uint64(), nullable=False), *schema])
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

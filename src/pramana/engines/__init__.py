@@ -1,1 +1,0 @@
-"""Who does the work: the verbs of :mod:`pramana.engines.base`, one package an engine."""

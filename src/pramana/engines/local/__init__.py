@@ -1,1 +1,0 @@
-"""The engine inside: one machine, all its cores."""

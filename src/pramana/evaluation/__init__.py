@@ -1,0 +1,1 @@
+"""Audits, advice, comparisons and the contents of reports."""

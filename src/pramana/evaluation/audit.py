@@ -1,0 +1,513 @@
+"""The audit of a release by who holds the truth: every attack, its baseline, and the promise.
+
+Released records are shuffled, and no one keeps the pairing. What can be measured is the mechanism
+on these very people: it is run on the truth once more, with the pairing kept in memory, and that
+table is attacked. The release itself enters by its certificate, and by the check that the truth
+belongs to it.
+
+Words that stewards choose from; light, so that a command line can offer them at once.
+
+The audit of a table or of a release: which one, and by which columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from pramana.analysis.release import Release
+from pramana.base.measured_share import FEWEST_TRIALS, Measured
+from pramana.base.randomness import Keystream
+from pramana.base.text import Shown, counted
+from pramana.errors import (
+    DoesNotHold,
+    InvalidNumber,
+    InvalidTable,
+    NotCovered,
+    TooLarge,
+    UnknownColumn,
+)
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.release.certificate import Certificate
+from pramana.risk.attacks.closest import closest_risk
+from pramana.risk.attacks.inference import SensitiveValues, inference_risks
+from pramana.risk.attacks.linkage import Links, linkage_risks
+from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
+from pramana.risk.attacks.records import Records, read_pair, require_belongs
+from pramana.risk.coded_table import AskedRecords
+from pramana.risk.diversity import sensitive_codes
+from pramana.risk.frequencies import HouseholdRisk
+from pramana.risk.table_audit import TableAudit, audit_table
+from pramana.risk.unchanged_records import Verbatim, measure_verbatim
+from pramana.schema.describe import settle_missing
+from pramana.schema.households import households_of
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import ASKED, Role, Schema
+from pramana.types import Form, Say
+from pramana.verification.owner import against_truth
+
+__all__ = [
+    "AttackName",
+    "MissingValues",
+    "ReleaseAudit",
+    "audit_any",
+    "audit_release",
+    "link_risks",
+    "linking_bound",
+    "one_of",
+]
+
+SEED = 20
+"""Audits give the same figures every time: nothing that is drawn here is published."""
+
+QUICK = 4_000
+"""So many people are looked for where an answer is wanted soon."""
+
+FEWER = 5_000
+"""So many people stand for all, where all are more than can be compared."""
+
+NO_MATRICES = (
+    "This release has no matrices that could be run again: the strongest linker, inference and the "
+    "distance to the closest record were not measured."
+)
+GROUPED = (
+    "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
+    "tried; what members of a group share is not hidden by it."
+)
+
+WITHHELD = (
+    "The matrices of this release are withheld, so that the mechanism cannot be run again: the "
+    "strongest linker, inference and the distance to the closest record were not measured. In "
+    "Python, audit(..., mechanism=...) takes the matrices that the steward keeps."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseAudit(Shown):
+    """What attacks on a release achieve, and what its certificate promises.
+
+    Attributes:
+        records: the number of released records.
+        measured: every attack with its interval, baseline and bound.
+        before: the risk of the true table by its keys.
+        after: the same of the released table.
+        verbatim: how many records stand in the release word for word.
+        suggested: what the promises let a reader expect of that, for the unique ones.
+        notes: what was not measured, and why.
+        households: how many the strongest linker finds, where something numbers them.
+    """
+
+    records: int
+    measured: tuple[Measured, ...]
+    before: TableAudit
+    after: TableAudit
+    verbatim: Verbatim
+    suggested: float | None = None
+    notes: tuple[str, ...] = ()
+    households: HouseholdRisk | None = None
+
+    @property
+    def seen(self) -> list[str]:
+        """What stands in the release word for word, with a warning where it is much."""
+        warning = self.verbatim.warning(self.suggested)
+        homes = [] if self.households is None else [self.households.sentence()]
+        return [*homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
+
+    @property
+    def standing_out(self) -> str:
+        """How many records no other looks like, before and after; of reports, among their set."""
+        after = f", {self.after.uniques:,} after"
+        if self.after.by_set:
+            after = (
+                f"; after, {self.after.uniques:,} on the keys that they were asked, among the "
+                "records that were asked for the same set"
+            )
+        return (
+            f"Unique on their keys: {counted(self.before.uniques, 'record')} before{after}; a "
+            "released unique is a random one."
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether no promise is broken beyond its error level."""
+        return not any(found.broken for found in self.measured)
+
+    @property
+    def tested(self) -> bool:
+        """Whether any attack was held against a promise."""
+        return any(found.bound is not None for found in self.measured)
+
+    @property
+    def verdict(self) -> str:
+        """Whether promises hold, in words."""
+        if not self.tested:
+            return "no promise was put to the test"
+        return "no promise is broken" if self.holds else "A PROMISE IS BROKEN"
+
+    def require(self) -> None:
+        """Raise for the first broken promise."""
+        for found in self.measured:
+            found.require_bound()
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        return [found.sentence() for found in self.measured] + self.seen + list(self.notes)
+
+    def shown(self) -> tuple[str, list[str]]:
+        """As the prompt and notebooks show it."""
+        return f"Audit of a release of {self.records:,} records: {self.verdict}", self.sentences()
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "records": self.records,
+            "holds": self.holds,
+            "attacks": [found.to_json() for found in self.measured],
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+            "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
+            "notes": list(self.notes),
+            "households": None if self.households is None else self.households.to_json(),
+        }
+
+
+def linking_bound(certificate: Certificate) -> float | None:
+    """1/k of the certificate: the most that a link may be believed."""
+    bounds = (claim.attained.link_bound for claim in certificate.claims)
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def audit_release(
+    release: Release,
+    truth: OpenedTable,
+    *,
+    k: float = 2,
+    mechanism: Mechanism | None = None,
+    sensitive: Sequence[str] | None = None,
+    belongs: bool = False,
+    household: str | None = None,
+    progress: Say | None = None,
+) -> ReleaseAudit:
+    """Attack a release with the truth at hand.
+
+    Args:
+        release: the release.
+        truth: the table that was released.
+        k: a frequency below it is a violation, in the tables before and after.
+        mechanism: the matrices, where the certificate withholds them.
+        sensitive: columns to infer; by default those of role sensitive.
+        belongs: whether the truth is known to belong to the release, so that it is not checked.
+        household: the column of the truth that numbers households.
+        progress: is told what is being done.
+    """
+    release.require_sound()
+    certificate = release.certificate
+    say = progress or (lambda _: None)
+    if not belongs:
+        say("Checking that the original belongs to the release")
+    _require_truth(certificate, release.opened, truth, belongs=belongs)
+    say("Counting who stands out, before and after")
+    keys = [column.name for column in certificate.schema.keys]
+    asked = AskedRecords.of(certificate.mechanism, release.opened)
+    before, after = (
+        audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side, asked=sets)
+        for t, side, sets in ((truth, False, None), (release.opened, True, asked))
+    )
+    seen = measure_verbatim(certificate.true_schema, truth, release.opened)
+    suggested = certificate.suggested_share
+    keystream = Keystream.from_seed(SEED)
+    if certificate.nature.grouped:
+        say("Forming groups and linking records")
+        linked = grouped_linkage(
+            certificate, truth, bound=linking_bound(certificate), keystream=keystream
+        )
+        return ReleaseAudit(truth.rows, (linked,), before, after, seen, suggested, (GROUPED,))
+    matrices = mechanism or certificate.mechanism
+    if matrices is None or not matrices.columns:
+        say("Linking records")
+        found: list[Measured] = []
+        missing = [WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES]
+        linked_by = partial(
+            withheld_linkage, certificate, truth, release.opened, keystream=keystream
+        )
+        _try(missing, found, lambda: [linked_by()])
+        return ReleaseAudit(
+            truth.rows, tuple(found), before, after, seen, suggested, tuple(missing)
+        )
+    people = _people(certificate, release, truth, matrices)
+    say("Linking records")
+    notes: list[str] = []
+    links = _links(certificate, matrices, people, keystream, notes)
+    homes = None if household is None else _households(household, truth, links)
+    measured = _attacks(
+        certificate, truth, matrices, people, links, sensitive=sensitive, keystream=keystream,
+        say=say, notes=notes,
+    )  # fmt: skip
+    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, tuple(notes), homes)
+
+
+def _links(
+    certificate: Certificate,
+    matrices: Mechanism,
+    people: Records,
+    keystream: Keystream,
+    notes: list[str],
+) -> Links | None:
+    """What linkers find; nothing, and a note, where people are too many and too different."""
+    try:
+        return Links.of(certificate.schema, matrices, people, keystream=keystream)
+    except TooLarge as error:
+        notes.append(f"Nobody was linked: {error}")
+        return None
+
+
+def _households(name: str, truth: OpenedTable, links: Links | None) -> HouseholdRisk:
+    """A household is found if the strongest linker finds one of its people."""
+    if name not in truth.schema.names:
+        raise UnknownColumn(
+            f"The original has no column '{name}' that could number households.", column=name
+        )
+    chances = None if links is None else links.of_people(truth.rows)
+    if chances is None:
+        raise TooLarge(
+            "The risk of households needs links of all people, and the table has too many "
+            "different ones. Audit without --household, or a sample of the households."
+        )
+    return HouseholdRisk.of(name, households_of(truth, name), chances)
+
+
+def link_risks(
+    release: Release, truth: OpenedTable, *, mechanism: Mechanism | None = None
+) -> tuple[Measured, ...]:
+    """The attacks that look for whose record is whose, and no others: they are the quickest."""
+    certificate = release.certificate
+    keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
+    if certificate.nature.grouped:
+        return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=QUICK),)
+    matrices = mechanism or certificate.mechanism
+    if matrices is None or not matrices.columns:
+        return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
+    people = _people(certificate, release, truth, matrices)
+    linked = partial(
+        linkage_risks,
+        certificate.schema,
+        matrices,
+        bound=bound,
+        keystream=keystream,
+        trials=QUICK,
+        most=QUICK,
+    )
+    try:
+        return linked(people)
+    except TooLarge:
+        # Fewer people hide a person less, so that more is found among them; never beyond a proof.
+        fewer = np.sort(keystream.permutation(len(people), "fewer")[:FEWER])
+        return tuple(_within(found, bound) for found in linked(people.at(fewer)))
+
+
+def _within(found: Measured, bound: float | None) -> Measured:
+    """A figure of fewer people, at most what is proven for all of them."""
+    return found if bound is None else replace(found, value=min(found.value, bound))
+
+
+def _people(
+    certificate: Certificate, release: Release, truth: OpenedTable, matrices: Mechanism
+) -> Records:
+    people, _ = read_pair(
+        certificate.schema,
+        matrices,
+        truth=truth,
+        released=release.opened,
+        known=certificate.known_columns,
+    )
+    return people
+
+
+def _attacks(
+    certificate: Certificate,
+    truth: OpenedTable,
+    matrices: Mechanism,
+    people: Records,
+    links: Links | None,
+    *,
+    sensitive: Sequence[str] | None,
+    keystream: Keystream,
+    say: Say,
+    notes: list[str],
+) -> tuple[Measured, ...]:
+    """Every attack on a release by matrices; what could not be measured is noted."""
+    bound = linking_bound(certificate)
+    measured = [] if links is None else [*links.risks(bound=bound, keystream=keystream)]
+    hidden = list(_sensitive(certificate) if sensitive is None else sensitive)
+    if hidden:
+        _try(notes, measured, partial(_infer, hidden, truth, matrices, people, keystream, say))
+    say("Measuring distances")
+    closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
+    _try(notes, measured, lambda: [closest()])
+    return tuple(measured)
+
+
+def _try(
+    notes: list[str], measured: list[Measured], attack: Callable[[], Sequence[Measured]]
+) -> None:
+    """A table too small for one attack is still worth the others: say which was left out."""
+    try:
+        measured += attack()
+    except (InvalidNumber, NotCovered, TooLarge) as error:
+        notes.append(str(error))
+
+
+def _require_truth(
+    certificate: Certificate, released: OpenedTable, truth: OpenedTable, *, belongs: bool
+) -> None:
+    """Refuse other people, by the owner's check of ``verify`` too, and too few of them."""
+    if not belongs:
+        require_belongs(certificate, released, truth)
+        _require_checks(certificate, released, truth)
+    if truth.rows < FEWEST_TRIALS:
+        raise InvalidTable(
+            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
+            f"{truth.rows}."
+        )
+
+
+def _require_checks(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
+    failed = [check for check in against_truth(certificate, released, truth) if not check.ok]
+    if failed:
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise DoesNotHold(
+            f"The original does not belong to this release: '{failed[0].name}' "
+            f"fails ({failed[0].detail}){more}."
+        )
+
+
+def _sensitive(certificate: Certificate) -> list[str]:
+    return [c.name for c in certificate.as_they_are if c.role is Role.SENSITIVE]
+
+
+def _infer(
+    names: Sequence[str],
+    truth: OpenedTable,
+    matrices: Mechanism,
+    people: Records,
+    keystream: Keystream,
+    say: Say,
+) -> list[Measured]:
+    coded = [(name, sensitive_codes(truth, name)) for name in names]
+    values = [
+        SensitiveValues.of(name, codes, size, ordered=ordered)
+        for name, (codes, size, ordered, _) in coded
+    ]
+    return inference_risks(matrices, people, values, keystream=keystream, say=say)
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class AttackName(StrEnum):
+    """The attacks by name."""
+
+    LINKAGE = "linkage"
+    """The strongest linker, who knows the true table, the matrices and the release."""
+
+    REPEATED = "repeated"
+    """Perturb the release again and again, with the matrix power beside it."""
+
+    RECOVERY = "recovery"
+    """Spectral filtering and principal components, on the release and on plain noise."""
+
+    COMPOSITION = "composition"
+    """Several releases of the same people: what of k and epsilon remains."""
+
+
+class MissingValues(StrEnum):
+    """What a missing value is to someone who looks for a person."""
+
+    CATEGORY = "category"
+    """A value of its own: it equals itself and nothing else."""
+
+    WILDCARD = "wildcard"
+    """It could be anything: it equals every value."""
+
+
+def one_of(choices: type[Choice], what: str, given: str) -> Choice:
+    """The member that was meant, or one line that lists them."""
+    try:
+        return choices(given)
+    except ValueError:
+        names = ", ".join(choices)
+        raise InvalidNumber(f"{what} must be one of {names}, got {given!r}.") from None
+
+
+def audit_any(
+    given: OpenedTable | Release,
+    *,
+    keys: Sequence[str] | None,
+    k: float,
+    sensitive: Sequence[str] | None,
+    weight: str | None,
+    schema: Schema | None,
+    missing: MissingValues,
+    width: int,
+    original: OpenedTable | None,
+    mechanism: Mechanism | None,
+    household: str | None,
+    belongs: bool,
+    progress: Say | None,
+) -> TableAudit | ReleaseAudit:
+    """As ``pramana.audit``."""
+    release = given if isinstance(given, Release) else None
+    if release is not None and original is not None:
+        return audit_release(
+            release, original, k=k, mechanism=mechanism, sensitive=sensitive,
+            household=household, belongs=belongs, progress=progress,
+        )  # fmt: skip
+    if original is not None:
+        raise InvalidNumber("--original goes with a release folder, and a table was given.")
+    asked = None
+    if release is not None:
+        asked = AskedRecords.of(release.certificate.mechanism, release.opened)
+    if schema is not None and not isinstance(given, Release):
+        schema = settle_missing(schema, given)  # as design would
+    described = schema if release is None or schema is not None else release.certificate.schema
+    hidden = list(sensitive or ())
+    if sensitive is None:
+        hidden = _audit_sensitive(described, marked=asked is not None)
+    return audit_table(
+        given.opened if isinstance(given, Release) else given,
+        keys=list(keys) if keys else _keys(described),
+        k=k,
+        sensitive=hidden,
+        weight=weight or _weight(described),
+        missing=missing.value,
+        width=width,
+        schema=described,
+        released=release is not None,
+        household=household or (None if described is None else described.household),
+        asked=asked,
+    )
+
+
+def _keys(schema: Schema | None) -> list[str]:
+    found = [] if schema is None else [column.name for column in schema.keys]
+    if not found:
+        raise InvalidNumber(
+            "Say by which columns a person could be recognised: --keys region,sex,age, or a schema."
+        )
+    return found
+
+
+def _audit_sensitive(schema: Schema | None, *, marked: bool) -> list[str]:
+    """Those of the schema; what a record was asked for is nothing that a person has."""
+    columns = () if schema is None else schema.columns
+    found = [column.name for column in columns if column.role is Role.SENSITIVE]
+    return [name for name in found if not (marked and name == ASKED)]
+
+
+def _weight(schema: Schema | None) -> str | None:
+    return None if schema is None or schema.weight is None else schema.weight.name

@@ -1,0 +1,212 @@
+"""What the owner wants to know of a plan before anything is released: its price, and other ways."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pramana.base.name_lists import as_table
+from pramana.base.randomness import Keystream
+from pramana.errors import PramanaError
+from pramana.evaluation.cli_hints import Pasting, Told
+from pramana.evaluation.questions import answer_as_it_stands, own_questions
+from pramana.evaluation.schema_suggestions import (
+    POOR,
+    Way,
+    asking,
+    share_text,
+    typical_error,
+    ways_of,
+)
+from pramana.evaluation.trial_releases import (
+    Errors,
+    Seen,
+    all_tried,
+    as_analysts_get,
+    on_average,
+    seen,
+    typical,
+)
+from pramana.methods.choice import plan_instead, told_instead
+from pramana.methods.data_errors import errors_here
+from pramana.methods.expected_error import ExpectedError, told_of
+from pramana.methods.microaggregated import Grouped
+from pramana.methods.plan import Plan
+from pramana.release.kinds import KINDS
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import CATEGORY_LIMIT
+
+__all__ = ["beforehand"]
+
+SEED = 20
+MOST_TABLES = 8
+CLEARLY = 1.15
+HERE = "On these data, as told to you alone: "
+
+
+def beforehand(
+    plan: Plan, opened: OpenedTable | None = None, *, pasting: Pasting | None = None
+) -> Iterator[Told]:
+    """Sentences about what the wanted tables will be off by, groups, and better ways.
+
+    Where it is known how files were named, ways come with commands to paste.
+    """
+    if isinstance(plan.method, Grouped):
+        if opened is not None:
+            yield from map(Told, _of_groups(plan, plan.method, opened))
+        return
+    plan = asking(plan)
+    error = typical_error(plan)
+    if error is None:
+        return
+    draws: Seen = {} if opened is None else seen(plan, opened)
+    found = on_average(draws)
+    here = None if opened is None else errors_here(plan, opened)
+    yield from map(Told, _of_tables(plan, here, draws))
+    yield from map(Told, _not_asked(plan))
+    yield from _unnamed(plan, here, opened, pasting)
+    yield from _instead(plan, opened, found, pasting)
+    if (typical(found, found) or error) >= POOR:
+        yield from _better(ways_of(plan, opened=opened, before=found), pasting)
+
+
+def _instead(
+    plan: Plan, opened: OpenedTable | None, found: Errors, pasting: Pasting | None
+) -> Iterator[Told]:
+    """What the same promise costs by another method, where that is less."""
+    other = plan_instead(plan)
+    if other is None:
+        return
+    way = f"--method {other.method.name}"
+    command = "" if pasting is None else pasting.otherwise().of("design", *way.split())
+    if not found or opened is None:
+        said = told_instead(plan, other)
+        yield from () if said is None else (Told(said, command),)
+        return
+    theirs = all_tried([(other, tuple(found))], opened)[0]
+    error, was = typical(theirs, theirs), typical(found, theirs)
+    if error is not None and was is not None and error < was:
+        yield Told(
+            f"By {way}, which {other.method.instead}, a typical table is off by "
+            f"{share_text(error)} instead of {share_text(was)}.",
+            command,
+        )
+
+
+def _better(ways: Sequence[Way], pasting: Pasting | None) -> Iterator[Told]:
+    spoken = [Told(f"{way.gain} {way.how}") for way in ways]
+    for one in spoken if pasting is None else pasting.ways(ways):
+        yield Told(f"Better at the same promise. {one.words}", one.command)
+    if not ways:
+        yield Told("No change of a single column would help much: ask for less, such as a lower k.")
+    if pasting is None or pasting.table is not None:
+        command = "" if pasting is None else pasting.advice()
+        yield Told("Every method can be tried on the tables that you ask for.", command)
+
+
+def _not_asked(plan: Plan) -> Iterator[str]:
+    """Pairs of columns that no report holds, as they have too many cells."""
+    if KINDS[plan.method.kind].whole or plan.expected_error is None or plan.expected_error.asked:
+        return
+    told = {frozenset(table) for table, _ in plan.expected_error.tables}
+    names = [column.name for column in plan.schema.randomised]
+    left = [pair for pair in itertools.combinations(names, 2) if frozenset(pair) not in told]
+    if left:
+        pairs = ", ".join(as_table(pair, marks="*,") for pair in left)
+        yield (
+            f"Nobody is asked for {pairs} together: more than {CATEGORY_LIMIT:,} cells. Coarsen "
+            "one of them for a table of both."
+        )
+
+
+def _unnamed(
+    plan: Plan, here: ExpectedError | None, opened: OpenedTable | None, pasting: Pasting | None
+) -> Iterator[Told]:
+    """Columns that no table names: what they are off by, and a schema without them to paste."""
+    names = plan.figures.get("unnamed", ())
+    if names and here is not None and opened is not None:
+        alone: Errors = {
+            own: error for own, error in here.tables if {*own} <= {*names} and len(own) == 1
+        }
+        errors = {own: [error] for own, error in as_analysts_get(plan, opened, alone).items()}
+        yield Told(f"{HERE}Columns in no table are off by: {_shown(errors)}.")
+    if names and pasting is not None:
+        yield Told("Without what no table names:", pasting.without(names))
+
+
+def _of_tables(plan: Plan, here: ExpectedError | None, draws: Seen) -> Iterator[str]:
+    """The tables that will be asked for, or of two columns; on these data where there are."""
+    expected = here or plan.expected_error
+    assert expected is not None  # noqa: S101 - the caller has looked
+    stated = {frozenset(table) for table in plan.wanted}
+    stated |= (
+        {frozenset(told_of(plan.schema, table)) for table in plan.wanted} if not here else set()
+    )
+    foreseen = {frozenset(table) for table, _ in expected.tables}
+    wanted = [table for table, _ in expected.tables if frozenset(table) in stated]
+    wanted = wanted or [table for table in draws if frozenset(table) in stated]
+    pairs: list[tuple[str, ...]] = [table for table, _ in expected.tables if len(table) == 2]
+    if not draws and not wanted and (here is None or not pairs):
+        return
+    what = "Tables asked for" if wanted else "Two-way tables"
+    where = HERE if here is not None or draws else ""
+    told = draws or {table: [dict(expected.tables)[table]] for table in wanted or pairs}
+    yield f"{where}{what} are off by{_made_to_see(draws)}: {_shown(told, of=len(wanted or pairs))}."
+    found = on_average(draws)
+    # What no report holds comes from a model: it has no unbiased estimate.
+    middle = typical(found, [table for table in found if frozenset(table) in foreseen])
+    unbiased = typical_error(replace(plan, expected_error=expected))
+    if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
+        yield (
+            f"A typical one is off by {share_text(middle)} as analysts get it who ask for nothing "
+            f"else; its unbiased estimate (--method inverse) is off by {share_text(unbiased)}."
+        )
+
+
+def _made_to_see(draws: Seen) -> str:
+    """In how many releases it was found: what is told of one is the least and the most."""
+    number = max(map(len, draws.values()), default=0)
+    if number < 2:
+        return ", in one release made to see" if number else ""
+    return f", from the least to the most in {number} releases made to see"
+
+
+def _shown(errors: Seen, *, of: int = 0) -> str:
+    """The first tables with their errors, and how many more there are."""
+    names = list(errors)[:MOST_TABLES]
+    shown = ", ".join(f"{as_table(t, marks='*,')} {_span(errors[t])}" for t in names)
+    more = max(of, len(errors)) - len(names)
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _span(errors: Sequence[float]) -> str:
+    """From the least to the most, where they differ in words."""
+    ends = dict.fromkeys((share_text(min(errors)), share_text(max(errors))))
+    return " to ".join(ends)
+
+
+def _of_groups(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterator[str]:
+    """Groups and price, found by forming the groups once; nothing is released."""
+    k = int(getattr(plan.asked[0], "k", 2))
+    made = method.regrouped(plan.schema, opened, k=k, keystream=Keystream.from_seed(SEED))
+    sizes = np.asarray(made.sizes)
+    yield (
+        f"{len(sizes):,} groups of {sizes.min():,} to {sizes.max():,} records, "
+        f"{np.median(sizes):,.0f} in the middle."
+    )
+    released = OpenedTable.of_arrow(made.table)
+    errors = []
+    for question in own_questions(plan.schema):
+        columns = [plan.schema.column(name) for name in question]
+        if any(column.domain is None for column in columns):
+            continue
+        try:
+            errors.append(answer_as_it_stands(columns, released, opened).error)
+        except PramanaError:
+            continue
+    if errors:
+        typical = share_text(float(np.median(errors)))
+        yield f"Of the keys alone, a typical table is off by {typical} of the records."

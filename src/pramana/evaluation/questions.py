@@ -1,0 +1,376 @@
+"""What a release answers to the steward's own questions, with the truth beside it.
+
+What a steward says will be asked, put to a release and to the truth.
+
+A text is a table (``sex*age``), a mean (``income by region``) or a model (``income ~ age + sex``,
+``logistic: work ~ age``). The truth answers as a release would in which nothing was changed, so
+that both numbers are made in the same way.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.analysis.formulas import variables_of
+from pramana.analysis.inference import Question
+from pramana.analysis.records import Asked, codes_and_labels
+from pramana.analysis.regression import FAMILIES, Family
+from pramana.analysis.release import Release
+from pramana.base.name_lists import as_table, tables_in
+from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.methods.base import Method
+from pramana.methods.given import GivenMatrices
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.domains import Label
+from pramana.schema.joint_cells import cell_counts
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Column, Schema
+from pramana.types import Codes, FloatArray, Form
+
+__all__ = [
+    "Answer",
+    "QuestionLoss",
+    "Told",
+    "WillAsk",
+    "answer_as_it_stands",
+    "answer_of",
+    "as_it_is",
+    "is_asked",
+    "losses_of",
+    "own_questions",
+    "questions_of",
+]
+
+MOST_QUESTIONS = 10
+"""So many two-way tables of keys are looked at where the steward has stated none."""
+
+MOST_CELLS = 100_000
+QUICKLY = Question(infer="records")
+
+Told: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
+"""A table of the truth: records by cell, and the labels of each column."""
+
+Encode: TypeAlias = Callable[[Column, pa.ChunkedArray], Codes]
+"""How values become codes: those of the truth, or released ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One table: in truth, and as an analyst of the release gets it.
+
+    Attributes:
+        columns: what is crossed.
+        labels: of each column.
+        truth: counts of records, one axis a column.
+        found: the same from the release; ``None`` where it does not answer.
+        estimated: whether the release was undone for it, or counted as it stands.
+        unbiased: its unbiased counts, where others are told.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[Label, ...], ...]
+    truth: FloatArray
+    found: FloatArray | None
+    estimated: bool = True
+    unbiased: FloatArray | None = None
+
+    @property
+    def unbiased_error(self) -> float:
+        """The same of the unbiased estimate."""
+        return replace(self, found=self.found if self.unbiased is None else self.unbiased).error
+
+    @property
+    def error(self) -> float:
+        """Sum of all that cells are off by, as a share of the records; one where none is told.
+
+        Cells that no record tells of, as a group of few where chance asked nobody, lack all theirs.
+        """
+        if self.found is None:
+            return 1.0
+        gaps = np.abs(np.nan_to_num(self.found) - self.truth)
+        return float(gaps.sum() / max(float(self.truth.sum()), 1.0))
+
+    @property
+    def name(self) -> str:
+        """The columns in words."""
+        return " by ".join(self.columns)
+
+    def largest(self, most: int) -> list[tuple[tuple[Label, ...], float, float | None]]:
+        """The cells with most records: labels, truth, and what the release says."""
+        order = np.argsort(-self.truth, axis=None, kind="stable")[:most]
+        places, found = np.unravel_index(order, self.truth.shape), self.found
+        return [
+            (
+                tuple(own[at] for own, at in zip(self.labels, place, strict=True)),
+                float(self.truth[place]),
+                None if found is None or np.isnan(found[place]) else float(found[place]),
+            )
+            for place in zip(*places, strict=True)
+        ]
+
+    def to_json(self) -> Form:
+        """A plain form, without the cells: they are of the truth."""
+        return {
+            "columns": list(self.columns),
+            "error": self.error,
+            "how": "estimated" if self.estimated else "as it stands",
+        }
+
+
+def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
+    """The tables asked for, here or in the schema, each once; else of two keys, or of the only one.
+
+    Tables of columns that are released as they are alone are exact, and no question.
+    """
+    released = [column.name for column in schema.released]
+    for name in (name for table in tables for name in table):
+        if name not in released:
+            raise UnknownColumn(
+                f"Tables of advice are of columns that are released, and '{name}' is none. "
+                f"Columns: {', '.join(released) or 'none'}.",
+                column=name,
+            )
+    stated: dict[frozenset[str], tuple[str, ...]] = {}
+    for table in tables or schema.tables:
+        stated.setdefault(frozenset(table), tuple(table))
+    if asked := [table for table in stated.values() if is_asked(schema, table)]:
+        return asked
+    if tables:
+        raise UnknownColumn(
+            "Tables of advice must hold a key: what is released as it is can be counted. Keys: "
+            f"{', '.join(column.name for column in schema.randomised) or 'none'}."
+        )
+    names = [column.name for column in schema.randomised]
+    if len(names) < 2:
+        return [(name,) for name in names]
+    sizes = {column.name: len(column.labels) for column in schema.randomised if column.domain}
+    pairs: list[tuple[str, ...]] = [
+        (one, other)
+        for one, other in itertools.combinations(names, 2)
+        if sizes.get(one, 1) * sizes.get(other, 1) <= MOST_CELLS
+    ] or [(name,) for name in names]
+    step = max(1, len(pairs) // MOST_QUESTIONS)
+    return pairs[::step][:MOST_QUESTIONS]
+
+
+def is_asked(schema: Schema, table: Sequence[str]) -> bool:
+    """Whether a table is of released columns, and some of them are randomised."""
+    keys = {column.name for column in schema.randomised}
+    return bool(keys & {*table}) and {*table} <= {column.name for column in schema.released}
+
+
+def answer_of(
+    release: Release,
+    truth: OpenedTable,
+    columns: Sequence[str],
+    *,
+    counted: dict[tuple[str, ...], Told] | None = None,
+) -> Answer:
+    """What the release says to a table: by its own estimate, or as its records stand.
+
+    Who asks several releases of one truth keeps in ``counted`` what was counted there.
+    """
+    own = [release.certificate.true_schema.column(name) for name in columns]
+    counted = {} if counted is None else counted
+    if tuple(columns) not in counted:
+        counted[tuple(columns)] = _counted(own, truth)
+    told, labels = counted[tuple(columns)]
+    try:
+        asked = Asked(tuple(columns), question=QUICKLY, weighted=False)
+        found = release.reading.counts(asked, method="auto", share=False)
+        same = found.labels == labels  # noise on a number makes other values of it
+        estimate = np.asarray(found.estimate, dtype=np.float64) if same else None
+        return Answer(tuple(columns), labels, told, estimate, unbiased=found.unbiased)
+    except PramanaError:
+        if isinstance(release.certificate.mechanism, Reporting):
+            return Answer(tuple(columns), labels, told, None)
+    return answer_as_it_stands(own, release.opened, truth)
+
+
+def answer_as_it_stands(
+    columns: Sequence[Column], released: OpenedTable, truth: OpenedTable
+) -> Answer:
+    """A table of released records, counted without undoing anything."""
+    counted, found = _counted(columns, released, encode=encode_released)
+    told, labels = _counted(columns, truth)
+    names = tuple(column.name for column in columns)
+    return Answer(names, labels, told, counted if found == labels else None, estimated=False)
+
+
+def _counted(columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode) -> Told:
+    """Records by cell, and the labels of each column."""
+    parts = [_coded(column, table.to_arrow([column.name]).column(0), encode) for column in columns]
+    labels = tuple(own for _, own in parts)
+    sizes = [len(own) for own in labels]
+    if prod(sizes) > MOST_CELLS:
+        raise NotCovered(f"A table of {prod(sizes):,} cells is not looked at.")
+    return cell_counts([codes for codes, _ in parts], sizes), labels
+
+
+def _coded(
+    column: Column, values: pa.ChunkedArray, encode: Encode
+) -> tuple[Codes, tuple[Label, ...]]:
+    """As tables have them; of a column without a list of values each value is looked at once."""
+    if column.domain is not None:
+        return codes_and_labels(column, values, encode=encode)
+    whole = values.combine_chunks()
+    whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+    whole = whole.dictionary_encode(null_encoding="encode")
+    codes, labels = codes_and_labels(column, pa.chunked_array([whole.dictionary]))
+    return codes[whole.indices.to_numpy(zero_copy_only=False)], labels
+
+
+Kind: TypeAlias = Literal["tables", "means", "models"]
+Made: TypeAlias = Callable[[Schema, Method], Release]
+"""Designs and makes a release of the true table."""
+
+
+@dataclass(frozen=True)
+class WillAsk:
+    """One question.
+
+    Attributes:
+        text: as the steward wrote it.
+        kind: of what.
+        of: the column of a mean, or the formula of a model.
+        by: the columns of a table, or the groups of a mean.
+        family: of a model.
+    """
+
+    text: str
+    kind: Kind
+    of: str = ""
+    by: tuple[str, ...] = ()
+    family: Family = "linear"
+
+    @classmethod
+    def of_text(cls, text: str) -> WillAsk:
+        """Read as it is written.
+
+        >>> WillAsk.of_text("income by region*sex").by
+        ('region', 'sex')
+        """
+        if "~" in text:
+            family, colon, formula = text.partition(":")
+            if not colon:
+                return cls(text, "models", text)
+            if family.strip() not in FAMILIES:
+                raise InvalidNumber(f"A model is one of {', '.join(FAMILIES)}, got '{text}'.")
+            return cls(text, "models", formula.strip(), family=cast(Family, family.strip()))
+        of, by, groups = text.partition(" by ")
+        names = tuple(name for table in tables_in(groups if by else of) for name in table)
+        if not names or not all(names):
+            raise InvalidNumber(
+                f"'{text}' is no question: ask for a table as sex*age, a mean as income by region, "
+                "a model as income ~ age + sex."
+            )
+        return cls(text, "means", of.strip(), names) if by else cls(text, "tables", by=names)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns whose joint values the answer hangs on."""
+        if self.kind == "models":
+            return variables_of(self.of)
+        return tuple(dict.fromkeys((*self.by, *([self.of] if self.of else []))))
+
+    def lost(self, release: Release, exact: Release) -> QuestionLoss:
+        """How far the release's answer is from that of the truth; all of it where it has none."""
+        truth = self._answer(exact)
+        try:
+            found = self._answer(release)
+        except PramanaError:
+            return QuestionLoss(self.text, self.kind, 1.0, answered=False)
+        loss = float(np.nan_to_num(self._apart(found, truth, exact), nan=1.0))
+        return QuestionLoss(self.text, self.kind, min(loss, 1.0), answered=True)
+
+    def _answer(self, release: Release) -> Any:
+        if self.kind == "tables":
+            return release.crosstab(*self.by, share=True, weighted=False)
+        if self.kind == "means":
+            return release.mean(self.of, by=self.by, weighted=False)
+        return release.regress(self.of, family=self.family, weighted=False)
+
+    def _apart(self, found: Any, truth: Any, exact: Release) -> float:
+        if self.kind == "models":
+            if found.names != truth.names:
+                return 1.0
+            scale = np.where(truth.se > 0, truth.se, np.inf)
+            off = np.abs(found.coefficients - truth.coefficients) / scale
+            return float(off.sum() / max((np.abs(truth.coefficients) / scale).sum(), 1e-300))
+        if found.labels != truth.labels:
+            return 1.0
+        off = np.abs(np.asarray(found.estimate) - np.asarray(truth.estimate))
+        if self.kind == "tables":  # of a cell that nothing is told of, all its records are lost
+            return float(np.where(np.isnan(off), 2 * np.asarray(truth.estimate), off).sum()) / 2
+        weight = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
+        share = np.minimum(np.nan_to_num(off / _spread(exact, self.of), nan=1.0), 1.0)
+        return float((weight * share).sum())
+
+
+@dataclass(frozen=True)
+class QuestionLoss:
+    """What a release loses of the answer to one question.
+
+    Attributes:
+        text: the question.
+        kind: of what.
+        loss: of a table the share of records in the wrong cell; of means how far they are off, as
+            a share of the column's mean distance from its mean; of a model how far coefficients are
+            off, as a share of their size, both in standard errors of the truth.
+        answered: whether the release answers at all; where not, all is lost.
+    """
+
+    text: str
+    kind: Kind
+    loss: float
+    answered: bool
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return vars(self)
+
+
+def _spread(exact: Release, name: str) -> float:
+    values = exact.opened.to_arrow([name]).column(0).cast(pa.float64(), safe=False)
+    numbers: FloatArray = values.to_numpy(zero_copy_only=False)
+    return float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
+
+
+def questions_of(texts: Sequence[str], schema: Schema) -> tuple[WillAsk, ...]:
+    """Those that were stated, else the tables of the schema; of columns that are released."""
+    stated = texts or [as_table(table, marks="*,") for table in schema.tables]
+    found = tuple(map(WillAsk.of_text, stated))
+    released = [column.name for column in schema.released]
+    for own in found:
+        for name in own.columns:
+            if name not in released:
+                raise UnknownColumn(
+                    f"'{own.text}' asks for '{name}', which is not released. Columns: "
+                    f"{', '.join(released)}."
+                )
+    return found
+
+
+def as_it_is(schema: Schema, made: Made) -> Release:
+    """A release in which every value stays what it is: what the truth answers."""
+    plain = replace(schema, impossible=(), strata=(), tables=(), household=None)
+    stays = {
+        column.name: UniformMixture.of(column.labels, retention=1.0) for column in plain.randomised
+    }
+    return made(plain, GivenMatrices(stays))
+
+
+def losses_of(
+    release: Release, exact: Release | None, questions: Sequence[WillAsk]
+) -> tuple[QuestionLoss, ...]:
+    """Each question asked twice."""
+    return () if exact is None else tuple(one.lost(release, exact) for one in questions)

@@ -1,0 +1,468 @@
+"""Ways to a better release at the same promise, found before any record is touched.
+
+The promise and the number of people stay; the schema changes: a key less, or a key with about half
+as many values; a column less that leaves few people alike, as weights do; or keys go through one
+matrix together. Each way is designed anew, and told with what the tables that both have are off by.
+
+How far each recoding would lower the number of people who stand out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pramana.base.name_lists import as_table, as_tables, in_shell
+from pramana.base.text import quoted
+from pramana.errors import InvalidSchema, PramanaError
+from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, all_tried, tried, typical
+from pramana.methods.base import Method
+from pramana.methods.choice import design, rival_of
+from pramana.methods.expected_error import told_of
+from pramana.methods.plan import Plan
+from pramana.risk.uniqueness import Standing
+from pramana.schema.domains import Bins, Categories, Label
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.recoded_table import merge_values
+from pramana.schema.recoding import Recoding
+from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.tally import tally
+from pramana.schema.toml import entry_of, header_of, rewritten
+from pramana.schema.weights import coarse_weight_of
+from pramana.types import Form
+
+__all__ = [
+    "DROPPED",
+    "POOR",
+    "Lowering",
+    "Way",
+    "asking",
+    "changed_columns",
+    "changed_file",
+    "lowerings",
+    "share_text",
+    "typical_error",
+    "ways_of",
+    "ways_out",
+    "with_column",
+]
+
+POOR = 0.1
+"""A typical table that is off by more than this share of the records deserves other ways."""
+
+LONG = 240
+"""Letters of an entry that are shown."""
+
+DROPPED = 'role = "identifier"'
+MOST_WAYS = 4
+MOST_TRIED = 3
+FEW_KEYS = 4
+FEW_TABLES = 2
+MOST_COLUMNS = 8
+"""So many keys, those with most values, are tried one by one."""
+
+WORTH = 0.95
+"""A way must leave at most this share of the error to be told."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One change of the schema, and what it brings.
+
+    Attributes:
+        what: the change in words.
+        column: of which column; empty where it is none of the schema.
+        entry: what to write into the schema under that column, or to add to the command.
+        error: of a typical table afterwards.
+        was: of the same tables before.
+        without: columns that go, where it is several.
+    """
+
+    what: str
+    column: str
+    entry: str
+    error: float
+    was: float
+    without: tuple[str, ...] = ()
+
+    @property
+    def how(self) -> str:
+        """What to do for it."""
+        if self.without:
+            return f"In the schema under each of them: {self.entry}"
+        if not self.column:
+            return f"Add to the command: {self.entry}"
+        shown = self.entry
+        if len(shown) > LONG:
+            shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
+        return f"In the schema under {header_of(self.column)}: {shown}"
+
+    @property
+    def drops(self) -> bool:
+        """Whether the column goes."""
+        return self.entry == DROPPED
+
+    @property
+    def gain(self) -> str:
+        """What it brings, in words."""
+        return (
+            f"{self.what}: a typical table is off by {share_text(self.error)} instead of "
+            f"{share_text(self.was)}."
+        )
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return vars(self)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A way, the plan by which it is tried, and the tables that it is about; all where not told."""
+
+    way: Way
+    plan: Plan
+    tables: tuple[tuple[str, ...], ...] = ()
+
+
+def asking(plan: Plan) -> Plan:
+    """The plan with what it will be asked in its schema, also where its method was told that."""
+    if plan.wanted == plan.schema.tables:
+        return plan
+    return replace(plan, schema=replace(plan.schema, tables=plan.wanted))
+
+
+def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | None:
+    """The median error of the tables that will be asked for, of two columns where none are stated.
+
+    With ``among`` only of tables of these columns.
+    """
+    if plan.expected_error is None:
+        return None
+    tables = [
+        (frozenset(table), error)
+        for table, error in plan.expected_error.tables
+        if among is None or set(table) <= among
+    ]
+    known = {table for table, _ in tables}
+    asked = {frozenset(table) for table in plan.wanted if frozenset(table) in known}
+    asked |= {  # of tables with columns beside that are not foreseen: what is randomised of them
+        frozenset(told_of(plan.schema, table))
+        for table in plan.wanted
+        if frozenset(table) not in known
+    }
+    widest = max((len(table) for table, _ in tables), default=0)
+    wanted = [error for table, error in tables if table in asked]
+    wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
+    return float(np.median(wanted)) if wanted else None
+
+
+def ways_out(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
+    """The best changes where a typical table would be poor; none where it is good as it is."""
+    return ways_of(plan, opened=opened) if (typical_error(plan) or 0.0) >= POOR else []
+
+
+def ways_of(
+    plan: Plan, *, opened: OpenedTable | None = None, before: Errors | None = None
+) -> list[Way]:
+    """The best changes, most helpful first; none where no error can be foreseen.
+
+    With the table at hand those that promise most are tried on it, and told by what came out;
+    ``before`` is what came out of the plan itself, where that is known.
+    """
+    plan = asking(plan)
+    if typical_error(plan) is None:
+        return []
+    foreseen = sorted(_foreseen(plan, opened), key=lambda one: one.way.error / one.way.was)
+    together = _together(plan)  # changes no table that is asked for, so it is told in any case
+    if opened is None or opened.rows > MOST_RECORDS:
+        found = [one.way for one in foreseen if one.way.error <= WORTH * one.way.was]
+        return [*found[: MOST_WAYS - len(together)], *(one.way for one in together)]
+    before = before or tried(plan, opened)
+    further = [*together, *_half(plan), *_narrower(plan, list(before))]
+    chosen = [*foreseen[:MOST_TRIED], *further]
+    plans = [(one.plan, one.tables or tuple(before)) for one in chosen]
+    after = all_tried(plans, opened)
+    ways = []
+    for one, errors in zip(chosen, after, strict=True):
+        error, was = typical(errors, errors), typical(before, errors)
+        if error is not None and was is not None and error <= WORTH * was:
+            ways.append(replace(one.way, error=error, was=was))
+    return sorted(ways, key=lambda way: way.error / way.was)
+
+
+def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Tried]:
+    """Every change of one column that can be made, with what it is foreseen to bring."""
+    keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
+    asked = {name for table in plan.wanted for name in table}
+    found = [
+        _changed(plan, what, entry, column)
+        for key in keys
+        for what, entry, column in changed_columns(key, opened)
+        if column.randomised or key.name not in asked
+    ]
+    if opened is not None and plan.crowd < plan.records:
+        splitting = [own for own in _splitting(plan.schema, opened) if own[2].name not in asked]
+        found += [_changed(plan, *own, opened) for own in splitting]
+    yield from (one for one in found if one is not None)
+
+
+def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, Column]]:
+    """Columns released as they are that others may know: they split the crowd to hide in."""
+    for name in schema.known:
+        if not schema.column(name).randomised and name not in schema.strata:
+            if schema.column(name).role is Role.WEIGHT:
+                yield from _coarse_weights(schema.column(name), opened)
+            what = f"Without '{name}', which leaves fewer people alike"
+            yield what, DROPPED, Column(name, Role.IDENTIFIER)
+
+
+def _together(plan: Plan) -> list[_Tried]:
+    """Keys whose tables will be asked for through one matrix, where that helps."""
+    was, method = typical_error(plan), plan.method
+    found: list[_Tried] = []
+    for joint in _ties(plan.schema):
+        tied = method.tied(joint)
+        if tied is None or not was:
+            break
+        other = _designed(plan, plan.schema, tied)
+        error = None if other is None else typical_error(other)
+        if other is not None and error is not None and error <= WORTH * was:
+            names = [quoted(tie) for tie in joint]
+            entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
+            way = Way(f"{'; '.join(names)} randomised together", "", entry, error, was)
+            found.append(_Tried(way, other))
+    return sorted(found, key=lambda one: one.way.error)[:1]
+
+
+def _half(plan: Plan) -> Iterator[_Tried]:
+    """Half of the keys, those with fewest values and those that will be asked for."""
+    asked = {name for table in plan.schema.tables for name in table}
+    keys = sorted(plan.schema.randomised, key=lambda column: len(column.labels))
+    free = [column.name for column in keys if column.name not in asked]
+    gone = tuple(free[-(len(keys) // 2) :])
+    if len(keys) < FEW_KEYS or len(gone) < 2:
+        return
+    schema = plan.schema
+    for name in gone:
+        schema = with_column(schema, Column(name, Role.IDENTIFIER))
+    other = _designed(plan, schema, plan.method)
+    if other is not None:
+        yield _Tried(Way(f"Without {quoted(gone)}", "", DROPPED, 0.0, 0.0, without=gone), other)
+
+
+def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:
+    """Few of the tables alone, where nobody has said which will be asked for."""
+    tables = tuple(answered[:FEW_TABLES])
+    method = rival_of(plan)
+    if plan.schema.tables or len(answered) <= FEW_TABLES or method is None:
+        return
+    other = _designed(plan, replace(plan.schema, tables=tables), method())
+    if other is not None:
+        told = as_tables(tables)
+        what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
+        entry = f"--method {method.name} --tables {in_shell(told)}"
+        yield _Tried(Way(what, "", entry, 0.0, 0.0), other, tables)
+
+
+def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """What may go through one matrix: the tables asked for, none sharing a column with another.
+
+    Where none are stated all keys in pairs, the one with most values beside that with fewest.
+    """
+    keys = {column.name: len(column.labels) for column in schema.randomised}
+    stated = [table for table in schema.tables if len(table) > 1 and set(table) <= set(keys)]
+    if stated:
+        apart: list[tuple[str, ...]] = []
+        for table in stated:
+            if not set(table) & {name for tie in apart for name in tie}:
+                apart.append(table)
+        yield from (tuple(apart[:most]) for most in range(1, len(apart) + 1))
+        return
+    names = sorted(keys, key=lambda name: keys[name])
+    half = len(names) // 2
+    if half:
+        yield tuple(zip(names[:half], names[: -half - 1 : -1], strict=True))
+
+
+def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[str, str, Column]]:
+    """A key in other forms: what is done, what to write into the schema, and the column."""
+    dropped = Column(key.name, Role.IDENTIFIER)
+    yield f"Without '{key.name}'", DROPPED, dropped
+    domain = key.domain
+    if isinstance(domain, Bins) and domain.size > 3:
+        edges = (*domain.edges[:-1:2], domain.edges[-1])
+        half = replace(domain, edges=edges, names=())
+        entry = entry_of("bins", list(edges))
+        yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
+    elif isinstance(domain, Categories) and domain.size > 3:
+        rare = _rarest(key.name, domain, opened)
+        column = merge_values(replace(key, domain=replace(domain, ordered=False)), rare, "other")
+        entry = entry_of("merge", column.recoding.to_dict()["merge"])
+        yield f"'{key.name}' with its {len(rare)} rarest values as one", entry, column
+
+
+def changed_file(
+    text: str,
+    *,
+    without: Sequence[str] = (),
+    coarsen: Sequence[str] = (),
+    opened: OpenedTable | None = None,
+) -> str:
+    """A schema file with some columns dropped or coarser, its other lines as they were.
+
+    Keys are coarsened as the ways to a better release say: half as many bins, or the rarer half of
+    the values as one, by the table where it is given and otherwise those that are listed last.
+    """
+    for name in without:
+        schema = Schema.from_toml(text)
+        dropped = Column(schema.column(name).name, Role.IDENTIFIER)
+        text = rewritten(text, with_column(schema, dropped), name)
+    for name in coarsen:
+        schema = Schema.from_toml(text)
+        column = _coarser(schema.column(name), opened)
+        if column is None:
+            raise InvalidSchema(
+                f"'{name}' cannot be coarsened: it must be a key of more than three values, or a "
+                "weight of a table that is given (--table) and has enough people for each step.",
+                column=name,
+            )
+        text = rewritten(text, with_column(schema, column), name)
+    return text
+
+
+def _coarser(column: Column, opened: OpenedTable | None) -> Column | None:
+    """A key with about half as many values, or a weight in steps that enough people share."""
+    if column.role is Role.WEIGHT:
+        forms = _coarse_weights(column, opened)
+    else:
+        forms = (own for own in changed_columns(column, opened) if own[2].randomised)
+    return next((own for _, _, own in forms), None)
+
+
+def _coarse_weights(
+    weight: Column, opened: OpenedTable | None
+) -> Iterator[tuple[str, str, Column]]:
+    """A weight in steps: what is done, what to write into the schema, and the column."""
+    found = None if opened is None else coarse_weight_of(opened, weight.name)
+    if found is not None:
+        entry = ", ".join(entry_of(word, number) for word, number in found.entries.items())
+        what = (
+            f"'{weight.name}' in steps of {found.step:,.12g} up to {found.top:,.12g} "
+            f"({found.shifted})"
+        )
+        step, top = found.entries.values()
+        coarse = replace(weight.recoding, round=step, top=top)
+        yield what, entry, replace(weight, recoding=coarse)
+
+
+def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[Label, ...]:
+    """The rarer half of the values; the last ones listed where nobody can count."""
+    half = (domain.size + 1) // 2
+    if opened is None:
+        return domain.values[-half:]
+    seen = tally(opened, [name])[name]
+    numbers = {str(v): n for v, n in zip(seen.values.to_pylist(), seen.numbers, strict=True)}
+    order = sorted(domain.values, key=lambda value: numbers.get(str(value), 0))[:half]
+    return tuple(value for value in domain.values if value in order)
+
+
+def _changed(
+    plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
+) -> _Tried | None:
+    """A way, if the plan can be made; the crowd is counted anew where a table is given for it."""
+    schema = with_column(plan.schema, column)
+    both = frozenset(own.name for own in schema.randomised)
+    was = typical_error(plan, both)
+    other = _designed(plan, schema, plan.method, counted)
+    error = None if other is None else typical_error(other, both)
+    if other is None or was is None or error is None or not was > 0:
+        return None
+    return _Tried(Way(what, column.name, entry, error, was), other)
+
+
+def _designed(
+    plan: Plan, schema: Schema, method: Method, counted: OpenedTable | None = None
+) -> Plan | None:
+    """The same promise to the same people by another schema or method, if it can be made."""
+    try:
+        if counted is not None:
+            return design(schema, *plan.asked, data=counted, method=method)
+        return design(
+            schema, *plan.asked, records=plan.records, smallest_group=plan.crowd, method=method
+        )
+    except PramanaError:
+        return None
+
+
+def with_column(schema: Schema, column: Column) -> Schema:
+    """The schema with another column; rules and tables that speak of what is gone go too."""
+    bare = replace(column, recoding=Recoding()) if column.role is Role.IDENTIFIER else column
+    gone = column.role is Role.IDENTIFIER
+    replicated = schema.replicates is not None and column.name in schema.replicates.columns
+    return Schema(
+        tuple(bare if own.name == column.name else own for own in schema.columns),
+        tuple(rule for rule in schema.impossible if column.name not in rule.columns),
+        schema.strata,
+        tuple(choice for choice in schema.choices if column.name not in choice),
+        tuple(table for table in schema.tables if not gone or column.name not in table),
+        schema.household,
+        None if gone and replicated else schema.replicates,
+    )
+
+
+def share_text(share: float) -> str:
+    """A share of the records in words.
+
+    >>> share_text(0.0863), share_text(1.02), share_text(2.34)
+    ('8.6 %', 'all records', '2.3 times all records')
+    """
+    if share < 1:
+        return f"{100 * share:.2g} %" if share < 0.995 else "99 %"
+    return "all records" if share < 1.05 else f"{share:.2g} times all records"
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """One change of a column, and how many people would still be unique.
+
+    Attributes:
+        what: The change in words.
+        column: Of which column.
+        entry: What to write into the schema under it.
+        unique: People who would still stand out.
+        schema: The schema with the change.
+    """
+
+    what: str
+    column: str
+    entry: str
+    unique: int
+    schema: Schema
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "what": self.what,
+            "column": self.column,
+            "entry": self.entry,
+            "unique": self.unique,
+            "schema": self.schema.to_toml(),
+        }
+
+
+def lowerings(standing: Standing, schema: Schema, opened: OpenedTable) -> list[Lowering]:
+    """Each key dropped, in half as many bins, or with its rarer values as one; the best first."""
+    found = []
+    for key in schema.keys:
+        if key.domain is None:
+            continue
+        for what, entry, column in changed_columns(key, opened):
+            try:
+                changed = with_column(schema, column)
+                unique = standing.of(changed).unique
+            except PramanaError:
+                continue
+            found.append(Lowering(what, key.name, entry, unique, changed))
+    return sorted(found, key=lambda one: one.unique)

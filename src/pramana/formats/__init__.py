@@ -1,1 +1,0 @@
-"""Reading and writing of tables: one file a format."""

@@ -1,0 +1,134 @@
+"""Privacy breach: no property of a person that was unlikely becomes likely.
+
+A release breaches from rho1 to rho2 if an adversary who held some property for at most rho1 likely
+holds it for more than rho2 likely afterwards. It cannot, for any property and any prior, if
+
+    gamma <= rho2 (1 - rho1) / (rho1 (1 - rho2))                  [Dowd, Sec. 5.1]
+
+with gamma the amplification of all randomised columns together. The adversary weighs this table
+against others, so that a matrix which was chosen by looking at this one gives no such bound.
+Proof: docs/proofs/breach.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from pramana.base.rounding import float_up, in_numbers_of_python, log_of, log_up, require_number
+from pramana.base.text import percent_down, percent_up
+from pramana.errors import InvalidNumber
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
+from pramana.types import Form
+
+if TYPE_CHECKING:
+    from pramana.mechanisms.mechanism import Mechanism
+    from pramana.mechanisms.transition import TransitionMatrix
+
+__all__ = ["PrivacyBreach"]
+
+LARGEST_EXPONENT = 700.0
+"""Beyond it odds are no number any more."""
+
+USUAL_PRIOR = 0.1
+"""The rho1 for which a breach is stated where none was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyBreach(Guarantee):
+    """What was held for at most ``rho1`` likely is held for at most ``rho2`` likely afterwards.
+
+    >>> from pramana.matrices import UniformMixture
+    >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)      # gamma = 3
+    >>> PrivacyBreach.of(coin, rho1=0.25)                           # 0.75 / (0.75 + 0.75)
+    PrivacyBreach(rho1=0.25, rho2=0.5)
+    """
+
+    rho1: float
+    rho2: float
+
+    name: ClassVar[str] = "privacy-breach"
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.FIXED_MATRICES})
+    assumption: ClassVar[str] = (
+        "Speaks of one person's values in the randomised columns; a list of values that was read "
+        "off the data is taken as public."
+    )
+    not_promised: ClassVar[str] = (
+        "It bounds what is learned about one person's randomised values. It says nothing about "
+        "columns released as they are, nor about facts that were likely before."
+    )
+    cli_options: ClassVar[tuple[CliOption, ...]] = (
+        CliOption(
+            "--rho1", "What was at most this likely before (with --rho2) ...", up=False, first=True
+        ),
+        CliOption("--rho2", "... is at most this likely after seeing the release.", first=True),
+    )
+    page: ClassVar[str] = "breach"
+    of_household: ClassVar[str] = "odds that grow to the m-th power"
+
+    def __post_init__(self) -> None:
+        in_numbers_of_python(self)
+        require_number("rho1", self.rho1, low=0, high=1, low_open=True, high_open=True)
+        require_number("rho2", self.rho2, low=0, high=1, low_open=True)
+        if self.rho2 < self.rho1:
+            raise InvalidNumber(
+                f"rho2 must be at or above rho1, got rho1 = {self.rho1!r}, rho2 = {self.rho2!r}: "
+                "no release can make an adversary forget."
+            )
+
+    @property
+    def gamma(self) -> Fraction | float:
+        """The largest amplification that keeps the promise."""
+        before, after = Fraction(self.rho1), Fraction(self.rho2)
+        return math.inf if after == 1 else after * (1 - before) / (before * (1 - after))
+
+    @classmethod
+    def of(cls, mechanism: Mechanism | TransitionMatrix, *, rho1: float) -> PrivacyBreach:
+        """The smallest ``rho2`` that holds for a given ``rho1``, rounded up."""
+        gamma = mechanism.gamma
+        if gamma == math.inf:
+            return cls(rho1, 1.0)
+        likely, unlikely = Fraction(gamma) * Fraction(rho1), 1 - Fraction(rho1)
+        return cls(rho1, min(1.0, float_up(likely / (likely + unlikely))))
+
+    @classmethod
+    def evaluate(cls, evidence: Evidence, *, asked: PrivacyBreach | None = None) -> PrivacyBreach:
+        """From the matrices, for the prior that was asked about."""
+        assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
+        return cls.of(evidence.mechanism, rho1=USUAL_PRIOR if asked is None else asked.rho1)
+
+    def implies(self, other: PrivacyBreach) -> bool:
+        """A smaller amplification is stronger, whichever rho1 each is stated for."""
+        return self.gamma <= other.gamma
+
+    def log_amplification(self, *, crowd: int) -> float:
+        """The total of ln gamma may be that of the odds after over the odds before."""
+        return log_of(self.gamma)
+
+    def household(self, members: int) -> Mapping[str, float]:
+        """Its people pass as many matrices, one each: amplifications are multiplied."""
+        if self.gamma == math.inf:
+            return {}
+        total, before = members * log_up(self.gamma), Fraction(self.rho1)
+        if total > LARGEST_EXPONENT:
+            return {"rho1": self.rho1, "rho2": 1.0}
+        likely = Fraction(math.exp(total)) * (1 + Fraction(1, 10**9)) * before
+        return {"rho1": self.rho1, "rho2": min(1.0, float_up(likely / (likely + 1 - before)))}
+
+    def sentence(self) -> str:
+        """The promise in plain words."""
+        after = percent_up(self.rho2)
+        if after == "100 %":
+            return "No bound on a breach: a release may turn a suspicion into certainty."
+        return (
+            f"A fact about a person's randomised values that was at most "
+            f"{percent_down(self.rho1)} likely before is at most {after} likely after seeing the "
+            "release."
+        )
+
+    def to_json(self) -> Form:
+        """The numbers by name."""
+        return {"rho1": self.rho1, "rho2": self.rho2}

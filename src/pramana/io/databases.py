@@ -1,0 +1,162 @@
+"""Tables of a DuckDB database file, which is opened for reading alone.
+
+A table of a PostgreSQL database by its address: ``postgres://user@host/base#table``.
+
+It is read once, a batch at a time, by a transaction that can read alone. Passwords belong in the
+address, the environment or a password file, as everywhere with PostgreSQL; no message repeats one,
+nor what the server says, which may quote a row.
+"""
+
+from __future__ import annotations
+
+import decimal
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from pramana.errors import InvalidTable, MissingExtra
+from pramana.io.base import Format, PartOf, chosen, names_alone
+from pramana.io.subprocess_reader import read_in_child
+from pramana.schema.labels import Labels
+from pramana.schema.opened_table import OpenedTable, TableFormat
+
+__all__ = ["DUCKDB_FILE", "DuckdbFileFormat", "is_address", "open_postgres", "read_here"]
+
+TITLE: Final = "a DuckDB database"
+ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+    "temp_directory": "",
+}
+"""A database that a stranger made may have views that read files of this machine; and a view that
+sorts would lay the truth down beside the file, for all to read, where a kill leaves it."""
+
+
+class DuckdbFileFormat(Format):
+    """One table of a database in a file."""
+
+    name: ClassVar[TableFormat] = "duckdb"
+    title: ClassVar[str] = "DuckDB"
+    endings: ClassVar[tuple[str, ...]] = (".duckdb", ".ddb")
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a table or a view of it, by the name behind the mark."""
+        part = PartOf.of(path)
+        held, _ = read_in_child(__name__, part.file, title=TITLE, marked=str(path.absolute()))
+        return OpenedTable.of_arrow(held, kind=self.name, source=path)
+
+    def parts(self, path: Path) -> tuple[str, ...]:
+        """The tables and views of it."""
+        file = PartOf.of(path).file
+        held, _ = read_in_child(__name__, file, title=TITLE, marked=str(file), names="yes")
+        return tuple(held.column_names)
+
+
+def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:
+    """A table of a database, read by this process; or of all of them the ``names`` alone.
+
+    What a view of it does with other files and the network is refused.
+    """
+    import duckdb
+
+    part = PartOf.of(Path(marked))
+    try:
+        with duckdb.connect(str(path), read_only=True, config=ALONE) as database:
+            named = "select table_name from information_schema.tables order by table_name"
+            there = [name for (name,) in database.execute(named).fetchall()]
+            if names:
+                return names_alone(there), Labels()
+            table = chosen(part, there, what="table")
+            held = database.table(f'"{table.replace(chr(34), chr(34) * 2)}"').to_arrow_table()
+    except duckdb.Error:
+        raise InvalidTable(
+            f"{path} cannot be read as a DuckDB database: it is broken, in use, made by another "
+            "version, or a view of it reads other files, which is refused."
+        ) from None
+    return held, Labels()
+
+
+DUCKDB_FILE: Final = DuckdbFileFormat()
+
+
+AT_ONCE: Final = 50_000
+ADDRESS: Final = re.compile(r"^postgres(ql)?:/{1,2}")
+LIBRARY: Final = "Reading PostgreSQL needs an extra: pip install 'pramana[collect]'."
+
+
+def is_address(source: str) -> bool:
+    """Whether a text is the address of a PostgreSQL database.
+
+    >>> is_address("postgres://office@host/base#people"), is_address("people.csv")
+    (True, False)
+    """
+    return ADDRESS.match(source) is not None
+
+
+def open_postgres(source: str) -> OpenedTable:
+    """Read the table behind the mark of an address."""
+    # A path object has made one slash of the two.
+    address, _, table = ADDRESS.sub("postgresql://", source).partition("#")
+    where = _without_password(address)
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra(LIBRARY) from None
+    if not table:
+        raise InvalidTable(f"Say which table of {where} is meant: end its address with #TABLE.")
+    try:
+        with psycopg.connect(address, connect_timeout=10) as connection:
+            connection.read_only = True
+            held = _read(connection, table, where)
+    except (psycopg.Error, UnicodeError):
+        raise InvalidTable(
+            f"Table '{table}' of {where} cannot be read. Check the address, the name of the table, "
+            "the password, and that the server answers and lets this user read."
+        ) from None
+    return OpenedTable.of_arrow(held, kind="postgres", source=f"{where}#{table}")
+
+
+def _without_password(address: str) -> str:
+    """The address without user and password, for messages."""
+    try:
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise InvalidTable(
+            "The address of a database must read postgres://HOST/BASE#TABLE."
+        ) from None
+    return f"postgres://{parts.hostname or ''}{port}{parts.path}"
+
+
+def _read(connection: Any, table: str, where: str) -> pa.Table:
+    from psycopg import sql
+
+    name = sql.Identifier(*table.split("."))
+    with connection.cursor(name="pramana") as cursor:
+        cursor.itersize = AT_ONCE
+        cursor.execute(sql.SQL("SELECT * FROM {}").format(name))
+        batches = list(_batches(cursor))
+    if not batches:
+        raise InvalidTable(f"Table '{table}' of {where} has no records.")
+    return pa.concat_tables(batches, promote_options="permissive")
+
+
+def _batches(cursor: Any) -> Iterator[pa.Table]:
+    while rows := cursor.fetchmany(AT_ONCE):
+        names = [column.name for column in cursor.description]
+        yield pa.table(
+            {name: pa.array([_value(row[at]) for row in rows]) for at, name in enumerate(names)}
+        )
+
+
+def _value(value: Any) -> Any:
+    """Numbers of any precision as numbers of a table; what is no value of one as text."""
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if value is None or isinstance(value, bool | int | float | str) or hasattr(value, "isoformat"):
+        return value
+    return str(value)

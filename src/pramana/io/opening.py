@@ -1,0 +1,181 @@
+"""Open files, data frames and database tables.
+
+Unreadable sources are refused in one line. Messages of libraries may show rows of the file, so none
+of them is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.base.text import listed
+from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
+from pramana.io.base import COMPRESSED, FORMATS, Format, PartOf, format_of
+from pramana.io.csv import CSV
+from pramana.io.databases import is_address, open_postgres
+from pramana.io.frames import open_frame
+from pramana.io.parquet import open_parts
+from pramana.schema.checksums import steady
+from pramana.schema.domains import Categories
+from pramana.schema.opened_table import FileStamp, OpenedTable
+from pramana.schema.schema import Schema
+
+__all__ = [
+    "checked",
+    "open_own",
+    "open_table",
+    "require_columns",
+    "require_types",
+]
+
+ARCHIVES: Final = {b"\x1f\x8b": "gzip-compressed", b"PK\x03\x04": "zip-compressed"}
+
+
+def open_table(
+    source: Any, *, schema: Schema | None = None, encoding: str | None = None
+) -> OpenedTable:
+    """Open a file or a data frame; what is open already is handed on.
+
+    Args:
+        source: A path, a pandas, Polars or PyArrow object, or a table that is open already.
+        schema: If given, the table must have exactly its columns, columns with categories that
+            are texts stay text, and randomised columns of text come as dictionaries.
+        encoding: Of a text file, where it is not to be found out.
+    """
+    if encoding is not None:
+        return checked(_open_text(Path(source), encoding), schema=schema)
+    if isinstance(source, OpenedTable):
+        opened = source
+    elif isinstance(source, str | PathLike):
+        opened = open_postgres(str(source)) if is_address(str(source)) else _open_file(Path(source))
+    else:
+        opened = open_frame(source)
+    return checked(opened, schema=schema)
+
+
+def checked(opened: OpenedTable, *, schema: Schema | None = None) -> OpenedTable:
+    """The table, if it has records, types that can be released, and the columns of a schema."""
+    if not opened.rows:
+        raise InvalidTable("The table has no records.")
+    require_types(opened.schema)
+    if schema is None:
+        return opened
+    require_columns(schema, opened.schema.names)
+    return opened.fitted(text=_text_columns(schema), coded=schema.apart)
+
+
+def require_types(schema: pa.Schema) -> None:
+    """Refuse columns whose values are no values of a table."""
+    for item in schema:
+        if pa.types.is_nested(item.type):
+            raise InvalidTable(
+                f"Column '{item.name}' holds lists or records. Flatten it.", column=item.name
+            )
+        if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
+            raise InvalidTable(
+                f"Column '{item.name}' holds spans of time. Make them numbers.", column=item.name
+            )
+        if isinstance(item.type, pa.BaseExtensionType):
+            raise InvalidTable(
+                f"Column '{item.name}' holds values of an extension type. Make them texts.",
+                column=item.name,
+            )
+        if not _zone_is_known(item.type):
+            raise InvalidTable(
+                f"Column '{item.name}' holds times of a zone that is not known here. Make it UTC.",
+                column=item.name,
+            )
+
+
+def _zone_is_known(kind: pa.DataType) -> bool:
+    """Whether times of this type can be read at all: their zone may be any text."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not pa.types.is_timestamp(plain) or plain.tz is None:
+        return True
+    try:
+        pc.strftime(pa.scalar(0, plain))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def require_columns(schema: Schema, names: Sequence[str]) -> None:
+    """Refuse a table that lacks columns of the schema or has others."""
+    lacking = [name for name in schema.names if name not in set(names)]
+    if lacking:
+        raise UnknownColumn(
+            f"The table lacks {len(lacking)} of the schema's columns: {listed(lacking)}. "
+            "Correct the names or take them out of the schema."
+        )
+    extra = [name for name in names if name not in set(schema.names)]
+    if extra:
+        raise InvalidSchema(
+            f"The schema does not describe {len(extra)} of the table's columns: "
+            f"{listed(extra)}. Give each a role, or leave it out of the table."
+        )
+
+
+def _open_text(path: Path, encoding: str) -> OpenedTable:
+    if format_of(path) != CSV.name:
+        raise InvalidTable(f"An encoding can be told of a text file, and {path} is none.")
+    return _open_file(path, partial(CSV.open, encoding=encoding))
+
+
+def open_own(path: Path, *, schema: Schema) -> OpenedTable:
+    """Open a file that this program wrote, by what it knows of that."""
+    own = None if path.is_dir() else FORMATS[format_of(path)].open_own
+    return checked(_open_file(path, own), schema=schema)
+
+
+def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:
+    file = PartOf.of(path).file  # without the name of a sheet, an object or a table in it
+    if not file.exists():
+        raise InvalidTable(f"{file} does not exist.")
+    if file.is_dir():
+        return open_parts(file)
+    member = FORMATS[format_of(file)]
+    if not file.is_file():
+        raise InvalidTable(f"{file} must be a file that holds a table, and is a pipe or a device.")
+    before = FileStamp.of(file)
+    _require_content(file, member)
+    try:
+        opened = member.open(path) if opener is None else opener(path)
+        ours = type(member).__module__.startswith("pramana.")
+        return opened if ours else steady(opened)  # a format of another package may read anything
+    finally:  # also where it could not be read: that may be why
+        before.require_unchanged()
+
+
+def _require_content(path: Path, expected: Format) -> None:
+    """Refuse a file whose first bytes are those of another format."""
+    told = {mark: member.title for member in FORMATS.values() for mark in member.marks} | ARCHIVES
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(max(map(len, told)))
+    except OSError:
+        raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
+    if not beginning:
+        raise InvalidTable(f"{path} is empty.")
+    if beginning.startswith(expected.marks):
+        return
+    found = next((title for mark, title in told.items() if beginning.startswith(mark)), None)
+    if found is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in found):
+        raise InvalidTable(f"{path} holds {found} data, whatever its ending says. Rename it.")
+    if found is None and expected.marks:
+        raise InvalidTable(f"{path} is not {expected.title} data, whatever its ending says.")
+
+
+def _text_columns(schema: Schema) -> set[str]:
+    return {
+        column.name
+        for column in schema.columns
+        if isinstance(column.domain, Categories)
+        and any(isinstance(value, str) for value in column.domain.values)
+    }

@@ -1,0 +1,257 @@
+"""Encode released records and write them to files.
+
+The output is a function of the released values, their order and the schema alone. Every kind of
+value has one Arrow type, whatever type the original data had. Labels of a domain become a
+dictionary in the order of the domain, attribute sets one in the order of the certificate. No other
+dictionary, which would show the order of the original values, and no metadata is written. Row
+groups have one size and no statistics. So equal released records give equal bytes, whichever file,
+frame or engine they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.atomic_files import whole_file
+from pramana.errors import InvalidTable
+from pramana.io.base import FORMATS, RecordStream
+from pramana.io.round_trip import require_kept
+from pramana.schema.codec import (
+    canonical_type,
+    code_dtype,
+    decode,
+    encode_released,
+    partly_told,
+    places_among,
+    released_type,
+)
+from pramana.schema.labels import Labels
+from pramana.schema.lookup import alike
+from pramana.schema.opened_table import TableFormat
+from pramana.schema.schema import ASKED, Column, Schema
+from pramana.types import BoolArray
+
+__all__ = [
+    "ROW_GROUP",
+    "OutputEncoder",
+    "group_size",
+    "in_groups",
+    "plain",
+    "write_records",
+    "write_table",
+]
+
+ROW_GROUP: Final = 2**18
+"""Records in a row group: fixed, so that a file does not depend on how batches were cut."""
+
+GROUP_CELLS: Final = 2**22
+"""Cells that a row group of many columns has, about: several are encoded at once."""
+
+
+@dataclass(frozen=True)
+class OutputEncoder:
+    """Encodes batches of released records in their output types.
+
+    Attributes:
+        columns: What each released column is, in the order in which they leave.
+        types: The Arrow schema of the records that come.
+        partly: Whether each record tells some of its columns only, so that others are empty.
+        sets: What records may then say that they were asked for, where it is known.
+    """
+
+    columns: tuple[Column, ...]
+    types: pa.Schema
+    partly: bool = False
+    sets: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, schema: Schema, types: pa.Schema, sets: tuple[str, ...] = ()) -> OutputEncoder:
+        """For the released columns of a schema."""
+        return cls(schema.released, types, ASKED in schema.names, sets)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns and types that leave."""
+        return pa.schema([self._field(column) for column in self.columns])
+
+    def __call__(self, batch: pa.RecordBatch, position: int = 0) -> pa.RecordBatch:
+        """The same records in the types that leave."""
+        del position
+        arrays = [
+            self._leaving(column, batch.column(column.name), kind.type)
+            for column, kind in zip(self.columns, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _field(self, column: Column) -> pa.Field:
+        if self.sets and column.name == ASKED:
+            kind = pa.dictionary(pa.from_numpy_dtype(code_dtype(len(self.sets))), pa.string())
+            return pa.field(ASKED, kind, nullable=False)
+        kind = canonical_type(self.types.field(column.name).type)
+        if _has_labels(column):
+            kind = released_type(column, like=kind)
+        whole = column.coded and None not in column.labels
+        return pa.field(column.name, kind, nullable=self.partly or not whole)
+
+    def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        if self.sets and column.name == ASKED:
+            return self._marks(array, kind)
+        if not pa.types.is_dictionary(kind):
+            return alike(_cast(column.name, plain(array), kind))
+        if array.type == kind and array.dictionary.equals(_labels(column)):
+            return _empty_where_missing(array)
+        if self.partly and array.null_count and None not in column.labels:
+            told = encode_released(column, array.drop_null())
+            places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
+            return decode(column, told, like=kind).take(pa.array(places, mask=_missing(array)))
+        return decode(column, encode_released(column, array), like=kind)
+
+    def _marks(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        """The sets in words; one that is not stated is refused."""
+        names = pa.array(self.sets, pa.string())
+        if array.type == kind and array.dictionary.equals(names) and not array.null_count:
+            return array
+        places = places_among(self.sets, array)
+        if len(places) and places.min() < 0:
+            raise InvalidTable(f"Column '{ASKED}' must name sets that the certificate states.")
+        indices = places.astype(kind.index_type.to_pandas_dtype())
+        return pa.DictionaryArray.from_arrays(indices, names)
+
+
+def _missing(array: pa.Array) -> BoolArray:
+    bits = np.frombuffer(array.is_null().buffers()[1], np.uint8)
+    return np.unpackbits(bits, count=len(array), bitorder="little").view(np.bool_)
+
+
+def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same labels, with nothing in the places that nobody reads, whatever stood there."""
+    if not array.null_count:
+        return array
+    indices = array.indices
+    data = np.frombuffer(indices.buffers()[1], indices.type.to_pandas_dtype())
+    told = partly_told(data[indices.offset :][: len(array)], ~_missing(array))
+    return pa.DictionaryArray.from_arrays(told, array.dictionary, safe=False)
+
+
+def _has_labels(column: Column) -> bool:
+    """Whether all that is released of a column are labels of its domain."""
+    return column.coded and not column.drawn
+
+
+@cache
+def _labels(column: Column) -> pa.Array:
+    """The dictionary of a column of labels."""
+    return decode(column, np.zeros(0, code_dtype(len(column.labels))), like=pa.string()).dictionary
+
+
+def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid:  # which quotes a value
+        raise InvalidTable(
+            f"'{name}' holds values that cannot leave as {kind}: dates and times must lie within "
+            "300,000 years of 1970. Correct them, or drop the column.",
+            column=name,
+        ) from None
+
+
+def plain(array: pa.Array) -> pa.Array:
+    """The values without a dictionary."""
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def write_table(
+    table: pa.Table,
+    path: Path,
+    *,
+    file_format: TableFormat,
+    labels: Labels | None = None,
+    force: bool = False,
+) -> int:
+    """Write a table in memory, over a file of that name if told so; give the number of records."""
+    fields = [pa.field(item.name, canonical_type(item.type)) for item in table.schema]
+    schema = pa.schema(fields)
+    batches = table.replace_schema_metadata(None).cast(schema).to_batches()
+    schema = schema.with_metadata(_note(table.schema))
+    return write_records(schema, batches, path, file_format=file_format, labels=labels, force=force)
+
+
+def write_records(
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+    path: Path,
+    *,
+    file_format: TableFormat,
+    labels: Labels | None = None,
+    force: bool = False,
+) -> int:
+    """Write records to a file that appears whole or not at all, and give their number."""
+    written = 0
+
+    def groups() -> Iterator[pa.Table]:
+        nonlocal written
+        for group in in_groups(batches, schema):
+            require_kept(group, file_format)
+            yield group
+            written += len(group)
+
+    noted = schema.with_metadata(_note(schema))
+    _write(path, RecordStream(noted, groups(), labels or Labels()), file_format, force=force)
+    return written
+
+
+def _write(
+    path: Path, stream: RecordStream, file_format: TableFormat, *, force: bool = False
+) -> None:
+    known = [name for name in FORMATS if FORMATS[name].writes]
+    if file_format not in FORMATS:
+        raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
+    with whole_file(Path(path), force=force) as place:
+        FORMATS[file_format].write(place, stream)
+
+
+def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:
+    """Of all metadata, what this program itself says about a table."""
+    own = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
+    return own or None
+
+
+def group_size(columns: int) -> int:
+    """How many records a group of so many columns has."""
+    return min(ROW_GROUP, max(2**12, GROUP_CELLS // columns))
+
+
+def in_groups(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int | None = None
+) -> Iterator[pa.Table]:
+    """The same records in tables of one chunk and exactly ``size``, the last one excepted.
+
+    Where it is not stated, the number of columns alone decides.
+    """
+    if size is None:
+        size = group_size(len(schema))
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        rest = batch
+        while count + len(rest) >= size:
+            held.append(rest.slice(0, size - count))
+            rest = rest.slice(size - count)
+            yield _one_chunk(held, schema)
+            held, count = [], 0
+        if len(rest):
+            held.append(rest)
+            count += len(rest)
+    if held:
+        yield _one_chunk(held, schema)
+
+
+def _one_chunk(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_batches(batches, schema).combine_chunks()

@@ -1,0 +1,366 @@
+"""Parquet files, and folders of Parquet files that together are one table.
+
+Row groups are loaded by several threads. Text columns that will be looked up are read as
+dictionaries, so that the codec looks up each distinct value once a row group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pramana.base.workers import default_threads
+from pramana.errors import InvalidTable
+from pramana.io.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
+from pramana.io.column_names import distinct_names
+from pramana.io.disk_buffer import DiskBuffer
+from pramana.schema.opened_table import (
+    FileStamp,
+    OpenedTable,
+    Part,
+    batch_cells,
+    batch_rows,
+    placed,
+    plain_text,
+)
+
+__all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
+
+PART_RECORDS: Final = (2**17, 2**18)
+"""Bounds of the number of records of small row groups that are read together: few parts cost less,
+and enough of them keep all threads busy to the end."""
+
+PARTS: Final = 4
+"""Parts for each thread."""
+
+WIDE: Final = 128
+SLAB: Final = 64
+"""Of a file with more than ``WIDE`` columns, ``SLAB`` columns are read at a time."""
+
+BUFFER: Final = 2**16
+"""Bytes of each column that are read ahead from a row group that is read in batches."""
+
+GROUP_MOST: Final = 2**21
+"""Row groups with more records are read in several batches, one after the other."""
+
+COMPRESSION: Final = "snappy"
+
+
+class ParquetFormat(Format):
+    """Parquet files."""
+
+    name: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet"
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    marks: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
+    writes: ClassVar[bool] = True
+    in_python: ClassVar[str] = "pd.read_parquet(HERE / {name})"
+    in_r: ClassVar[str] = (
+        "as.data.frame(arrow::Scanner$create(arrow::open_dataset({name}))$ToTable())"
+    )
+
+    def open(self, path: Path) -> OpenedTable:
+        """Open a file; its footer is read, and no record."""
+        file = _File.of(path)
+        return _opened(path, file.schema, (file,))
+
+    def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
+        """Return the compression codecs of all columns and the keys of all metadata."""
+        codecs: set[str] = set()
+        keys: set[bytes] = set()
+        for part in parts_of(path) if path.is_dir() else [path]:
+            codecs |= _codecs(part)
+            with pq.ParquetFile(part) as file:
+                keys |= {*(file.metadata.metadata or ()), *metadata_keys(file.schema_arrow)}
+        return codecs, keys
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write each group of records as a row group.
+
+        Without statistics: the range of values of a row group says nothing where records stand in
+        random order.
+        """
+        options = {"compression": COMPRESSION, "write_statistics": False}
+        with pq.ParquetWriter(path, records.schema, **options) as writer:
+            for group in records.groups:
+                writer.write_table(group, row_group_size=len(group))
+
+
+def _codecs(path: Path) -> set[str]:
+    """Return the compression codecs of a file whose columns have as many values as records.
+
+    DuckDB reads the footer: PyArrow aborts the process when it is asked for a column whose codec
+    it does not know, or whose size statistics contradict its type.
+    """
+    import duckdb
+
+    query = "SELECT DISTINCT compression, num_values = row_group_num_rows FROM parquet_metadata(?)"
+    try:
+        with duckdb.connect() as connection:
+            columns = connection.execute(query, [str(path)]).fetchall()
+    except duckdb.Error:
+        raise broken(path) from None
+    if not all(complete for _, complete in columns):
+        raise broken(path)
+    return {codec for codec, _ in columns}
+
+
+def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """Return the fields under other names, without the metadata of the schema."""
+    return pa.schema(item.with_name(name) for item, name in zip(schema, names, strict=True))
+
+
+PARQUET: Final = ParquetFormat()
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder in the order of their names; other files are not data."""
+    return sorted(place for place in folder.iterdir() if place.suffix in PARQUET.endings)
+
+
+def open_parts(folder: Path) -> OpenedTable:
+    """Open the files of a folder one after the other; all must have the same columns and types."""
+    parts = parts_of(folder)
+    if not parts:
+        raise InvalidTable(
+            f"{folder} must be a file that holds a table, and is a folder without Parquet files."
+        )
+    files = tuple(map(_File.of, parts))
+    for file in files:
+        _require_alike(files[0].schema, file)
+    return _opened(folder, files[0].schema, files)
+
+
+def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedTable:
+    def parts(columns: Sequence[str]) -> Iterator[Part]:
+        position = 0
+        for file in files:
+            for part in file.parts(columns):
+                yield replace(part, position=position)
+                position += part.records
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        del text  # a Parquet file knows its types
+        wanted = tuple(name for name in schema.names if name in set(coded))
+        again = tuple(replace(file, coded=wanted, wide=_Wide()) for file in files)
+        with again[0].opened() as first:
+            return _opened(place, _viewless(named(first.schema_arrow, schema.names)), again)
+
+    rows = sum(file.metadata.num_rows for file in files)
+    stamps = tuple(file.stamp for file in files)
+    never_missing = partial(_never_missing, files)
+    return OpenedTable(
+        schema, rows, "parquet", place, parts, files=stamps, fit=fit, never_missing=never_missing
+    )
+
+
+def _never_missing(files: Sequence[_File], name: str) -> bool:
+    """Return whether the statistics of all row groups say that no value of a column is missing."""
+    return all(file.states_no_missing(name) for file in files)
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file; each part opens it anew, so that threads share no position.
+
+    ``written`` are the names of its columns as the file has them, before any was numbered.
+    """
+
+    stamp: FileStamp
+    schema: pa.Schema
+    metadata: Any
+    written: tuple[str, ...]
+    coded: tuple[str, ...] = ()
+    wide: _Wide = field(default_factory=lambda: _Wide(), compare=False)
+
+    @classmethod
+    def of(cls, path: Path) -> _File:
+        stamp = FileStamp.of(path)
+        try:
+            with pq.ParquetFile(path) as file:
+                metadata, schema = file.metadata, file.schema_arrow
+        except (*BROKEN, LookupError, TypeError):
+            raise broken(path) from None
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        if sum(group.num_rows for group in groups) != metadata.num_rows:
+            raise broken(path)
+        written = tuple(schema.names)
+        names = distinct_names(written, where=str(path))
+        return cls(stamp, _viewless(named(schema, names)), metadata, written)
+
+    def states_no_missing(self, name: str) -> bool:
+        """Return whether the statistics of all row groups count no missing value of a column."""
+        at = self.schema.get_field_index(name)
+        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
+        statistics = [group.column(at).statistics for group in groups]
+        return all(
+            found is not None and found.has_null_count and found.null_count == 0
+            for found in statistics
+        )
+
+    def parts(self, columns: Sequence[str]) -> Iterator[Part]:
+        """Several small row groups together, or batches of a large one."""
+        if len(columns) > WIDE:
+            yield from self.wide.parts(self, columns)
+            return
+        for groups, records in self._grouped(len(columns)):
+            if _is_loaded_whole(records, len(columns)):
+                yield Part(0, records, partial(self._load, groups, list(columns)))
+            else:
+                yield from placed(self.batches(groups[0], list(columns)))
+
+    def _grouped(self, columns: int) -> Iterator[tuple[list[int], int]]:
+        least, most = PART_RECORDS
+        shared = self.metadata.num_rows // (PARTS * default_threads())
+        most = min(max(least, min(most, shared)), batch_cells() // max(columns, 1))
+        groups: list[int] = []
+        total = 0
+        for group in range(self.metadata.num_row_groups):
+            records = self.metadata.row_group(group).num_rows
+            if groups and total + records > most:
+                yield groups, total
+                groups, total = [], 0
+            groups.append(group)
+            total += records
+        if groups:
+            yield groups, total
+
+    def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
+        with self.opened() as file:
+            records = sum(self.metadata.row_group(group).num_rows for group in groups)
+            table = file.read_row_groups(groups, self._asked(columns), use_threads=False)
+            table = table.select(self._positions(table.column_names, columns))
+            table = table.rename_columns(columns).replace_schema_metadata(None)
+            return _one_batch(plain_text(whole(table, records=records)))
+
+    def _asked(self, columns: Sequence[str]) -> list[str]:
+        """The names by which the file is asked for columns; those of one name come together."""
+        written = dict(zip(self.schema.names, self.written, strict=True))
+        return list(dict.fromkeys(written[name] for name in columns))
+
+    def _positions(self, read: Sequence[str], columns: Sequence[str]) -> list[int]:
+        """Return where columns are among the names that were read.
+
+        Columns of one name were all read, in the order of the file.
+        """
+        positions: dict[str, list[int]] = {}
+        for position, name in enumerate(read):
+            positions.setdefault(name, []).append(position)
+        of_column = {
+            name: positions[written].pop(0)
+            for name, written in zip(self.schema.names, self.written, strict=True)
+            if written in positions
+        }
+        return [of_column[name] for name in columns]
+
+    def batches(
+        self, group: int, columns: list[str], *, rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The records of a row group, a few at a time."""
+        with self.opened(buffer_size=BUFFER) as file:
+            left = self.metadata.row_group(group).num_rows
+            rows = rows or batch_rows(len(columns))
+            for batch in file.iter_batches(rows, [group], self._asked(columns)):
+                left -= batch.num_rows
+                if left < 0:
+                    raise broken(self.stamp.path)
+                batch = batch.select(self._positions(batch.schema.names, columns))
+                batch = batch.rename_columns(columns).replace_schema_metadata(None)
+                yield _plain(whole(batch))
+            if left:
+                raise broken(self.stamp.path)
+
+    @contextmanager
+    def opened(self, **more: int) -> Iterator[Any]:
+        """The file; errors of the library may show values, so none of them is passed on."""
+        at = dict(zip(self.schema.names, self.written, strict=True))
+        coded = [at[name] for name in self.coded]
+        options = {"metadata": self.metadata, "read_dictionary": coded, **more}
+        try:
+            with pq.ParquetFile(self.stamp.path, **options) as file:
+                yield file
+        except BROKEN:
+            self.stamp.require_unchanged()
+            raise broken(self.stamp.path) from None
+        self.stamp.require_unchanged()
+
+
+def _is_loaded_whole(records: int, columns: int) -> bool:
+    """Whether a row group is a part, and not several that are read one after the other."""
+    return records <= GROUP_MOST and records * columns <= batch_cells()
+
+
+class _Wide:
+    """The columns of a file that has too many of them to be read side by side.
+
+    Each column that is being read holds a page and a dictionary, a megabyte or two. So some are
+    read after the others, and all are held to be put side by side.
+    """
+
+    def __init__(self) -> None:
+        self._held = DiskBuffer()
+        self._names: list[str] = []
+        self._reading = Lock()
+
+    def parts(self, file: _File, columns: Sequence[str]) -> Iterator[Part]:
+        """The records in order; threads that ask at the same time read nothing twice."""
+        with self._reading:
+            new = [name for name in columns if name not in set(self._names)]
+            for begin in range(0, len(new), SLAB):
+                self._read(file, new[begin : begin + SLAB])
+        return self._held.parts(columns)
+
+    def _read(self, file: _File, names: list[str]) -> None:
+        rows, at = batch_rows(len(file.schema)), 0
+        for group in range(file.metadata.num_row_groups):
+            for batch in file.batches(group, names, rows=rows):
+                self._held.put(at, batch)
+                at += 1
+        self._names += names
+
+
+def _require_alike(first: pa.Schema, file: _File) -> None:
+    """Refuse a part that disagrees with the first, in one line."""
+    own, part = file.schema, file.stamp.path
+    if own == first:
+        return
+    told = f"All files of {part.parent} must have the same columns and types"
+    for name in first.names:
+        if name not in own.names:
+            told += f", and {part.name} lacks '{name}'"
+            break
+        if own.field(name).type != first.field(name).type:
+            told += (
+                f", and '{name}' is {own.field(name).type} in {part.name} where it was "
+                f"{first.field(name).type} before"
+            )
+            break
+    else:
+        told += f", and {part.name} has others"
+    raise InvalidTable(f"{told}. Write them again with one schema.")
+
+
+def _viewless(schema: pa.Schema) -> pa.Schema:
+    """The columns of a file, with text in place of views of text."""
+    return plain_text(schema.empty_table()).schema
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with text in place of views of text."""
+    table = pa.Table.from_batches([batch])
+    made = plain_text(table)
+    return batch if made is table else _one_batch(made)
+
+
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
+    """All chunks of a table as one batch; dictionaries that differ are made one."""
+    batches = table.unify_dictionaries().combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

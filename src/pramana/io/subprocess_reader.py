@@ -1,0 +1,230 @@
+"""Reading in another process, where a library may crash over a broken file.
+
+The libraries behind SPSS, Stata and SAS files, spreadsheets, databases, files of R and the first
+Feather believe what a file says of its own lengths. Over one that lies they may write where they
+must not, or unpack it without end, and the process is gone. So they run in a child with as much
+memory as a command may take, which is started once and kept, and
+hands over what it read as Arrow data; when it dies or does not answer, that is one line here, and
+the next file gets a new child. It ends when this process ends, however that is. What a file may
+take is processor time: a sound one is read however much else the machine has to do.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pramana.base.isolation import import_path
+from pramana.base.limits import limit_memory, limit_processor, memory_bound
+from pramana.errors import InvalidTable, PramanaError
+from pramana.io.base import BROKEN, whole
+from pramana.schema.labels import Labels
+from pramana.types import Form
+
+__all__ = ["read_in_child", "serve"]
+
+PATIENCE: Final = 60.0
+"""Seconds of processor time for a file, and one more for each of its megabytes."""
+
+WAITED: Final = 20.0
+"""So many times that is waited for a child that does nothing at all."""
+
+MOMENT: Final = 1.0
+SPENT: Final = getattr(signal, "SIGXCPU", 0)
+"""How the system ends a process whose processor time is spent."""
+
+SERVE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from pramana.formats.child import serve; serve()"
+)
+ROOMS: Final = tuple(
+    f"pramana.formats.{name}"
+    for name in ("labelled", "feather", "spreadsheet", "database", "rdata")
+)
+
+
+def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:
+    """What ``read_here`` of a room reads from a file, read by a process of its own.
+
+    ``title`` is what messages call such files; ``how`` goes to ``read_here``.
+    """
+    with _LOCK, _child() as process:
+        patience = PATIENCE + path.stat().st_size / 1e6
+        too_late = threading.Event()
+        late = threading.Timer(WAITED * patience, _give_up, (process, too_late))
+        late.start()
+        asked = {"room": room, "path": str(path.absolute()), "how": how, "seconds": patience}
+        try:
+            return _answer(process, asked)
+        except BROKEN as error:
+            if isinstance(error, PramanaError):
+                raise
+            ended = _ended(process)  # so that the next file is not given to one that dies
+            if too_late.is_set() or ended == -SPENT:
+                raise InvalidTable(
+                    f"{path} cannot be read as {title} within {patience:.0f} seconds of processor "
+                    "time. It is broken, or too large for its format: write it as Parquet or CSV."
+                ) from None
+            raise InvalidTable(
+                f"{path} cannot be read as {title}: the library that reads such files broke down "
+                "over it. It is broken, cut short, not what its ending says, or unpacks to more "
+                f"than the {memory_bound() / 2**30:.1f} GiB of memory that are allowed "
+                "(PRAMANA_MEMORY)."
+            ) from None
+        finally:
+            late.cancel()
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """How a child ended that is about to, or was ended here: its answer has broken off."""
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(timeout=MOMENT)
+    process.kill()
+    return process.wait()
+
+
+def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> None:
+    """End a child that does not answer; that it was for this is known before it is gone."""
+    too_late.set()
+    process.kill()
+
+
+def _answer(process: subprocess.Popen[bytes], asked: Form) -> tuple[pa.Table, Labels]:
+    """Ask the child, and take over what it says."""
+    assert process.stdin is not None  # noqa: S101
+    assert process.stdout is not None  # noqa: S101
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    process.stdin.flush()
+    told = json.loads(process.stdout.readline())
+    if "refused" in told:
+        raise _refusal(told)
+    with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
+        table = whole(stream.read_all(), records=told["records"])
+    return table, _labels(told["labels"])
+
+
+def _refusal(told: Form) -> PramanaError:
+    kind = getattr(import_module("pramana.errors"), told["kind"], InvalidTable)
+    error: PramanaError = kind(told["refused"], code=told["code"], **told["fields"])
+    return error
+
+
+_LOCK: Final = threading.Lock()
+_RUNNING: dict[int, subprocess.Popen[bytes]] = {}
+"""The child of a process, by the number of the process: one that was forked has none yet."""
+
+
+@contextmanager
+def _child() -> Iterator[subprocess.Popen[bytes]]:
+    process = _RUNNING.get(os.getpid())
+    if process is not None and process.poll() is not None:
+        _end(process)
+        process = None
+    if process is None:
+        process = _RUNNING[os.getpid()] = _started()
+    try:
+        yield process
+    except PramanaError:
+        if process.poll() is not None:
+            _end(process)
+        raise
+    except BaseException:  # half an answer may be in the pipe
+        _end(process)
+        raise
+
+
+def _started() -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-I", "-c", SERVE, json.dumps(import_path())]
+    process = subprocess.Popen(  # noqa: S603
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # libraries print what they stumble over
+        start_new_session=True,  # an interruption is ours to hear
+    )
+    atexit.register(_end_own, os.getpid())
+    return process
+
+
+def _end_own(number: int) -> None:
+    """At the end of the process that started it, and not of one that was forked from that."""
+    if os.getpid() == number and number in _RUNNING:
+        _end(_RUNNING[number])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    process.wait()
+    for own, running in list(_RUNNING.items()):
+        if running is process:
+            del _RUNNING[own]
+
+
+def serve() -> None:
+    """Read the files that are asked for, one a line, until nobody asks any more."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    limit_memory()
+    warnings.simplefilter("ignore")
+    for line in source:
+        asked = json.loads(line)
+        limit_processor(asked["seconds"])
+        _serve_one(asked, sink)
+        sink.flush()
+
+
+def _serve_one(asked: Form, sink: Any) -> None:
+    if asked["room"] not in ROOMS:
+        raise ValueError("no such room")
+    read: Callable[..., tuple[pa.Table, Labels]] = import_module(asked["room"]).read_here
+    try:
+        table, labels = read(Path(asked["path"]), **asked["how"])
+    except PramanaError as error:
+        refusal = {
+            "refused": str(error),
+            "kind": type(error).__name__,
+            "code": error.code,
+            "fields": error.fields,
+        }
+        sink.write(json.dumps(refusal, default=str).encode() + b"\n")
+        return
+    told = {"records": table.num_rows, "labels": _spelled(labels)}
+    sink.write(json.dumps(told).encode() + b"\n")
+    with pa.ipc.new_stream(pa.PythonFile(sink, "w"), table.schema) as writer:
+        writer.write_table(table)
+
+
+def _spelled(labels: Labels) -> Form:
+    """Labels as JSON has them: names of values may be numbers there as pairs."""
+    return {
+        "variables": dict(labels.variables),
+        "values": {name: list(own.items()) for name, own in labels.values.items()},
+        "measures": dict(labels.measures),
+        "missing": {name: list(own) for name, own in labels.missing.items()},
+    }
+
+
+def _labels(form: Form) -> Labels:
+    return Labels(
+        form["variables"],
+        {name: dict(own) for name, own in form["values"].items()},
+        form["measures"],
+        {name: tuple(own) for name, own in form["missing"].items()},
+    )

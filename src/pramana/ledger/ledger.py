@@ -1,0 +1,434 @@
+"""The ledger: which table, which plan, when, and what was promised; what all promise together.
+
+It is for the steward, who keeps it beside the truth, and holds no truth: all that is entered is in
+the certificate anyway, but for the date and the keyed fingerprints of the columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pramana.base.rounding import require_number
+from pramana.base.text import counted, text_down, text_up
+from pramana.errors import DoesNotHold, NotARelease, PramanaError
+from pramana.guarantees.composition import Together, compose
+from pramana.guarantees.disclosure import Disclosure
+from pramana.ledger.chain import Chain, readable_by_others
+from pramana.ledger.fingerprints import ColumnPrint, TablePrints
+from pramana.release.certificate import Certificate
+from pramana.release.contents import read_certificate
+from pramana.release.disclosed import disclosed
+from pramana.schema.schema import Schema
+from pramana.types import Entries, Form
+
+__all__ = ["Budget", "Ledger", "LedgerEntry"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What all releases of one table together must still promise.
+
+    >>> Budget(epsilon=1, k=10)
+    Budget(epsilon=1, k=10, allow_uncovered=False, delta=None)
+
+    Attributes:
+        epsilon: the most that central epsilon may come to.
+        k: the least that k may come to.
+        allow_uncovered: go on where no rule says what the releases promise together; it counts as
+            exceeded otherwise.
+        delta: the most that delta may come to; with an epsilon and where not given, ten times the
+            usual one of a release: 1e-5, or one record where that is less.
+    """
+
+    epsilon: float | None = None
+    k: float | None = None
+    allow_uncovered: bool = False
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None:
+            require_number("the budget of epsilon", self.epsilon, low=0)
+        if self.k is not None:
+            require_number("the budget of k", self.k, low=1)
+        if self.delta is not None:
+            require_number("the budget of delta", self.delta, low=0, high=1, high_open=True)
+
+    def require(self, found: Together, *, records: int) -> None:
+        """Refuse what exceeds it."""
+        if self.epsilon is not None or self.delta is not None:
+            self._require_central(found, records)
+        if self.k is not None:
+            if found.k is None:
+                self._not_known("k", found)
+            elif found.k < self.k:
+                raise _exceeded(
+                    found, f"k = {text_down(found.k)}, below the budget of {text_up(self.k)}"
+                )
+
+    def _require_central(self, found: Together, records: int) -> None:
+        """Epsilon and delta at once; the local epsilon will do too, which has no delta."""
+        if found.central is None:
+            self._not_known("epsilon", found)
+            return
+        most = math.inf if self.epsilon is None else self.epsilon
+        beyond = min(1e-5, 1 / records) if self.delta is None else self.delta
+        epsilon, delta = found.central.epsilon, found.central.delta or 0.0
+        if (epsilon <= most and delta <= beyond) or found.local <= most < math.inf:
+            return
+        if epsilon > most:
+            raise _exceeded(
+                found,
+                f"a central epsilon of {text_up(epsilon)}, above the budget of {text_down(most)}",
+            )
+        raise _exceeded(
+            found, f"a delta of {text_up(delta, 3)}, above the budget of {text_down(beyond, 3)}"
+        )
+
+    def _not_known(self, name: str, found: Together) -> None:
+        if self.allow_uncovered:
+            return
+        why = "; ".join(found.uncovered) or "no rule covers them"
+        raise DoesNotHold(
+            f"The budget of {name} counts as exceeded: what all {found.releases} releases of "
+            f"this table promise together is not known ({why}). Nothing was written; "
+            "--allow-uncovered goes on all the same."
+        )
+
+
+def _exceeded(found: Together, words: str) -> DoesNotHold:
+    who = "This release alone"
+    if found.releases > 1:
+        who = f"With this release, all {found.releases} of this table together"
+    return DoesNotHold(f"{who} would have {words}. Nothing was written.")
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release.
+
+    Attributes:
+        date: when, in UTC.
+        people: the name of the people, where the steward gave one.
+        columns: keyed fingerprints of the columns of the true table, by name.
+        plan: method, options, what was asked, which columns were randomised and which kept.
+        promised: what the certificate claims, by name.
+        intended: the SHA-256 of the certificate before there were data.
+        folder: where the release was to be; ``None`` for one in memory.
+        disclosed: all that composing needs.
+        release: the SHA-256 of the certificate of the release that stands; ``None`` where nobody
+            has confirmed that it does: it counts all the same.
+    """
+
+    date: str
+    people: str | None
+    columns: Mapping[str, ColumnPrint]
+    plan: Entries
+    promised: Entries
+    intended: str
+    folder: str | None
+    disclosed: Disclosure
+    release: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        certificate: Certificate,
+        *,
+        truth: TablePrints,
+        shown: TablePrints | None,
+        people: str | None,
+        folder: Path | None = None,
+    ) -> LedgerEntry:
+        """That of a release which is about to be made, now.
+
+        Args:
+            certificate: what it will promise.
+            truth: the fingerprints of the true table.
+            shown: those of what is released as it is, where anything is.
+            people: the name of the people.
+            folder: where it will be.
+        """
+        schema = certificate.true_schema
+        asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
+        return cls(
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            people=people,
+            columns=dict(truth.columns),
+            plan={
+                "method": certificate.method,
+                "options": dict(certificate.options),
+                "asked": asked,
+                "randomised": [column.name for column in schema.randomised],
+                "kept": [column.name for column in schema.released_as_is],
+            },
+            promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
+            intended=digest_of(certificate, data=False),
+            folder=None if folder is None else str(folder.absolute()),
+            disclosed=replace(
+                disclosed(certificate), rows=truth.rows, **_shown(truth, shown, schema)
+            ),
+        )
+
+    def same_table(self, other: LedgerEntry) -> bool:
+        """Whether both may be of the same people; in doubt they are.
+
+        The same name; a column that only the same people can have, whatever it is called; or as
+        many records, unless both have names and these differ.
+        """
+        if self.people is not None and self.people == other.people:
+            return True
+        own, others = self.columns.values(), other.columns.values()
+        if any(one.same_people(two) for one in own for two in others):
+            return True
+        named = self.people is not None and other.people is not None
+        return self.disclosed.records == other.disclosed.records and not named
+
+    def found(self) -> str | None:
+        """What there is of a release that nobody confirmed, in words."""
+        if self.release is not None:
+            return None
+        what = f"A release was begun on {self.date[:16].replace('T', ' ')} UTC"
+        if self.folder is None:
+            return f"{what}, in memory, and never confirmed: it counts as one."
+        try:
+            stands = digest_of(read_certificate(Path(self.folder)), data=False) == self.intended
+        except (PramanaError, OSError):
+            stands = False
+        there = "it stands there" if stands else "it does not stand there (any more)"
+        return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
+
+    def to_json(self) -> Form:
+        """A line of the ledger; that the release stands is said by another one."""
+        return {
+            "line": INTENDED,
+            "date": self.date,
+            "people": self.people,
+            "columns": {name: one.to_json() for name, one in self.columns.items()},
+            "plan": dict(self.plan),
+            "promised": dict(self.promised),
+            "intended": self.intended,
+            "folder": self.folder,
+            "disclosed": self.disclosed.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, form: Entries) -> LedgerEntry:
+        """The reverse of :meth:`to_json`."""
+        plain = ("date", "people", "plan", "promised", "intended", "folder")
+        return cls(
+            **{name: form[name] for name in plain},
+            columns={name: ColumnPrint.from_json(one) for name, one in form["columns"].items()},
+            disclosed=Disclosure.from_json(form["disclosed"]),
+        )
+
+
+def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> Form:
+    """What tells whether two releases show the same as it is: values, rows, bins and recoding."""
+    if shown is None or any(column.name not in shown.columns for column in schema.released_as_is):
+        return {}
+    said = {
+        column.name: hashlib.sha256(
+            repr((column.name, column.recoding, column.domain if column.binned else None)).encode()
+        ).hexdigest()
+        for column in schema.released_as_is
+    }
+    return {
+        "forms": {name: f"{shown.columns[name].values}-{one}" for name, one in said.items()},
+        "owned": {truth.columns[name].values: one for name, one in shown.beside.items()},
+    }
+
+
+INTENDED, CONFIRMED, WITHDRAWN = "intended", "confirmed", "withdrawn"
+"""The kinds of lines: a release is entered before it is made, and what came of it after."""
+
+
+def digest_of(certificate: Certificate, *, data: bool) -> str:
+    """The SHA-256 of a certificate, with or without the data file and the signature."""
+    whole = certificate if data else replace(certificate, data=None, signature=None)
+    return hashlib.sha256(whole.to_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All entries, in order; ``Ledger.load`` checks that none was changed.
+
+    Attributes:
+        path: where it lies.
+        entries: release after release; those that failed and were withdrawn are left out.
+    """
+
+    path: Path
+    entries: tuple[LedgerEntry, ...]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Ledger:
+        """The ledger in a file; one that was altered is refused."""
+        return cls.of(Chain.load(Path(path)))
+
+    @classmethod
+    def of(cls, chain: Chain) -> Ledger:
+        """From lines that were checked."""
+        entries: list[LedgerEntry] = []
+        try:
+            for line in chain.lines:
+                if line["line"] == INTENDED:
+                    entries.append(LedgerEntry.from_json(line))
+                elif line["line"] == CONFIRMED:
+                    entries[-1] = replace(entries[-1], release=line["release"])
+                elif line["line"] == WITHDRAWN:
+                    entries.pop()
+                else:
+                    raise KeyError(line["line"])
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            raise NotARelease(
+                "An entry of the ledger cannot be read; a newer pramana may have written it."
+            ) from None
+        return cls(chain.path, tuple(entries))
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """What is found of releases that were begun and never confirmed, in words."""
+        return [words for entry in self.entries if (words := entry.found()) is not None]
+
+    @property
+    def open_to_others(self) -> list[str]:
+        """Which of its files others may read, in words."""
+        return [
+            f"{one} can be read or written by others than its owner: chmod 600 {one}"
+            for one in readable_by_others(self.path)
+        ]
+
+    @property
+    def tables(self) -> tuple[tuple[int, ...], ...]:
+        """Which entries are of the same table, by position."""
+        groups: list[list[int]] = []
+        for place, entry in enumerate(self.entries):
+            near = [g for g in groups if any(entry.same_table(self.entries[p]) for p in g)]
+            groups = [g for g in groups if g not in near]
+            groups.append(sorted([place, *(p for g in near for p in g)]))
+        return tuple(sorted(tuple(group) for group in groups))
+
+    def together(self, *places: int) -> Together:
+        """What these entries promise together; without any, all of the table of the last one."""
+        if not places and self.entries:
+            last = len(self.entries) - 1
+            places = next(table for table in self.tables if last in table)
+        return compose(marked([self.entries[place] for place in places]))
+
+    def with_entry(self, entry: LedgerEntry) -> Ledger:
+        """With one more, in memory."""
+        return Ledger(self.path, (*self.entries, entry))
+
+    def to_json(self) -> Form:
+        """A plain form, without fingerprints."""
+        return {
+            "ledger": str(self.path),
+            "entries": [
+                {
+                    "number": number,
+                    "date": entry.date,
+                    "people": entry.people,
+                    "records": entry.disclosed.records,
+                    "plan": dict(entry.plan),
+                    "promised": dict(entry.promised),
+                    "release": entry.release,
+                    "confirmed": entry.release is not None,
+                }
+                for number, entry in enumerate(self.entries, start=1)
+            ],
+            "tables": [
+                {"entries": [place + 1 for place in table], **self.together(*table).to_json()}
+                for table in self.tables
+            ],
+        }
+
+    def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Heads and rows of a table of text."""
+        tables = {place: t for t, table in enumerate(self.tables, start=1) for place in table}
+        return HEADS, [
+            (
+                str(place + 1),
+                entry.date[:16].replace("T", " ") + ("" if entry.release else " (begun)"),
+                entry.people or f"table {tables[place]}",
+                f"{entry.disclosed.records:,}",
+                str(entry.plan["method"]),
+                ", ".join(entry.plan["randomised"]),
+                ", ".join(entry.plan["kept"]) or "none",
+                *_dials(entry.disclosed),
+            )
+            for place, entry in enumerate(self.entries)
+        ]
+
+    @staticmethod
+    def numbers(table: Sequence[int]) -> str:
+        """Which entries they are, in words."""
+        names = ", ".join(str(place + 1) for place in table)
+        return f"entr{'ies' if len(table) > 1 else 'y'} {names}"
+
+    def __repr__(self) -> str:
+        entries = counted(len(self.entries), "entry", "entries")
+        return f"<Ledger: {entries}, {counted(len(self.tables), 'table')}>"
+
+
+def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:
+    """What composing needs of each, with columns of other names known again by their values."""
+    marks: list[dict[str, set[str]]] = [{} for _ in entries]
+    for i, one in enumerate(entries):
+        for j, two in enumerate(entries[:i]):
+            for a, b in _alike(one, two):
+                marks[i].setdefault(a, set()).add(f"{j}.{b}")
+                marks[j].setdefault(b, set()).add(f"{j}.{b}")
+    first: dict[str, str] = {}
+    found = []
+    for entry, own in zip(entries, marks, strict=True):
+        shown = replace(entry.disclosed, marks={name: frozenset(m) for name, m in own.items()})
+        found.append(shown.renamed(_known_as(entry, first)))
+    return found
+
+
+def _alike(one: LedgerEntry, two: LedgerEntry) -> list[tuple[str, str]]:
+    """Released columns of both that may tell the same, where one of them is shown as it is."""
+    same = one.disclosed.records == two.disclosed.records
+    return [
+        (a, b)
+        for a in one.disclosed.columns & one.columns.keys()
+        for b in two.disclosed.columns & two.columns.keys()
+        if (a in one.disclosed.kept or b in two.disclosed.kept)
+        and one.columns[a].like(two.columns[b], same_records=same)
+    ]
+
+
+def _known_as(entry: LedgerEntry, first: dict[str, str]) -> dict[str, str]:
+    """The name under which a column was entered first, where its values leave no doubt."""
+    own = entry.disclosed.columns & entry.columns.keys()
+    prints = [entry.columns[name].values for name in own]
+    names = {}
+    for name in sorted(own):
+        values = entry.columns[name].values
+        known = first.setdefault(values, name)
+        if prints.count(values) == 1 and known not in entry.columns:
+            names[name] = known
+    return names
+
+
+HEADS = (
+    "", "date", "of", "records", "method", "randomised", "kept", "k", "local", "central",
+)  # fmt: skip
+
+
+def _dials(one: Disclosure) -> tuple[str, str, str]:
+    """The three numbers of a release by itself, as text."""
+    alone = compose([one])
+    k = "" if alone.k is None else text_down(alone.k)
+    if alone.central is None:
+        return k, "", ""
+    local, central = (
+        "no bound" if math.isinf(number) else text_up(number)
+        for number in (alone.local, alone.central.epsilon)
+    )
+    return k, local, central

@@ -1,0 +1,1 @@
+"""Transition matrices, mechanisms, attribute sampling, and the exact sampler."""

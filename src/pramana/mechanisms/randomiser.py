@@ -1,0 +1,451 @@
+"""Truth and plan to released records: encode and draw, shuffle, decode; a batch at a time.
+
+A batch function needs to know only the position of its first record. The word that decides over
+record i in a step is word i of the stream of that step, whatever the batches are. Between drawing
+and decoding, codes are small integers without missing values: that makes the shuffle cheap.
+
+Truth to reports: which set a record is asked for, its cell drawn, all other columns empty.
+
+Two words decide over record i: word i of the stream of sets says which set, word i of the stream
+of answers what is reported of it. Exactly ``weight`` of 2**64 words ask for a set. Sets that
+have all combinations of their columns are drawn all at once, the others one after the other.
+
+A report travels as one number: the cells of all sets are counted through, one set after the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.randomness import Keystream, Stream
+from pramana.base.text import records_that
+from pramana.errors import OutsideDomain
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
+from pramana.mechanisms.transition import Label
+from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type
+from pramana.schema.domains import label_key
+from pramana.schema.joint_cells import JointCells
+from pramana.schema.schema import ASKED, Column, Schema
+from pramana.types import Codes, IntArray, Words
+
+__all__ = ["Randomiser", "Reporter", "StepCodec"]
+
+
+@dataclass(frozen=True)
+class Randomiser:
+    """What is done to a batch of true records.
+
+    Attributes:
+        schema: what each column is.
+        mechanism: the matrices of the randomised columns.
+        types: the Arrow schema of the true table.
+        keystream: where the words come from.
+    """
+
+    schema: Schema
+    mechanism: Mechanism
+    types: pa.Schema
+    keystream: Keystream
+
+    @cached_property
+    def coded(self) -> pa.Schema:
+        """The Arrow schema between drawing and decoding: codes of randomised and binned columns."""
+        return pa.schema([self._field(column, _coded_field) for column in self.schema.released])
+
+    @cached_property
+    def released(self) -> pa.Schema:
+        """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
+        return pa.schema([self._field(column, _released_field) for column in self.schema.released])
+
+    def _field(self, column: Column, made: Callable[[Column, pa.DataType], pa.Field]) -> pa.Field:
+        like = _plain(self.types.field(column.name).type)
+        return made(column, like) if column.coded else pa.field(column.name, like)
+
+    @cached_property
+    def _steps(self) -> tuple[StepCodec, ...]:
+        return tuple(
+            StepCodec(step, tuple(self.schema.column(name) for name in step.columns))
+            for step in self.mechanism
+        )
+
+    def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """The released records of a batch whose first record stands at ``position``, in order."""
+        return self.decode(self.encode(batch, position), position)
+
+    def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """Released codes of randomised and binned columns; the rest as it is, identifiers gone."""
+        drawn: dict[str, Codes] = {}
+        for step in self._steps:
+            released = self._draw(step, step.encode(batch), batch, position)
+            drawn.update(zip(step.step.columns, step.split(released), strict=True))
+        drawn |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
+        arrays = [
+            pa.array(drawn[field.name])
+            if field.name in drawn
+            else _as(field.type, batch.column(field.name))
+            for field in self.coded
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
+
+    def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """Released values of encoded records; a draw inside a bin is that of the position."""
+        arrays = [
+            self._decode(column, batch.column(column.name).to_numpy(), position)
+            if column.coded
+            else batch.column(column.name)
+            for column in self.schema.released
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.released)
+
+    def _draw(self, step: StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
+        if step.step.matrix is not None:
+            return randomise(
+                step.step.matrix,
+                codes,
+                keystream=self.keystream,
+                stream=step.stream,
+                start=position,
+            )
+        words = self.keystream.words(step.stream, position, len(codes))
+        return sample_by_stratum(step.step.matrices, step.strata_of(batch), codes, words)
+
+    def _decode(self, column: Column, codes: Codes, position: int) -> pa.Array:
+        words = None
+        if column.drawn:
+            words = self.keystream.words(Stream("inside", column.name), position, len(codes))
+        return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
+
+
+class StepCodec:
+    """The columns of a step as one code a record, and back."""
+
+    def __init__(self, step: Step, columns: Sequence[Column]) -> None:
+        self.step = step
+        self.columns = tuple(columns)
+        self.stream = Stream("release", *step.columns)
+
+    @cached_property
+    def _cells(self) -> JointCells:
+        """The cells of the matrix."""
+        return JointCells(tuple(column.labels for column in self.columns), self.step.cells)
+
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether the codes of the one column are the positions in the matrix."""
+        return len(self.columns) == 1 and self.step.labels == self.columns[0].labels
+
+    @cached_property
+    def orderly(self) -> bool:
+        """Whether every combination of values has a code, in order, the last column fastest."""
+        return self._straight or self._cells.orderly
+
+    def encode(self, batch: pa.RecordBatch) -> Codes:
+        """One code a record; refuses combinations that the schema calls impossible."""
+        return self.cells([encode(column, batch.column(column.name)) for column in self.columns])
+
+    def cells(self, parts: Sequence[Codes]) -> Codes:
+        """The same from the codes of each column."""
+        if self._straight:
+            return parts[0]
+        cells = self._cells.codes(parts)
+        impossible = int(np.count_nonzero(cells < 0))
+        if impossible:
+            names = " and ".join(f"'{column.name}'" for column in self.columns)
+            raise OutsideDomain(
+                f"{records_that(impossible, 'holds', 'hold')} a combination of {names} that the "
+                "schema calls impossible. Correct them, or drop the rule."
+            )
+        return cells.astype(code_dtype(len(self._cells.cells)))
+
+    def split(self, codes: Codes) -> list[Codes]:
+        """The code of each column."""
+        return [codes] if self._straight else [part[codes] for part in self._cells.parts]
+
+    def strata_of(self, batch: pa.RecordBatch) -> IntArray:
+        """Which stratum's matrix each record has, by the text of its values."""
+        numbers = {
+            tuple(map(label_key, _as_tuple(stratum))): number
+            for number, stratum in enumerate(self.step.by_stratum)
+        }
+        encoded = [batch.column(name).dictionary_encode() for name in self.step.strata]
+        texts = [[label_key(v) for v in array.dictionary.to_pylist()] for array in encoded]
+        places = np.stack(
+            [np.asarray(a.indices.fill_null(len(t))) for a, t in zip(encoded, texts, strict=True)]
+        )
+        combos, inverse = np.unique(places, axis=1, return_inverse=True)
+        found = np.array(
+            [
+                numbers.get(tuple((*t, None)[i] for t, i in zip(texts, combo, strict=True)), -1)
+                for combo in combos.T
+            ]
+        )
+        unknown = int(np.count_nonzero(found[inverse] < 0))
+        if unknown:
+            names = ", ".join(self.step.strata)
+            raise OutsideDomain(
+                f"{records_that(unknown, 'lies', 'lie')} in a stratum of {names} without a matrix."
+            )
+        strata: IntArray = found[inverse]
+        return strata
+
+
+def _as_tuple(stratum: Label) -> tuple[Label, ...]:
+    return stratum if isinstance(stratum, tuple) else (stratum,)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, whether or not they are dictionary-encoded."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _coded_field(column: Column, _: pa.DataType) -> pa.Field:
+    kind = pa.from_numpy_dtype(code_dtype(len(column.labels)))
+    return pa.field(column.name, kind, nullable=False)
+
+
+def _released_field(column: Column, like: pa.DataType) -> pa.Field:
+    return pa.field(column.name, released_type(column, like=like), nullable=None in column.labels)
+
+
+def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
+    return array if array.type == kind else array.cast(kind)
+
+
+@dataclass(frozen=True)
+class Reporter(Randomiser):
+    """What is done to a batch of true records that answer one set each."""
+
+    mechanism: Reporting
+
+    @cached_property
+    def coded(self) -> pa.Schema:
+        """The number of the report, and what stays beside it."""
+        beside = [field for field in super().coded if field.name not in self._names]
+        kind = pa.from_numpy_dtype(code_dtype(int(self._starts[-1])))
+        return pa.schema([*beside, pa.field(ASKED, kind, nullable=False)])
+
+    @cached_property
+    def released(self) -> pa.Schema:
+        """The columns of the schema, each of which may be empty, and the set in words."""
+        fields = [
+            field.with_nullable(True) if field.name in self._names else field
+            for field in super().released
+        ]
+        kind = pa.dictionary(pa.from_numpy_dtype(self._sets.dtype), pa.string())
+        return pa.schema([*fields, pa.field(ASKED, kind, nullable=False)])
+
+    @cached_property
+    def _codecs(self) -> tuple[StepCodec, ...]:
+        return tuple(
+            StepCodec(
+                Step(asked.columns, asked.matrix),
+                tuple(self.schema.column(name) for name in asked.columns),
+            )
+            for asked in self.mechanism.sets
+        )
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return self.mechanism.columns
+
+    @cached_property
+    def _spelled(self) -> pa.Array:
+        """Each set in words."""
+        return pa.array([asked.name for asked in self.mechanism.sets])
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """The number of the first cell of each set; the last is that of all cells."""
+        return np.cumsum([0, *(asked.matrix.size for asked in self.mechanism.sets)])
+
+    @cached_property
+    def _sets(self) -> Codes:
+        """The set of each report."""
+        sets = np.arange(len(self._codecs), dtype=code_dtype(len(self._codecs)))
+        return np.repeat(sets, np.diff(self._starts))
+
+    @cached_property
+    def _parts(self) -> dict[str, Codes]:
+        """The code of each column in each report, past its last one where it is not asked."""
+        found = {}
+        for name in self._names:
+            known = len(self.schema.column(name).labels)
+            found[name] = np.full(len(self._sets), known, dtype=code_dtype(known + 1))
+        for codec, start in zip(self._codecs, self._starts.tolist(), strict=False):
+            cells = np.arange(len(codec.step.labels))
+            for column, part in zip(codec.columns, codec.split(cells), strict=True):
+                found[column.name][start : start + len(cells)] = part
+        return found
+
+    @cached_property
+    def _turns(self) -> _Turns:
+        return _Turns.of([asked.weight for asked in self.mechanism.sets])
+
+    @cached_property
+    def _wholes(self) -> _WholeSets:
+        return _WholeSets.of(self._codecs, self._names, self._starts)
+
+    def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """The number of each report; every value of every column is checked."""
+        records = batch.num_rows
+        asked = self._turns.asked(self.keystream.words(Stream("asked"), position, records))
+        words = self.keystream.words(Stream("report"), position, records)
+        columns = [self.schema.column(name) for name in self._names]
+        most = max(len(column.labels) for column in columns)
+        # One row a column, and one more for what sets of fewer columns lack.
+        truth = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
+        for row, column in enumerate(columns):
+            truth[row] = encode(column, batch.column(column.name))
+        reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
+        self._wholes.draw(asked, words, truth, reports)
+        self._draw_others(asked, words, truth, reports)
+        found = {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
+        found[ASKED] = reports
+        arrays = [
+            pa.array(found[field.name])
+            if field.name in found
+            else batch.column(field.name).cast(field.type)
+            for field in self.coded
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
+
+    def _draw_others(self, asked: IntArray, words: Words, truth: Codes, reports: Codes) -> None:
+        """What sets report of which some combinations cannot be."""
+        for number in np.flatnonzero(~self._wholes.whole).tolist():
+            codec, own = self._codecs[number], np.flatnonzero(asked == number)
+            rows = [self._names.index(name) for name in codec.step.columns]
+            cells = codec.cells([truth[row][own] for row in rows])
+            assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
+            drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
+            reports[own] = drawn + self._starts[number]
+
+    def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        """Released values, nothing where a column was not asked for."""
+        reports = batch.column(ASKED).to_numpy().astype(np.int64)
+        arrays = []
+        for field in self.released:
+            if field.name == ASKED:
+                column = pa.DictionaryArray.from_arrays(self._sets.take(reports), self._spelled)
+            elif field.name in self._names:
+                column = self._told(field.name, self._parts[field.name].take(reports), position)
+            else:
+                column = batch.column(field.name)
+                if self.schema.column(field.name).binned:
+                    own = self.schema.column(field.name)
+                    column = self._decode(own, column.to_numpy(), position)
+            arrays.append(column)
+        return pa.RecordBatch.from_arrays(arrays, schema=self.released)
+
+    def _told(self, name: str, codes: Codes, position: int) -> pa.Array:
+        column = self.schema.column(name)
+        if not column.drawn:
+            each = self._decode(column, np.arange(len(column.labels), dtype=codes.dtype), 0)
+            return _looked_up(each, codes)
+        silent = codes == len(column.labels)
+        known = np.where(silent, 0, codes).astype(code_dtype(len(column.labels)))
+        values = self._decode(column, known, position)
+        places = pa.array(np.arange(len(codes)), mask=silent)
+        return values.take(places)
+
+
+def _looked_up(each: pa.Array, codes: Codes) -> pa.Array:
+    """The value of each code: none where it is missing (the last label) or not asked (past it)."""
+    known = len(each) - each.null_count
+    if pa.types.is_dictionary(each.type):
+        indices = partly_told(codes, codes < known)
+        return pa.DictionaryArray.from_arrays(indices, each.dictionary, safe=False)
+    if not (pa.types.is_integer(each.type) or pa.types.is_floating(each.type)):
+        return pa.concat_arrays([each, pa.nulls(1, each.type)]).take(pa.array(codes))
+    values = np.append(each.fill_null(0).to_numpy(), 0).astype(each.type.to_pandas_dtype())
+    return partly_told(values.take(codes), codes < known)
+
+
+@dataclass(frozen=True, eq=False)
+class _Turns:
+    """Which set a word asks for.
+
+    Attributes:
+        ends: where the words of each set end; the last ends at 2**64.
+        first: the set of all words that begin with the same 16 bits, -1 where they have several.
+    """
+
+    ends: Words
+    first: IntArray
+
+    @classmethod
+    def of(cls, weights: Sequence[int]) -> _Turns:
+        ends = np.array(list(itertools.accumulate(weights))[:-1], dtype=np.uint64)
+        begins = np.arange(2**16, dtype=np.uint64) << np.uint64(48)
+        first, last = (
+            np.searchsorted(ends, words, side="right").astype(np.int64)
+            for words in (begins, begins | np.uint64(2**48 - 1))
+        )
+        return cls(ends, np.where(first == last, first, -1))
+
+    def asked(self, words: Words) -> IntArray:
+        found: IntArray = self.first.take((words >> np.uint64(48)).view(np.int64), mode="clip")
+        several = np.flatnonzero(found < 0)
+        found[several] = np.searchsorted(self.ends, words[several], side="right")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeSets:
+    """Sets whose cells are all combinations of their columns, in order: drawn together.
+
+    Attributes:
+        whole: which sets are so.
+        rows: of each column of each set, its row; filled up with the row of no column.
+        sizes: how many values it has, filled up with 1.
+        other: the weight of each other cell in the set's mixture.
+        last: the last word that draws a cell and does not keep the true one.
+        starts: the number of its first cell.
+    """
+
+    whole: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    rows: IntArray
+    sizes: IntArray
+    other: Words
+    last: Words
+    starts: IntArray
+
+    @classmethod
+    def of(cls, codecs: Sequence[StepCodec], names: Sequence[str], starts: IntArray) -> _WholeSets:
+        widest = max(len(codec.columns) for codec in codecs)
+        rows = np.full((widest, len(codecs)), len(names), dtype=np.int64)
+        sizes = np.ones((widest, len(codecs)), dtype=np.int64)
+        whole, other = np.zeros(len(codecs), dtype=bool), np.ones(len(codecs), dtype=np.uint64)
+        for at, codec in enumerate(codecs):
+            matrix, width = codec.step.matrix, len(codec.columns)
+            if isinstance(matrix, UniformMixture) and matrix.size > 1 and codec.orderly:
+                whole[at], other[at] = matrix.other > 0, max(matrix.other, 1)
+                rows[:width, at] = [names.index(column.name) for column in codec.columns]
+                sizes[:width, at] = [len(column.labels) for column in codec.columns]
+        cells = sizes.prod(axis=0, dtype=np.uint64)
+        return cls(whole, rows, sizes, other, cells * other - np.uint64(1), starts)
+
+    def draw(self, asked: IntArray, words: Words, truth: Codes, reports: Codes) -> None:
+        """Fill in the numbers of reports, by cells as ``sample`` draws them, set by set.
+
+        Those of other sets mean nothing yet.
+        """
+        records, steps = len(asked), np.arange(BLOCK)
+        for begin in range(0, records, BLOCK):  # so that all arrays stay in the cache
+            part = slice(begin, begin + BLOCK)
+            sets, chance = asked[part], words[part]
+            cells = np.zeros(len(sets), dtype=np.int64)
+            for rows, sizes in zip(self.rows, self.sizes, strict=True):
+                places = (rows * records + begin).take(sets) + steps[: len(sets)]
+                cells *= sizes.take(sets)
+                cells += truth.reshape(-1).take(places)
+            drawn = (chance // self.other.take(sets)).view(np.int64)
+            keep = -(chance > self.last.take(sets)).astype(np.int64)  # all bits or none
+            reports[part] = (drawn ^ ((drawn ^ cells) & keep)) + self.starts.take(sets)

@@ -1,0 +1,300 @@
+"""Drawing released values: one 64-bit word a value, and exactly the matrix's integers.
+
+Out of the 2**64 words, exactly ``weights[truth, released]`` give ``released`` for ``truth``.
+
+- A uniform mixture with the weight ``other`` of every other value: ``word // other`` where that is
+  one of the N values, else the truth.
+- Any other matrix by alias tables [Walker77]: a row is cut into 2**m cells of 2**(64 - m) words.
+  The leading m bits of the word choose the cell, the others are compared with a threshold: below it
+  the cell's own value, else its alias. Weights are integers that sum to 2**64, which is the number
+  of cells times their size, so that the cells are filled up without any rounding.
+
+All in array operations that write into a few buffers of their thread: fresh arrays would take
+several times as long. A compiled loop would pay from some hundred million values on, loading the
+compiler counted; see ``benchmarks/sampler.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pramana.base.randomness import Address, Keystream
+from pramana.base.rounding import TOTAL
+from pramana.errors import InvalidMatrix, OutsideDomain
+from pramana.mechanisms.mechanism import SparseRows, UniformMixture
+from pramana.mechanisms.transition import TransitionMatrix
+from pramana.types import BoolArray, Codes, Words
+
+__all__ = ["alias_cells", "randomise", "sample", "sample_by_stratum"]
+
+
+BLOCK: Final = 2**17
+"""So many values are drawn at a time. Fewer would stay in the cache, and be drawn no faster; and
+threads would wait for each other after each of the shorter steps."""
+
+WORDS: Final = 5
+"""The buffer for words; the others are those of the samplers."""
+
+_PREPARED: dict[int, tuple[weakref.ref[TransitionMatrix], Sampler]] = {}
+
+
+class _Buffers(threading.local):
+    """Memory that each thread uses again and again."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty((WORDS + 1, BLOCK), dtype=np.uint64)
+
+    def get(self, number: int, count: int, dtype: DTypeLike = np.uint64) -> NDArray[Any]:
+        """One of the buffers, for ``count`` values of a type of at most 8 bytes."""
+        buffer: NDArray[Any] = self._memory[number].view(dtype)
+        return buffer[:count]
+
+
+_BUFFERS: Final = _Buffers()
+
+
+class Sampler(Protocol):
+    """A matrix, prepared for drawing."""
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        """Fill ``out`` with a released code for each true code and word; at most ``BLOCK``."""
+
+
+def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
+    """A released code for each true code: a fixed function of the matrix, the code and the word.
+
+    >>> from pramana.matrices.families import UniformMixture
+    >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
+    >>> words = np.array([0, 2**62, 2**63], dtype=np.uint64)
+    >>> sample(coin, np.array([0, 0, 0], dtype=np.uint8), words)
+    array([0, 1, 0], dtype=uint8)
+    """
+    if out is None:
+        out = np.empty_like(codes)
+    if len(words) != len(codes):
+        raise InvalidMatrix(f"{len(codes)} codes need as many words, got {len(words)}.")
+    _check(matrix, codes, out)
+    sampler = _prepared(matrix)
+    for begin in range(0, len(codes), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        sampler.draw(codes[part], words[part], out[part])
+    return out
+
+
+def sample_by_stratum(
+    matrices: Sequence[TransitionMatrix], strata: Codes, codes: Codes, words: Words
+) -> Codes:
+    """The same, where ``strata`` says for each record which of the matrices is its own."""
+    if len(strata) and int(strata.max()) >= len(matrices):
+        raise InvalidMatrix(f"Each stratum must have a matrix, and {len(matrices)} are given.")
+    order = np.argsort(strata, kind="stable")
+    ends = np.cumsum(np.bincount(strata, minlength=len(matrices)))
+    out = np.empty_like(codes)
+    begin = 0
+    for matrix, end in zip(matrices, ends.tolist(), strict=True):
+        if end > begin:
+            own = order[begin:end]
+            out[own] = sample(matrix, codes[own], words[own])
+        begin = end
+    return out
+
+
+def randomise(
+    matrix: TransitionMatrix,
+    codes: Codes,
+    *,
+    keystream: Keystream,
+    stream: Address,
+    start: int = 0,
+    out: Codes | None = None,
+) -> Codes:
+    """Released codes of the records ``start``, ``start + 1``, ...: each by the word of its own."""
+    if out is None:
+        out = np.empty_like(codes)
+    _check(matrix, codes, out)
+    sampler = _prepared(matrix)
+    for begin in range(0, len(codes), BLOCK):
+        part = slice(begin, min(begin + BLOCK, len(codes)))
+        count = part.stop - begin
+        words = keystream.words(stream, start + begin, count, _BUFFERS.get(WORDS, count))
+        sampler.draw(codes[part], words, out[part])
+    return out
+
+
+def _check(matrix: TransitionMatrix, codes: Codes, out: Codes) -> None:
+    if len(out) != len(codes):
+        raise InvalidMatrix(f"{len(codes)} codes need as many places, got {len(out)}.")
+    if len(codes) and int(codes.max()) >= matrix.size:
+        outside = int(np.count_nonzero(codes >= matrix.size))
+        raise OutsideDomain(f"{outside} codes lie outside the {matrix.size} values of the matrix.")
+    if np.iinfo(out.dtype).max < matrix.size - 1:
+        raise OutsideDomain(f"Codes of type {out.dtype} cannot hold {matrix.size} values.")
+
+
+def _prepared(matrix: TransitionMatrix) -> Sampler:
+    """The sampler of this very object: comparing matrices entry by entry would cost more."""
+    known = _PREPARED.get(id(matrix))
+    if known is not None and known[0]() is matrix:
+        return known[1]
+    sampler = _prepare(matrix)
+    key = id(matrix)
+    _PREPARED[key] = weakref.ref(matrix, lambda _: _PREPARED.pop(key, None)), sampler
+    return sampler
+
+
+def _prepare(matrix: TransitionMatrix) -> Sampler:
+    if isinstance(matrix, UniformMixture):
+        return _Mixture(matrix.size, matrix.other if matrix.size > 1 else 0)
+    if isinstance(matrix, SparseRows):
+        return _Ragged.of(matrix)
+    return _Alias.of(matrix)
+
+
+def _choose(first: BoolArray, one: Codes, other: Codes, out: Codes) -> None:
+    """``one`` where ``first`` says so, else ``other``: by bits, faster than a masked copy."""
+    mask = _BUFFERS.get(4, len(out), out.dtype)
+    np.copyto(mask, first, casting="unsafe")
+    np.negative(mask, out=mask)  # all bits or none
+    np.bitwise_xor(one, other, out=out, casting="unsafe")
+    out &= mask
+    np.bitwise_xor(out, other, out=out, casting="unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """A uniform mixture: one division a value."""
+
+    size: int
+    other: int
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        if self.other == 0:
+            out[:] = codes
+            return
+        drawn = _BUFFERS.get(0, len(codes), out.dtype)
+        keep = _BUFFERS.get(1, len(codes), np.bool_)
+        # The last word that draws, and not the first that does not: that may be 2**64.
+        np.greater(words, np.uint64(self.size * self.other - 1), out=keep)
+        np.floor_divide(words, np.uint64(self.other), out=drawn, casting="unsafe")
+        _choose(keep, codes, drawn, out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alias:
+    """One table of 2**bits cells a row; an entry is (threshold << bits) | alias."""
+
+    bits: int
+    table: Words
+
+    @classmethod
+    def of(cls, matrix: TransitionMatrix) -> _Alias:
+        bits = max(1, (matrix.size - 1).bit_length())
+        table = np.empty((matrix.size, 2**bits), dtype=np.uint64)
+        for row, weights in zip(table, matrix.weights.tolist(), strict=True):
+            thresholds, aliases = alias_cells(weights, bits)
+            row[:] = [(t << bits) | a for t, a in zip(thresholds, aliases, strict=True)]
+        return cls(bits, table.ravel())
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        bits, mask = np.uint64(self.bits), np.uint64(2**self.bits - 1)
+        cells, places, entries = (_BUFFERS.get(number, len(codes)) for number in (0, 1, 2))
+        np.right_shift(words, np.uint64(64 - self.bits), out=cells)
+        np.copyto(places, codes)
+        places <<= bits
+        places |= cells
+        self.table.take(places.view(np.int64), mode="clip", out=entries)
+        # An entry is its threshold plus less than 2**bits, so that comparing the rest of the word
+        # with all low bits set compares it with the threshold alone.
+        rest, below = places, _BUFFERS.get(3, len(codes), np.bool_)
+        np.left_shift(words, bits, out=rest)
+        rest |= mask
+        np.less(rest, entries, out=below)
+        entries &= mask
+        _choose(below, cells, entries, out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ragged:
+    """Tables of different lengths, for rows with few entries; a row that stays has one cell."""
+
+    starts: Words
+    bits: Words
+    thresholds: Words
+    own: NDArray[np.uint32]
+    alias: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, matrix: SparseRows) -> _Ragged:
+        widths: list[int] = []
+        thresholds: list[int] = []
+        own: list[int] = []
+        alias: list[int] = []
+        moves, targets = matrix.moves.tolist(), matrix.targets.tolist()
+        for row, (begin, end) in enumerate(pairwise(matrix.starts.tolist())):
+            # The truth comes last, also where its weight is 0: its cell then only fills up.
+            weights = [*moves[begin:end], matrix.kept[row]]
+            values = [*targets[begin:end], row]
+            width = (len(weights) - 1).bit_length()
+            values += [row] * (2**width - len(values))
+            cells, aliases = alias_cells(weights, width)
+            widths.append(width)
+            thresholds += [threshold << width for threshold in cells]
+            own += values
+            alias += [values[other] for other in aliases]
+        lengths = np.left_shift(1, np.array(widths, dtype=np.int64))
+        return cls(
+            (np.cumsum(lengths) - lengths).astype(np.uint64),
+            np.array(widths, dtype=np.uint64),
+            np.array(thresholds, dtype=np.uint64),
+            np.array(own, dtype=np.uint32),
+            np.array(alias, dtype=np.uint32),
+        )
+
+    def draw(self, codes: Codes, words: Words, out: Codes) -> None:
+        rows, places, width = (_BUFFERS.get(number, len(codes)) for number in (0, 1, 2))
+        np.copyto(rows, codes)
+        self.bits.take(rows.view(np.int64), mode="clip", out=width)
+        np.subtract(np.uint64(63), width, out=places)
+        # In two shifts: a row of one cell has width 0, and a shift by 64 is undefined.
+        np.right_shift(words >> np.uint64(1), places, out=places)
+        places += self.starts.take(rows.view(np.int64), mode="clip")
+        at = places.view(np.int64)
+        rest, below = width, _BUFFERS.get(3, len(codes), np.bool_)
+        np.left_shift(words, width, out=rest)
+        np.less(rest, self.thresholds.take(at, mode="clip"), out=below)
+        own, alias = (values.take(at, mode="clip") for values in (self.own, self.alias))
+        _choose(below, own, alias, out)
+
+
+def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]]:
+    """Thresholds and aliases of the 2**bits cells of one row of weights that sum to 2**64.
+
+    Each cell holds 2**(64 - bits) words. A value with less than a cell fills its own cell up to
+    the threshold, and a value with at least a cell gives the rest and becomes its alias. What the
+    open values hold together always equals the size of the open cells, so as long as one of them
+    holds less than a cell another holds more, and in the end each holds exactly one cell: its
+    threshold is 0 and its alias itself. All in integers, so value i gets exactly weights[i] words.
+    """
+    size = TOTAL >> bits
+    cells = 2**bits
+    left = [*weights, *([0] * (cells - len(weights)))]
+    thresholds, aliases = [0] * cells, list(range(cells))
+    small = [cell for cell in range(cells) if left[cell] < size]
+    large = [cell for cell in range(cells) if left[cell] > size]
+    while small:
+        cell, giver = small.pop(), large[-1]
+        thresholds[cell], aliases[cell] = left[cell], giver
+        left[giver] -= size - left[cell]
+        if left[giver] <= size:
+            large.pop()
+            if left[giver] < size:
+                small.append(giver)
+    return thresholds, aliases

@@ -1,0 +1,386 @@
+"""The transition matrix: with which probability a true value is released as which value.
+
+Rows are truth, columns are released, everywhere. A category is found by its label. Entries are
+integers over 2**64, each row sums to 2**64 exactly, and every figure that a guarantee needs is
+computed from those integers: what is promised is what the sampler does.
+
+Rows of probabilities as rows of integers.
+
+Any stochastic matrix, entry by entry.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pramana.base.rounding import TOTAL
+from pramana.errors import InvalidMatrix, SingularMatrix, UnknownColumn
+from pramana.types import FloatArray, Form
+
+__all__ = [
+    "Dense",
+    "Label",
+    "TransitionMatrix",
+    "are_cells",
+    "as_cells",
+    "check_labels",
+    "integer_rows",
+    "label_from_json",
+    "label_to_json",
+    "labels_to_json",
+]
+
+Label = Any
+"""A category: text, number, truth value, ``None`` for missing; a tuple of them for a joint cell."""
+
+
+SINGULAR = 1e12
+"""A condition number above this leaves no correct digit in an estimate."""
+
+
+def check_labels(labels: tuple[Label, ...]) -> None:
+    """Refuse labels that repeat, or none at all."""
+    if not labels:
+        raise InvalidMatrix("A matrix needs at least one label.")
+    if len(set(labels)) != len(labels):
+        raise InvalidMatrix(
+            f"Labels of a matrix must differ, and {len(labels) - len(set(labels))} repeat."
+        )
+
+
+def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ...]:
+    """The labels of a matrix on so many columns, each as a tuple with one value a column.
+
+    Those of one column may be tuples already, as the cells of a search are.
+    """
+    if width > 1:
+        return tuple(labels)
+    return tuple(label if isinstance(label, tuple) else (label,) for label in labels)
+
+
+def are_cells(labels: Sequence[Label], width: int) -> bool:
+    """Whether all are joint cells of so many columns."""
+    return set(map(type, labels)) == {tuple} and set(map(len, labels)) == {width}
+
+
+def label_to_json(label: Label) -> Any:
+    """A joint cell becomes a list, everything else stays."""
+    if not isinstance(label, tuple):
+        return label
+    return list(label) if tuple not in map(type, label) else [*map(label_to_json, label)]
+
+
+def labels_to_json(labels: Sequence[Label]) -> list[Any]:
+    """All labels of a matrix in that form; joint cells of plain labels at one go.
+
+    >>> labels_to_json([("a", 1), ("b", 2)]), labels_to_json(["a", (("b", 1), 2)])
+    ([['a', 1], ['b', 2]], ['a', [['b', 1], 2]])
+    """
+    cells = set(map(type, labels)) == {tuple}
+    if cells and tuple not in set(map(type, chain.from_iterable(labels))):
+        return [*map(list, labels)]
+    return [*map(label_to_json, labels)]
+
+
+def label_from_json(label: Any) -> Label:
+    """The reverse of :func:`label_to_json`."""
+    return tuple(label_from_json(part) for part in label) if isinstance(label, list) else label
+
+
+class TransitionMatrix(ABC):
+    """Base of all families; each family keeps and uses its structure.
+
+    Immutable: two matrices with the same labels and integers are equal.
+    """
+
+    family: ClassVar[str]
+    labels: tuple[Label, ...]
+
+    # -- what a family must say ------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def weights(self) -> NDArray[np.object_]:
+        """All entries as integers over 2**64."""
+
+    @property
+    @abstractmethod
+    def gamma(self) -> Fraction | float:
+        """How much more likely one truth can make a release than another; ``inf`` if unbounded.
+
+        The amplification factor [Dowd, Sec. 5.1]: the largest ratio inside a column.
+        """
+
+    @property
+    @abstractmethod
+    def anonymity_ratio(self) -> Fraction | float:
+        """AR of [Ikarashi, Cor. 4], exact or rounded down: k = 1 + (n - 1) AR."""
+
+    @abstractmethod
+    def to_json(self) -> Form:
+        """A plain form with the integers as text; JSON numbers would lose digits."""
+
+    # -- what follows ----------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The number of categories."""
+        return len(self.labels)
+
+    @cached_property
+    def positions(self) -> Mapping[Label, int]:
+        """Where each label stands."""
+        return {label: position for position, label in enumerate(self.labels)}
+
+    @property
+    def values(self) -> FloatArray:
+        """All entries in floating point, correctly rounded."""
+        return np.ldexp(self.weights.astype(np.float64), -64)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """The probability of each value to stay as it is."""
+        return np.diagonal(self.values).copy()
+
+    def probability(self, truth: Label, released: Label) -> Fraction:
+        """The exact probability that ``truth`` is released as ``released``."""
+        try:
+            row, column = self.positions[truth], self.positions[released]
+        except KeyError:
+            raise UnknownColumn("Both values must be labels of the matrix.") from None
+        return Fraction(int(self.weights[row, column]), TOTAL)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The inverse in floating point."""
+        if self.condition_number > SINGULAR:
+            raise SingularMatrix(
+                f"A matrix over {self.size} values cannot be undone: its rows are (nearly) "
+                "dependent, so that some truths look alike. Use a larger retention."
+            )
+        return np.asarray(np.linalg.inv(self.values), dtype=np.float64)
+
+    def apply(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
+        """Expected released counts from true counts, along one axis of a table."""
+        return _along(axis, counts, lambda table: table @ self.values)
+
+    def solve(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
+        """Unbiased true counts from released counts, along one axis [Cator, eq. 4]."""
+        return _along(axis, counts, lambda table: table @ self.inverse)
+
+    def spread(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
+        """Counts times the squared entries of the inverse: the heart of every variance.
+
+        [Cator, Sec. 3]: the variance of an estimated count k is
+        ``sum_l (P^-1)_lk**2 E[released_l] - true_k``.
+        """
+        return _along(axis, counts, lambda table: table @ self.inverse**2)
+
+    @property
+    def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """What ``spread`` expects of a record, by value: its own (twice), most and least else."""
+        found = self.values @ self.inverse**2
+        own = found.diagonal().copy()
+        np.fill_diagonal(found, -np.inf)
+        most = found.max(axis=0)
+        np.fill_diagonal(found, np.inf)
+        return own, own, most, found.min(axis=0)
+
+    @property
+    def entropy(self) -> float:
+        """Bits of uncertainty that a release adds, each truth equally likely [Dowd, Sec. 5.2]."""
+        values = self.values
+        logs = np.log2(values, out=np.zeros_like(values), where=values > 0)
+        return float(-(values * logs).sum() / self.size)
+
+    @property
+    def condition_number(self) -> float:
+        """By how much undoing the matrix can blow up an error (spectral norm)."""
+        return float(np.linalg.cond(self.values))
+
+    def power(self, times: int) -> TransitionMatrix:
+        """The matrix of ``times`` releases one after the other."""
+        return Dense.of(self.labels, np.linalg.matrix_power(self.values, times))
+
+    # -- value semantics -------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TransitionMatrix):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.family, self.labels))
+
+    def __repr__(self) -> str:
+        lowest = self.diagonal.min()
+        return f"{type(self).__name__}({self.size} values, smallest diagonal {lowest:.4f})"
+
+
+def _along(
+    axis: int, counts: ArrayLike, function: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Apply a function of the last axis to another one."""
+    table = np.moveaxis(np.asarray(counts, dtype=np.float64), axis, -1)
+    result: FloatArray = np.moveaxis(function(table), -1, axis)
+    return result
+
+
+def amplification(weights: NDArray[np.object_]) -> Fraction | float:
+    """The largest ratio inside a column, over the columns that can be released."""
+    worst = Fraction(1)
+    for column in weights.T:
+        lowest, highest = min(column), max(column)
+        if highest == 0:
+            continue  # never released, so it reveals nothing
+        if lowest == 0:
+            return math.inf
+        worst = max(worst, Fraction(int(highest), int(lowest)))
+    return worst
+
+
+def crossed_ratio(values: FloatArray) -> float:
+    """min over u, v, u', v' of (A_uv' A_vu') / (A_uu' A_vv') [Ikarashi, Thm 3], rounded down.
+
+    For a pair of truths (u, v) the four-fold ratio is (min_x r_x) / (max_x r_x) with
+    r_x = A_ux / A_vx, so that the minimum over four indices takes two: O(N^3) time, O(N^2) memory.
+    A column that only one of the two can reach gives 0: its release tells them apart.
+    """
+    reachable = values[:, values.max(axis=0) > 0]
+    if (reachable == 0).any():
+        return 0.0
+    logs = np.log(reachable)
+    spread = 0.0
+    for row in logs:
+        difference = logs - row
+        spread = max(spread, float((difference.max(axis=1) - difference.min(axis=1)).max()))
+    # An absolute error e in a logarithm is a relative error e in the ratio. Each of the four
+    # logarithms is off by at most a unit of 2**-47 (|log| < 45), and the entry by 2**-53.
+    return math.exp(-spread) * (1 - 2.0**-44)
+
+
+ROW_SUM_TOLERANCE = 1e-9
+"""How far the rows of a matrix in floating point may be from one before it is refused."""
+
+
+def integer_rows(
+    values: NDArray[np.floating[Any]], *, what: str = "the matrix"
+) -> NDArray[np.object_]:
+    """Rows of probabilities as rows of integers that sum to ``TOTAL`` exactly.
+
+    A zero stays zero and a one stays one. What rounding leaves over goes to the largest entry of
+    the row, where it is the least in proportion.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidMatrix(
+            f"Entries of {what} must be probabilities, and some are negative or not finite."
+        )
+    sums = values.sum(axis=1)
+    wrong = np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    if wrong.any():
+        raise InvalidMatrix(
+            f"Each row of {what} must sum to 1, and {int(wrong.sum())} of {len(sums)} do not. "
+            "Rows are truths, columns released values."
+        )
+    scaled = np.ldexp(values, 64)  # exact: only the exponent changes
+    weights: NDArray[np.object_] = np.frompyfunc(int, 1, 1)(scaled).astype(object)
+    largest = values.argmax(axis=1)
+    rows = np.arange(len(values))
+    weights[rows, largest] += TOTAL - weights.sum(axis=1)
+    return weights
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dense(TransitionMatrix):
+    """A matrix that a person or a design wrote down; labels are required and checked.
+
+    >>> swap = Dense.of(("F", "M"), [[0.875, 0.125], [0.25, 0.75]])
+    >>> float(swap.gamma)
+    6.0
+    """
+
+    labels: tuple[Label, ...]
+    rows: tuple[tuple[int, ...], ...]
+
+    family: ClassVar[str] = "dense"
+
+    def __post_init__(self) -> None:
+        check_labels(self.labels)
+        if len(self.rows) != self.size or any(len(row) != self.size for row in self.rows):
+            widths = sorted({len(row) for row in self.rows})
+            raise InvalidMatrix(
+                f"The matrix must be square with one row a label, got {len(self.rows)} rows of "
+                f"{' or '.join(map(str, widths))} for {self.size} labels. "
+                "Rows are truths, columns released values."
+            )
+        if any(min(row) < 0 or sum(row) != TOTAL for row in self.rows):
+            raise InvalidMatrix(
+                "Each row of integer weights must be at or above 0 and sum to 2**64."
+            )
+
+    @classmethod
+    def of(cls, labels: Sequence[Label], values: ArrayLike, *, what: str = "the matrix") -> Dense:
+        """From probabilities in floating point: zeros stay zero, ones stay one."""
+        table = np.asarray(values, dtype=np.float64)
+        if table.ndim != 2 or table.shape[0] != table.shape[1]:
+            shape = " x ".join(map(str, table.shape))
+            raise InvalidMatrix(
+                f"{what[:1].upper()}{what[1:]} must be square, got {shape}. "
+                "Rows are truths, columns released values."
+            )
+        return cls(tuple(labels), tuple(map(tuple, integer_rows(table, what=what))))
+
+    @classmethod
+    def from_weights(cls, labels: Sequence[Label], weights: NDArray[np.object_]) -> Dense:
+        """From integers over 2**64."""
+        return cls(tuple(labels), tuple(tuple(map(int, row)) for row in weights.tolist()))
+
+    @cached_property
+    def weights(self) -> NDArray[np.object_]:
+        """All entries as integers over 2**64."""
+        weights = np.empty((self.size, self.size), dtype=object)
+        weights[:] = self.rows
+        weights.flags.writeable = False
+        return weights
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """All entries in floating point, correctly rounded."""
+        values = np.ldexp(self.weights.astype(np.float64), -64)
+        values.flags.writeable = False
+        return values
+
+    @cached_property
+    def gamma(self) -> Fraction | float:
+        """The largest ratio inside a column."""
+        return amplification(self.weights)
+
+    @cached_property
+    def anonymity_ratio(self) -> float:
+        """The smallest crossed ratio [Ikarashi, Thm 3], rounded down."""
+        return crossed_ratio(self.values)
+
+    def to_json(self) -> Form:
+        """A plain form; the integers as text."""
+        return {
+            "family": self.family,
+            "labels": labels_to_json(self.labels),
+            "rows": [[str(weight) for weight in row] for row in self.rows],
+        }
+
+    @classmethod
+    def from_json(cls, form: Form) -> Dense:
+        """The reverse of :meth:`to_json`."""
+        labels = tuple(label_from_json(label) for label in form["labels"])
+        return cls(labels, tuple(tuple(int(weight) for weight in row) for row in form["rows"]))

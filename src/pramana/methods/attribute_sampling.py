@@ -1,0 +1,463 @@
+"""What a steward who states tables is told of the columns that need, or get, no reports.
+
+Method ``reports``: each record answers one set of columns at the whole budget.
+
+k, epsilon and (rho1, rho2) bound the amplification of each set by itself, whichever set is drawn
+(docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide among all
+of their columns, and tables are many times more precise for the same promise; what no record says
+is the joint values of many columns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import ClassVar
+
+from pramana.base.name_lists import as_table, as_tables, in_shell, names_of_table, tables_of
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_number
+from pramana.base.text import listed, percent
+from pramana.engine.base import Table
+from pramana.engine.choose import engine_of
+from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
+from pramana.guarantees.base import Guarantee, Searched
+from pramana.guarantees.registry import words_to_ask
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.randomiser import Reporter
+from pramana.mechanisms.transition import Label
+from pramana.methods.attribute_sets import (
+    NEARLY,
+    Set,
+    SetShares,
+    chosen_again,
+    report_shares,
+    whole_weights,
+)
+from pramana.methods.base import Method, OnOneDial, option
+from pramana.methods.context import People
+from pramana.methods.expected_error import ExpectedError, StepDomain, step_domains, told_of
+from pramana.methods.plan import Plan
+from pramana.methods.randomised import on_these
+from pramana.release.certificate import Certificate
+from pramana.schema.labels import Labels
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import (
+    ASKED,
+    CATEGORY_LIMIT,
+    Column,
+    Role,
+    Schema,
+    require_domains,
+    require_keys,
+)
+from pramana.types import Entries, Form
+
+__all__ = ["Reports", "beside_words", "unnamed_columns", "unnamed_words"]
+
+MOST = 12
+"""Tables that a command lists."""
+
+
+def unnamed_columns(names: Sequence[str], tables: Mapping[Set, float]) -> tuple[str, ...]:
+    """The columns that no table names, where any table is stated."""
+    named = {name for table in tables for name in table}
+    return tuple(name for name in names if named and name not in named)
+
+
+def unnamed_words(
+    most: Mapping[str, float],
+    tables: Sequence[Set],
+    shares: SetShares,
+    expected: ExpectedError,
+    without: ExpectedError,
+) -> Iterator[str]:
+    """What columns in no table get, what they are off by, and what they cost the tables.
+
+    Args:
+        most: the columns that no table names, and what they are off by at most.
+        tables: those that are stated.
+        shares: what records are asked for.
+        expected: the errors under these shares.
+        without: the errors of the tables if the columns were left out.
+    """
+    others = list(most)
+    if not others:
+        return
+    spent = math.fsum(
+        share for one, share in zip(shares.sets, shares.shares, strict=True) if {*one} & {*others}
+    )
+    more = [*tables, *((name,) for name in others)]
+    shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
+    yield (
+        f"No table asked for names {listed(others)}: {percent(spent, 2)} of the records are asked "
+        f"for any such column, and a table of one is off by {_between([*most.values()])} of the "
+        "records if its values are equally frequent, and by less the more they differ. "
+        f"Ask for it to have it told better{shown}, or leave it out of the release "
+        '(role = "identifier" in the schema): the tables asked for are then off by '
+        f"{percent(without.mean, 2)} on average instead of {percent(expected.mean, 2)}."
+    )
+
+
+def beside_words(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
+    """Tables with columns released as they are: what of them is asked for."""
+    for table in tables:
+        told = told_of(schema, table)
+        beside = [name for name in table if name not in told]
+        if beside and told:
+            yield (
+                f"Of {'*'.join(table)} records are asked for {'*'.join(told)}: {listed(beside)} "
+                "stands beside every answer as it is. Errors told without data are those of "
+                f"{'*'.join(told)} alone."
+            )
+        elif beside:
+            yield f"No record is asked for {'*'.join(table)}: it is released as it is."
+
+
+def _between(errors: Sequence[float]) -> str:
+    low, high = (percent(own, 2) for own in (min(errors), max(errors)))
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+MARK = "columns that the record was asked for; other empty cells were not asked"
+
+
+@dataclass(frozen=True)
+class Reports(Method):
+    """Each record reports one set of columns, drawn by chance, at the whole budget.
+
+    Attributes:
+        tables: the tables that will be asked for; those of the schema where none are stated here,
+            and all pairs of columns where none are stated there.
+    """
+
+    tables: tuple[Set, ...] = option(
+        (),
+        "The tables that will be asked for, such as 'age*income,region*sex'; those of the schema "
+        "where not given, else all pairs.",
+        metavar="TABLES",
+        read=tables_of,
+    )
+
+    name: ClassVar[str] = "reports"
+    when: ClassVar[str] = (
+        "Tables of few columns are wanted, of many columns in all: far more precise than whole "
+        "records for the same promise."
+    )
+    aims = OnOneDial()
+    tells: ClassVar[frozenset[str] | None] = frozenset()
+    kind: ClassVar[str] = "reports"
+    instead: ClassVar[str] = "asks each record for a few columns at the whole budget"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", tables_of(self.tables))
+
+    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+        """The sets, how often each is asked for, and one mixture a set."""
+        schema, records = people.schema, people.records
+        require_keys(schema)
+        require_domains(schema)
+        require_number("the number of records", records, low=1)
+        _refuse(schema)
+        domain = _Cells(schema)
+        wanted = self._wanted(schema)
+
+        def shared(dial: float) -> SetShares:
+            gamma = math.exp(min(dial, LARGEST_DIAL))
+            return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
+
+        def met(guarantee: Searched, dial: float) -> bool:
+            return guarantee.met_by(people.fixed(_alike(shared(dial), domain, dial)))
+
+        dial = _dial(asked, people, met)
+        shares = shared(dial)
+        mechanism, found = people.within(
+            asked, lambda trim: _mechanism(shares, domain, dial * (1 - trim))
+        )
+        expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
+        others = unnamed_columns(domain.names, self._stated(schema))
+        without = self._without(others, people, dial) if others else expected
+        most = {own: shares.most_error((own,), domain.count((own,)), records) for own in others}
+        tables = self.tables or schema.tables
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=replace(self, tables=tables),
+            records=records,
+            crowd=people.crowd,
+            asked=tuple(asked),
+            attained=found,
+            expected_error=expected,
+            figures={
+                "sets": _told(mechanism),
+                "unnamed": list(others),
+                "about_tables": [
+                    *unnamed_words(most, tables, shares, expected, without),
+                    *beside_words(schema, tables),
+                ],
+            },
+            attached=people.attached,
+        )
+
+    def _without(self, others: Sequence[str], people: People, dial: float) -> ExpectedError:
+        """What the tables would be off by if columns that none of them names were left out."""
+        schema, gamma = people.schema, math.exp(min(dial, LARGEST_DIAL))
+        domain, wanted = _Cells(schema), self._stated(schema)
+        named = [name for name in domain.names if name not in others]
+        shares = report_shares(named, wanted, domain.count, gamma=gamma, records=people.records)
+        return _expected(shares, wanted, domain, people.records, asked=True)
+
+    def _stated(self, schema: Schema) -> dict[Set, float]:
+        """What must be told of the tables stated, with their weights; columns beside stay out."""
+        names = {column.name for column in schema.randomised}
+        wanted: dict[Set, float] = {}
+        for table in self.tables or schema.tables:
+            for name in table:
+                if name not in names | {column.name for column in schema.released_as_is}:
+                    raise UnknownColumn(
+                        f"tables names '{name}', which is not released. "
+                        f"Randomised are: {', '.join(c.name for c in schema.randomised)}.",
+                        column=name,
+                    )
+            if len(set(table)) != len(table):
+                raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
+            if told := told_of(schema, table):
+                wanted[told] = wanted.get(told, 0.0) + 1.0
+        return wanted
+
+    def _wanted(self, schema: Schema) -> dict[Set, float]:
+        """The tables stated; all pairs where none are, or none of randomised columns."""
+        if stated := self._stated(schema):
+            return stated
+        names = tuple(column.name for column in schema.randomised)
+        cells, pairs = _Cells(schema), itertools.combinations(names, 2)
+        # A pair of more cells could not be told anyway: records are asked for the others.
+        served = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
+        return dict.fromkeys(served, 1.0) or {(name,): 1.0 for name in names}
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """Every record asked for one set, its answer drawn, then shuffled."""
+        people = People.of(plan.schema, opened)
+        plan = on_these(plan, people, seeded=keystream.reproducible)
+        assert isinstance(plan.mechanism, Reporting)  # noqa: S101 - design made it
+        reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
+        made = (
+            engine_of(opened, coded=plan.schema.apart)
+            .map_batches(reporter.encode, schema=reporter.coded)
+            .shuffle(keystream=keystream)
+            .map_batches(reporter.decode, schema=reporter.released)
+        )
+        return made, plan
+
+    @classmethod
+    def published_labels(cls, labels: Labels) -> Labels:
+        """Those of the table, and what the column of sets is."""
+        return replace(labels, variables={**labels.variables, ASKED: MARK})
+
+    def published_schema(self, schema: Schema) -> Schema:
+        """The columns, and one that says what each record was asked for."""
+        mark = Column(ASKED, Role.SENSITIVE, missing="refuse")
+        return replace(schema, columns=(*schema.released, mark), household=None)
+
+    @classmethod
+    def priced(cls, certificate: Certificate) -> ExpectedError | None:
+        """The expected error of the published sets."""
+        mechanism, schema = certificate.mechanism, certificate.true_schema
+        if not isinstance(mechanism, Reporting):
+            return None
+        made = cls._listed(certificate)
+        shares = SetShares(
+            tuple(one.columns for one in mechanism.sets),
+            tuple(float(one.share) for one in mechanism.sets),
+            tuple(float(one.matrix.retention) for one in mechanism.sets),
+        )
+        wanted, asked = made._wanted(schema), bool(made._stated(schema))
+        return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
+
+    @classmethod
+    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+        """Tables of randomised columns, where some were asked for."""
+        made = cls._listed(certificate)
+        made._wanted(certificate.true_schema)
+        return made.disclosed(), {}
+
+    @classmethod
+    def chosen_so(cls, certificate: Certificate) -> bool | None:
+        """Whether these sets, as often, are those for the tables that are told, or for all pairs.
+
+        For few records single columns are asked for too; a plan may have been made for more or
+        fewer than came. A survey does not tell its tables: of its sets budgets alone are looked at.
+        """
+        mechanism = certificate.mechanism
+        if not isinstance(mechanism, Reporting):
+            return None
+        gamma = _whole_budget(mechanism)
+        if gamma is None:
+            return False
+        if certificate.collected is not None:
+            return None
+        cells = _Cells(certificate.true_schema)
+        wanted = cls._listed(certificate)._wanted(certificate.true_schema)
+        found = {one.columns: float(one.share) for one in mechanism.sets}
+        return chosen_again(found, cells.names, wanted, cells.count, gamma=gamma)
+
+    @classmethod
+    def _listed(cls, certificate: Certificate) -> Reports:
+        """The method with the tables that a certificate lists."""
+        listed = certificate.options.get("tables", ())
+        return cls(tables=tuple(names_of_table(str(table)) for table in listed))
+
+    def disclosed(self) -> Entries:
+        """The tables that the sets were chosen for."""
+        return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
+
+
+def _whole_budget(mechanism: Reporting) -> float | None:
+    """The gamma that every set has; ``None`` where one has less, or none has any."""
+    gammas = [float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1]
+    gamma = max(gammas, default=1.0)
+    return gamma if gamma > 1 and min(gammas) >= gamma * (1 - NEARLY) else None
+
+
+def _refuse(schema: Schema) -> None:
+    """Refuse what reports cannot do."""
+    if ASKED in schema.names:
+        raise InvalidSchema(
+            f"A release by reports has a column '{ASKED}' of its own, and the table has one too. "
+            "Rename it."
+        )
+    fixed = [column.name for column in schema.randomised if column.fixed]
+    if fixed:
+        raise Infeasible(
+            f"Values of {', '.join(fixed)} are exempt or kept missing, so their records would be "
+            "told as they are: no finite epsilon and no k above 1 can hold. Drop the exemption."
+        )
+
+
+def _dial(
+    asked: Sequence[Guarantee], people: People, met: Callable[[Searched, float], bool]
+) -> float:
+    """The largest ln gamma of a set that meets every target."""
+    if not asked:
+        raise InvalidNumber(f"State what to aim at, one of: {words_to_ask(Reports.aims)}.")
+    searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
+    bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
+    found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)
+    for guarantee in searched:
+        holds, most = cache(partial(met, guarantee)), min(found, LARGEST_DIAL)
+        low, high = 0.0, min(1.0, most)
+        while high < most and holds(high):  # from below: large dials have large sets
+            low, high = high, min(2 * high, most)
+        found = largest_dial(holds, low=low, high=high)
+    if math.exp(min(found, LARGEST_DIAL)) <= 1 or math.isinf(found):  # also of less than a bit
+        raise Infeasible("Reports need a target between no promise at all and pure noise.")
+    return found
+
+
+class _Cells:
+    """The cells of a set of columns that can exist."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.names = tuple(column.name for column in schema.randomised)
+        self.steps: tuple[StepDomain, ...] = step_domains(schema)
+        self._sizes = {step.columns[0]: step.size for step in self.steps if len(step.columns) == 1}
+        self._counts: dict[Set, int] = {}
+        self._step = {name: at for at, step in enumerate(self.steps) for name in step.columns}
+
+    def _parts(self, columns: Set) -> list[tuple[Set, tuple[tuple[Label, ...], ...]]]:
+        """For each group of tied columns in the set: which, and their cells that can exist."""
+        found = []
+        for step in (self.steps[at] for at in sorted({self._step[name] for name in columns})):
+            inside = tuple(name for name in step.columns if name in columns)
+            if len(step.columns) == 1:
+                found.append((inside, tuple((label,) for label in step.labels)))
+            else:
+                found.append((inside, tuple(dict.fromkeys(step.parts(inside)))))
+        return found
+
+    def count(self, columns: Set) -> int:
+        """How many there are."""
+        if columns not in self._counts:
+            free = [self._sizes[name] for name in columns if name in self._sizes]
+            tied = tuple(name for name in columns if name not in self._sizes)
+            parts = self._parts(tied) if tied else []
+            self._counts[columns] = math.prod(free) * math.prod(len(cells) for _, cells in parts)
+        return self._counts[columns]
+
+    def labels(self, columns: Set) -> tuple[Label, ...]:
+        """The cells: a value where the column is one, else tuples in the order of the columns."""
+        if self.count(columns) > CATEGORY_LIMIT:
+            raise TooLarge(
+                f"A report of {' and '.join(columns)} has {self.count(columns):,} cells; at most "
+                f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
+            )
+        parts = self._parts(columns)
+        order = [name for inside, _ in parts for name in inside]
+        places = [order.index(name) for name in columns]
+        cells = (
+            tuple(itertools.chain.from_iterable(combined))
+            for combined in itertools.product(*(cells for _, cells in parts))
+        )
+        ordered = (tuple(cell[place] for place in places) for cell in cells)
+        return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
+
+
+def _alike(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+    """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
+    sizes = [domain.count(columns) for columns in shares.sets]
+    made, weights = _by_size(sizes, dial), whole_weights(shares.shares)
+    parts = enumerate(zip(sizes, weights, strict=True))
+    return Reporting(sets=tuple(AskedSet((str(n),), w, made[size]) for n, (size, w) in parts))
+
+
+def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+    """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
+    cells = [domain.labels(columns) for columns in shares.sets]
+    made, weights = _by_size(map(len, cells), dial), whole_weights(shares.shares)
+    return Reporting(
+        sets=tuple(
+            AskedSet(columns, weight, UniformMixture(own, made[len(own)].other))
+            for columns, weight, own in zip(shares.sets, weights, cells, strict=True)
+        )
+    )
+
+
+def _by_size(sizes: Iterable[int], dial: float) -> dict[int, UniformMixture]:
+    """A mixture for each number of cells; what they are called does not matter."""
+    limit = math.nextafter(dial, 0)
+    return {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in set(sizes)}
+
+
+def _expected(
+    shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int, *, asked: bool
+) -> ExpectedError:
+    """The errors of single columns and of the tables asked for; of the pairs in larger ones."""
+    own: list[Set] = []
+    for table in wanted:
+        held = shares.information(table) > 0
+        own += [table] if held else list(itertools.combinations(table, 2))
+    tables = [*((name,) for name in domain.names), *own]
+    errors: Callable[[Set], float] = lambda table: shares.error(  # noqa: E731
+        table, domain.count(table), records=records
+    )
+    found = {table: errors(table) for table in tables if shares.information(table) > 0}
+    return ExpectedError(tuple(found.items()), tuple(dict.fromkeys(own)) if asked else ())
+
+
+def _told(mechanism: Reporting) -> list[Form]:
+    """The sets as an owner reads them, the most frequent first."""
+    ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
+    return [
+        {
+            "columns": list(asked.columns),
+            "share": asked.share,
+            "cells": asked.matrix.size,
+            "retention": float(asked.matrix.retention),
+        }
+        for asked in ordered
+    ]

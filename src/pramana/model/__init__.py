@@ -1,1 +1,0 @@
-"""One model of the whole table, fitted to what was released: latent classes under a channel."""

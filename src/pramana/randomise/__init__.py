@@ -1,1 +1,0 @@
-"""From the truth to a release: sampling and shuffling."""

@@ -1,0 +1,447 @@
+"""Programs that load a release with its labels, in Python, R, Stata and SPSS.
+
+Each is a text that follows from the certificate. Whatever comes from outside (names, labels) is
+written as a literal of the language, so that no name can become a command.
+
+What a release folder says about itself: README, codebook, and snippets that load the data.
+
+All of it follows from the certificate, so that it tells no more than the certificate does, two
+folders with the same certificate say the same, and ``verify`` finds every byte that was changed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pramana.io.base import FORMATS
+from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
+from pramana.release.certificate_fields import treatment_of
+from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
+from pramana.schema.schema import ASKED, Column
+
+__all__ = ["CODEBOOK", "EXPLAINING", "LOADERS", "README", "explanations", "loader"]
+
+LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
+"""The snippets and their languages."""
+
+WARNING: Final = "The records are not to be counted as they stand: README.md says how to estimate."
+TEXT_WIDTH: Final = 255
+MOST_MISSING: Final = 3
+
+
+def loader(name: str, certificate: Certificate) -> str:
+    """The snippet of that name."""
+    made = {"load.py": _python, "load.R": _r, "load.do": _stata, "load.sps": _spss}[name]
+    return "\n".join([*made(certificate), ""])
+
+
+def _data(certificate: Certificate, *wanted: str) -> tuple[str, str]:
+    """Name and form of the data, or of a copy in the form that a language likes best."""
+    data = certificate.data_as(*wanted)
+    return ("data.parquet", "parquet") if data is None else (data.name, data.format)
+
+
+def _coded(certificate: Certificate) -> Iterator[tuple[Column, tuple[Label, ...], list[str]]]:
+    """Columns whose released values are listed: the values, and a label for each."""
+    for column in certificate.schema.released:
+        domain = column.domain
+        if domain is None or not (column.coded or column.listed):
+            continue
+        if isinstance(domain, Bins) and domain.release != "label":
+            continue
+        texts = {
+            label_key(value): text
+            for value, text in certificate.labels.values.get(column.name, {}).items()
+        }
+        values = domain.labels
+        yield column, values, [texts.get(label_key(v), label_text(v)) for v in values]
+
+
+def _is_text(column: Column) -> bool:
+    """Whether the values of a listed column are texts in the data file."""
+    domain = column.domain
+    if isinstance(domain, Categories):
+        return any(isinstance(value, str) for value in domain.labels)
+    return isinstance(domain, Bins) and domain.release == "label"
+
+
+# -- Python ----------------------------------------------------------------------------------------
+
+ANY_IN_PYTHON: Final = "__import__('pramana').load(HERE).opened.to_arrow().to_pandas()"
+
+
+def _python(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate)
+    member = FORMATS.get(form)
+    read = (member and member.in_python) or ANY_IN_PYTHON
+    yield '"""Loads the released records as a pandas table ``records``, with labels.'
+    yield ""
+    yield f"{WARNING}"
+    yield '"""'
+    yield ""
+    yield "from pathlib import Path"
+    yield ""
+    yield "import pandas as pd"
+    if member is not None and member.labelled:
+        yield "import pyreadstat"
+    yield ""
+    yield "HERE = Path(__file__).parent"
+    yield f"LABELS = {dict(_variables(certificate))!a}"
+    texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
+    yield f"TEXTS = {texts!a}"
+    yield ""
+    yield f"records = {read.format(name=ascii(name))}"
+    yield 'records.attrs["labels"] = LABELS'
+    for column, values, labels in _coded(certificate):
+        own = ascii(column.name)
+        kind = f"pd.CategoricalDtype({list(values)!a}, ordered={column.ordered})"
+        yield f"records[{own}] = records[{own}].astype({kind})"
+        renamed = {v: t for v, t in zip(values, labels, strict=True) if t != label_text(v)}
+        if renamed and len(set(labels)) == len(labels):
+            yield f"records[{own}] = records[{own}].cat.rename_categories({renamed!a})"
+
+
+def _variables(certificate: Certificate) -> Iterator[tuple[str, str]]:
+    for column in certificate.schema.released:
+        label = certificate.labels.variables.get(column.name)
+        if label:
+            yield column.name, label
+
+
+# -- R ---------------------------------------------------------------------------------------------
+
+
+def _r(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate, "csv")
+    yield "# Loads the released records as a data frame 'records', with labels."
+    yield f"# {WARNING}"
+    texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
+    pairs = ", ".join(f'{_r_text(own)} = "character"' for own in texts)
+    yield f"texts <- c({pairs})"
+    member = FORMATS.get(form)
+    if member is None or not member.in_r:
+        yield f"stop({_r_text(f'R does not read {form}: save the release as csv with pramana.')})"
+        return
+    yield f"records <- {member.in_r.format(name=_r_text(name))}"
+    if member.labelled:
+        return  # haven brings the labels along
+    for column, values, labels in _coded(certificate):
+        own = _r_text(column.name)
+        levels = ", ".join(_r_text(label_text(value)) for value in values)
+        named = ", ".join(map(_r_text, labels if len(set(labels)) == len(labels) else []))
+        extra = f", labels = c({named})" if named else ""
+        order = ", ordered = TRUE" if column.ordered else ""
+        yield (
+            f"records[[{own}]] <- factor(as.character(records[[{own}]]), "
+            f"levels = c({levels}){extra}{order})"
+        )
+    for own, label in _variables(certificate):
+        yield f'attr(records[[{_r_text(own)}]], "label") <- {_r_text(label)}'
+
+
+def _r_text(text: str) -> str:
+    """A literal of R: everything but plain letters by its number."""
+    parts = (
+        letter if letter.isascii() and letter.isprintable() and letter not in '"\\'
+        else f"\\U{{{ord(letter):06x}}}"
+        for letter in text
+    )  # fmt: skip
+    return '"' + "".join(parts) + '"'
+
+
+# -- Stata -----------------------------------------------------------------------------------------
+
+
+def _stata(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate, "dta", "csv")
+    yield "* Loads the released records, with labels."
+    yield f"* {WARNING}"
+    yield "version 16"
+    if form == "dta":
+        yield f"use {_stata_text(name)}, clear"
+        return  # the file has its labels
+    if form != "csv":
+        yield "* Stata does not read this format; the data go through Python and a file beside it."
+        yield "python: exec(open('load.py').read().replace('__file__', repr('load.py')))"
+        yield "python: records.astype(object).to_csv('data_for_stata.csv', index=False)"
+        name = "data_for_stata.csv"
+    yield (
+        f"import delimited using {_stata_text(name)}, clear varnames(1) case(preserve) "
+        "encoding(utf-8) bindquote(strict)"
+    )
+    for place, column in enumerate(certificate.schema.released, start=1):
+        yield f"unab own : _all\nlocal v{place} : word {place} of `own'"
+        label = certificate.labels.variables.get(column.name) or column.name
+        yield f"label variable `v{place}' {_stata_text(label[:80])}"
+    places = {c.name: at for at, c in enumerate(certificate.schema.released, start=1)}
+    for column, values, labels in _coded(certificate):
+        yield from _stata_values(places[column.name], column, values, labels, through=form != "csv")
+
+
+def _stata_values(
+    place: int, column: Column, values: Sequence[Label], labels: Sequence[str], *, through: bool
+) -> Iterator[str]:
+    """Numbers get labels; texts become numbers with labels, in the order of the domain."""
+    text = through or _is_text(column)
+    codes = (
+        range(1, len(values) + 1)
+        if text
+        else [int(v) for v in values if isinstance(v, int | float) and float(v).is_integer()]
+    )
+    if not text and len(codes) < len(values):
+        return  # Stata labels whole numbers only
+    told = labels if through and len(set(labels)) == len(labels) else list(map(label_text, values))
+    for code, own in zip(codes, told if text else labels, strict=True):
+        yield f"label define values{place} {code} {_stata_text(own)}, add"
+    if not text:
+        yield f"label values `v{place}' values{place}"
+        return
+    yield f"capture tostring `v{place}', replace force"
+    yield f"encode `v{place}', generate(code{place}) label(values{place}) noextend"
+    yield f"order code{place}, after(`v{place}')"
+    yield f"drop `v{place}'"
+    yield f"rename code{place} `v{place}'"
+
+
+def _stata_text(text: str) -> str:
+    """A literal of Stata: compound quotes, without what would end or expand them."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    unexpanded = plain.replace("`", "'").replace("$", "S")
+    return '`"' + re.sub("\"+'", "'", unexpanded) + "\"'"
+
+
+# -- SPSS ------------------------------------------------------------------------------------------
+
+
+def _spss(certificate: Certificate) -> Iterator[str]:
+    name, form = _data(certificate, "sav", "csv")
+    yield "* Loads the released records, with labels."
+    yield f"* {WARNING}"
+    if form == "sav":
+        yield f"GET FILE={_spss_text(name)}."
+        return  # the file has its labels
+    if form != "csv":
+        yield "* SPSS does not read this format; the data go through Python and a file beside it."
+        yield "BEGIN PROGRAM PYTHON3."
+        yield "exec(open('load.py').read().replace('__file__', repr('load.py')))"
+        yield "records.astype(object).to_csv('data_for_spss.csv', index=False)"
+        yield "END PROGRAM."
+        name = "data_for_spss.csv"
+    names = {c.name: f"v{at}" for at, c in enumerate(certificate.schema.released, start=1)}
+    coded = {column.name for column, _, _ in _coded(certificate)}
+    yield f"GET DATA /TYPE=TXT /FILE={_spss_text(name)} /ENCODING='UTF8' /ARRANGEMENT=DELIMITED"
+    yield "  /DELCASE=LINE /DELIMITERS=',' /QUALIFIER='\"' /FIRSTCASE=2 /VARIABLES="
+    for column in certificate.schema.released:
+        text = column.name in coded and (_is_text(column) or form != "csv")
+        yield f"  {names[column.name]} {f'A{TEXT_WIDTH}' if text else 'AUTO'}"
+    yield "  ."
+    yield "VARIABLE LABELS"
+    for column in certificate.schema.released:
+        label = certificate.labels.variables.get(column.name) or column.name
+        yield f"  {names[column.name]} {_spss_text(label)}"
+    yield "  ."
+    for column, values, labels in _coded(certificate):
+        own, text = names[column.name], _is_text(column) or form != "csv"
+        if form == "csv":
+            yield f"VALUE LABELS {own}"
+            for value, label in zip(values, labels, strict=True):
+                shown = _spss_text(label_text(value)) if text else label_text(value)
+                yield f"  {shown} {_spss_text(label[:120])}"
+            yield "  ."
+            yield from _spss_missing(own, column, text=text)
+        yield f"VARIABLE LEVEL {own} ({'ORDINAL' if column.ordered else 'NOMINAL'})."
+    yield "EXECUTE."
+
+
+def _spss_missing(own: str, column: Column, *, text: bool) -> Iterator[str]:
+    """Values by which a survey says why there is none; SPSS takes up to three numbers."""
+    gone = () if column.domain is None or text else column.domain.missing_labels
+    if 0 < len(gone) <= MOST_MISSING:
+        yield f"MISSING VALUES {own} ({', '.join(map(label_text, gone))})."
+
+
+def _spss_text(text: str) -> str:
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return "'" + plain.replace("'", "''") + "'"
+
+
+README: Final = "README.md"
+CODEBOOK: Final = "codebook.csv"
+EXPLAINING: Final = (README, CODEBOOK, *LOADERS)
+"""The names of all files beside data and certificate."""
+
+
+def explanations(certificate: Certificate) -> dict[str, bytes]:
+    """The files beside data and certificate, by name."""
+    texts = {README: _readme(certificate), CODEBOOK: _codebook(certificate)}
+    texts |= {name: loader(name, certificate) for name in LOADERS}
+    return {name: text.encode() for name, text in texts.items()}
+
+
+# -- README ----------------------------------------------------------------------------------------
+
+
+def _readme(certificate: Certificate) -> str:
+    return "\n".join([*_lines(certificate), ""])
+
+
+def _lines(certificate: Certificate) -> Iterator[str]:
+    example = next(iter(certificate.schema.randomised), certificate.schema.released[0]).name
+    yield (
+        "Do not count these records as they stand: estimate, with `pramana estimate . --by "
+        'COLUMN`, or in Python `pramana.load(".").crosstab("COLUMN")`.'
+    )
+    yield ""
+    yield f"# A release of {certificate.records:,} records by method {certificate.method}"
+    yield ""
+    yield certificate.nature.why_not
+    # Weights cross a column with another one, and only matrices that are told undo that.
+    apart = certificate.nature.withholds_matrices and certificate.schema.weight is not None
+    more = " --unweighted" if apart else ""
+    yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}{more}`."
+    yield from _section("What is promised", certificate.sentences())
+    yield from _section("What is not promised", _limits(certificate))
+    yield from _section("What must not be done", _warnings(certificate))
+    yield from _section("What lies here", _files(certificate))
+    yield from _section("Columns", (_column_line(certificate, c) for c in _columns(certificate)))
+
+
+def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+    yield ""
+    yield f"## {title}"
+    yield ""
+    for line in lines:
+        yield f"- {line}"
+
+
+def _limits(certificate: Certificate) -> Iterator[str]:
+    yield str(certificate.scope()["statement"])
+    yield certificate.among_whom()
+    yield "A promise bounds what is learned about a person; it does not say that records are false."
+    yield "Promises of several releases about the same people add up to less."
+    if certificate.reproducible:
+        yield f"A seed was used: {NOT_FOR_PUBLICATION}."
+
+
+def _warnings(certificate: Certificate) -> Iterator[str]:
+    yield "Do not count, average or fit models to the records as they stand; see the first line."
+    yield (
+        "Do not take a record for a person: what it says was drawn by chance or exchanged, and one "
+        "that reads like somebody's need not be theirs."
+    )
+    yield "Do not try to find out who is in it, nor link it with other files about people."
+    if not certificate.nature.whole:
+        yield (
+            "Do not take an empty cell for a missing value: where `asked` does not name the "
+            "column, it was not asked for."
+        )
+
+
+def _files(certificate: Certificate) -> Iterator[str]:
+    data = "the data file" if certificate.data is None else f"`{certificate.data.name}`"
+    yield f"{data}: the released records, in random order."
+    for copy in certificate.copies:
+        yield f"`{copy.name}`: the same records in the same order, for who reads {copy.format}."
+    yield (
+        "`certificate.json`: what was done and what is promised, in full. `pramana verify .` "
+        "checks it, the data and this text."
+    )
+    yield f"`{CODEBOOK}`: every column with its role, treatment and values, with labels."
+    for name, language in LOADERS.items():
+        yield f"`{name}`: loads the records with their labels in {language}."
+
+
+def _column_line(certificate: Certificate, column: Column) -> str:
+    label = certificate.labels.variables.get(column.name, "")
+    told = f" ({_shown(label)})" if label else ""
+    how = f"; {_shown(column.recoding.sentence())}" if column.recoding else ""
+    return f"{_shown(column.name)}{told}: {_treatment(certificate, column)}{how}."
+
+
+def _treatment(certificate: Certificate, column: Column) -> str:
+    if certificate.marks and column.name == ASKED:
+        return "drawn by chance, whatever the record is"
+    return treatment_of(column, certificate.nature.treatment)
+
+
+def _shown(text: str) -> str:
+    """A text from outside on one line of plain words."""
+    visible = "".join(letter if letter.isprintable() else " " for letter in text)
+    return visible.replace("`", "'").replace("<", "(").replace(">", ")")
+
+
+# -- codebook --------------------------------------------------------------------------------------
+
+
+def _codebook(certificate: Certificate) -> str:
+    """One line a value; a column whose values are not listed has one line."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(
+        [
+            "column",
+            "label",
+            "role",
+            "treatment",
+            "recoding",
+            "domain",
+            "value",
+            "value_label",
+            "kind",
+        ]
+    )
+    for column in _columns(certificate):
+        about = [
+            column.name,
+            certificate.labels.variables.get(column.name, ""),
+            str(column.role),
+            _treatment(certificate, column),
+            column.recoding.sentence(),
+            _domain(certificate, column),
+        ]
+        for value, label, kind in _values(certificate, column):
+            writer.writerow([*about, value, label, kind])
+    return out.getvalue()
+
+
+def _columns(certificate: Certificate) -> tuple[Column, ...]:
+    return certificate.schema.released
+
+
+def _domain(certificate: Certificate, column: Column) -> str:
+    if certificate.marks and column.name == ASKED:
+        return "sets of columns, as stated in the certificate"
+    if not (column.coded or column.listed):
+        return "as it occurs"
+    what = "bins" if isinstance(column.domain, Bins) else "categories"
+    how = f", released as {column.domain.release}" if isinstance(column.domain, Bins) else ""
+    return f"{what}{how}, {'declared' if column.declared else 'read off the data'}"
+
+
+def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:
+    """Each value with its label and its kind: value, one that stands for missing, not asked."""
+    if certificate.marks and column.name == ASKED:
+        yield from ((name, "", "value") for name in certificate.marks)
+        return
+    labels = {
+        label_key(value): text
+        for value, text in certificate.labels.values.get(column.name, {}).items()
+    }
+    if column.domain is None or not (column.coded or column.listed):
+        listed: list[tuple[Label, str]] = [(key, "value") for key in labels]
+        for value, kind in listed or [(None, "any")]:
+            yield label_text(value), labels.get(label_key(value), ""), kind
+        return
+    gone = column.domain.missing_labels
+    for value in column.domain.labels:
+        kind = "missing" if value in gone else "value"
+        yield label_text(value), labels.get(label_key(value), ""), kind
+    partly = bool(certificate.marks) and column.randomised
+    if None in column.labels:
+        yield "", "empty where asked for" if partly else "empty", "missing"
+    if partly:
+        yield "", "empty where not asked for", "not asked"

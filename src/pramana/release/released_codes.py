@@ -1,0 +1,63 @@
+"""What released records say of a column: a code, or nothing where a report was not asked for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.base.text import records_that
+from pramana.errors import AlteredRelease
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.schema.codec import encode_released
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import ASKED, Column
+from pramana.types import IntArray
+
+__all__ = ["LOOK", "SILENT", "asked_sets", "stated_sets", "told_codes"]
+
+SILENT = -1
+"""The code of what was not asked."""
+
+LOOK = "It was altered: pramana verify says what else does not hold."
+
+
+def told_codes(
+    mechanism: Mechanism | None, column: Column, released: OpenedTable | pa.Table
+) -> IntArray:
+    """The released code of each record, ``SILENT`` where it was not asked for the column."""
+    if not isinstance(mechanism, Reporting) or column.name not in mechanism.columns:
+        return encode_released(column, _columns(released, [column.name])[0]).astype(np.int64)
+    values, marks = _columns(released, [column.name, ASKED])
+    sets = pa.array([one.name for one in mechanism.containing([column.name])], pa.string())
+    told = pc.is_in(marks.cast(pa.string()), value_set=sets)
+    codes = np.full(len(values), SILENT, dtype=np.int64)
+    codes[np.asarray(told)] = encode_released(column, values.filter(told))
+    return codes
+
+
+def asked_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+    """Which set each record was asked for, by its place among the sets."""
+    (marks,) = _columns(released, [ASKED])
+    names = pa.array([one.name for one in mechanism.sets], pa.string())
+    places = pc.index_in(marks.cast(pa.string()), value_set=names)
+    return np.asarray(pc.fill_null(places, SILENT)).astype(np.int64)
+
+
+def stated_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+    """The same, for who relies on them: a record that names none of the sets is refused."""
+    sets = asked_sets(mechanism, released)
+    if unknown := int((sets == SILENT).sum()):
+        raise AlteredRelease(
+            f"{records_that(unknown, 'names', 'name')} a set of columns that the certificate does "
+            f"not state. {LOOK}"
+        )
+    return sets
+
+
+def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.ChunkedArray]:
+    found = table.select(names) if isinstance(table, pa.Table) else table.to_arrow(list(names))
+    return [found.column(name) for name in names]

@@ -1,0 +1,213 @@
+"""Several releases of the same people: what of k and epsilon remains.
+
+Which rule applies is said first (guarantees/composition.py): releases whose records nothing ties
+together keep their k each. Then the worst case: whoever can tell, by whatever else, which records
+belong together faces the product of the likelihoods, so that epsilons add and anonymity ratios
+multiply [Ikarashi, Cor. 1 and 4].
+
+The crowd is that of all columns together which some release shows as they are and which may be
+known. A column that one release hides (a key) and another one shows is known: keys are what an
+adversary knows. Where no single release says how small the groups of all these columns are, or
+columns of one name do not show the same in all of them, someone may stand alone in them, and
+nothing remains of k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pramana.base.text import text_down, text_up
+from pramana.errors import InvalidNumber, NotCovered, PramanaError
+from pramana.guarantees.composition import TiedReleases, Together, compose
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.privacy_breach import PrivacyBreach
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.release.certificate import Certificate, Panel
+from pramana.release.contents import CERTIFICATE, read_certificate
+from pramana.release.disclosed import disclosed
+from pramana.types import Form
+
+__all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What several releases promise together.
+
+    Attributes:
+        releases: how many.
+        alone: k and epsilon of each.
+        promised: what they promise together, by the rule that applies.
+        k: what remains of k for who can tell which records belong together.
+        epsilon: what remains of epsilon.
+        breach: what remains against a breach.
+        crowd: the fewest records that are known to share what may be known.
+        alone_by: columns of several releases that together may single a person out.
+    """
+
+    releases: int
+    alone: tuple[tuple[float, float], ...]
+    promised: Together
+    k: PkAnonymity
+    epsilon: DifferentialPrivacy
+    breach: PrivacyBreach
+    crowd: int
+    alone_by: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        each = ", ".join(f"k = {text_down(k)} and epsilon = {text_up(e)}" for k, e in self.alone)
+        return [
+            f"Each release alone has {each}.",
+            *self.promised.sentences(),
+            f"For who can tell, by whatever else, which records belong together, {self.releases} "
+            f"releases have k = {text_down(self.k.k)} and epsilon = "
+            f"{text_up(self.epsilon.epsilon)}.",
+            self.k.sentence(),
+            *self._single(),
+        ]
+
+    def _single(self) -> list[str]:
+        if not self.alone_by:
+            return []
+        return [
+            f"Nothing says that all releases show the same in {', '.join(self.alone_by)}; put "
+            "together, these columns may leave a person alone, so that a crowd of 1 is taken."
+        ]
+
+    def to_json(self) -> Form:
+        """A plain form; null stands for no bound."""
+        return {
+            "attack": "composition",
+            "releases": self.releases,
+            "alone": [{"k": k, "epsilon": _finite(e)} for k, e in self.alone],
+            "promised": self.promised.to_json(),
+            "together": {
+                "k": self.k.k,
+                "crowd": self.crowd,
+                "epsilon": _finite(self.epsilon.epsilon),
+                "rho1": self.breach.rho1,
+                "rho2": self.breach.rho2,
+            },
+        }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def compose_releases(
+    certificates: Sequence[Certificate],
+    *,
+    rho1: float = 0.1,
+    owned: Sequence[Mapping[str, str]] | None = None,
+) -> Composition:
+    """Compose the releases that these certificates describe.
+
+    Args:
+        certificates: of releases of the same people.
+        rho1: what the adversary believed at most, for what remains against a breach.
+        owned: for each the fingerprints of the rows of all columns that are released as they are,
+            by that of a column among them of which everybody has another value; where two show
+            some and nothing says that they agree for everybody, they may differ.
+    """
+    if not certificates:
+        raise InvalidNumber("Composition needs at least one release.")
+    mechanisms = [_mechanism(certificate) for certificate in certificates]
+    if len({certificate.records for certificate in certificates}) > 1:
+        numbers = ", ".join(f"{certificate.records:,}" for certificate in certificates)
+        raise InvalidNumber(
+            f"Releases of the same people have the same number of records, got {numbers}."
+        )
+    prints = owned or [{}] * len(certificates)
+    seen = [
+        replace(disclosed(c), owned=own, forms=dict.fromkeys(c.schema.names, "as released"))
+        for c, own in zip(certificates, prints, strict=True)
+    ]
+    tied = TiedReleases(tuple(seen), same_people=True)
+    alone = tuple(
+        (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)
+        for m, c in zip(mechanisms, certificates, strict=True)
+    )
+    together = _product(mechanisms)
+    return Composition(
+        releases=len(certificates),
+        alone=alone,
+        promised=compose(seen, same_people=True),
+        k=PkAnonymity.of(together, crowd=tied.crowd),
+        epsilon=DifferentialPrivacy.of(together),
+        breach=PrivacyBreach.of(together, rho1=rho1),
+        crowd=tied.crowd,
+        alone_by=tied.uncounted,
+    )
+
+
+def composable(certificate: Certificate) -> bool:
+    """Whether the certificate says enough of what was done to records, and draws were fresh."""
+    mechanism = certificate.mechanism
+    return mechanism is not None and bool(mechanism.columns) and _panel(certificate) is None
+
+
+def _panel(certificate: Certificate) -> Panel | None:
+    return None if certificate.collected is None else certificate.collected.panel
+
+
+def _mechanism(certificate: Certificate) -> Mechanism:
+    panel = _panel(certificate)
+    if panel is not None:
+        raise NotCovered(
+            f"Composition has no rule for wave {panel.wave} of {panel.waves} of a panel, since "
+            "waves share draws: its certificate states, for all waves together, an epsilon of "
+            f"{text_up(panel.epsilon, 3)} for who gave the same answers in all of them on one "
+            f"device, and of {text_up(panel.changing_epsilon, 3)} for anybody."
+        )
+    if certificate.mechanism is None or not composable(certificate):
+        raise NotCovered(
+            f"Composition needs the matrices, and this release by method {certificate.method} "
+            "publishes none."
+        )
+    return certificate.mechanism
+
+
+def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
+    """All steps of all releases, the columns of each release named apart.
+
+    Of reports, the set that tells most stands for all: how often a set is asked for cancels in
+    every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
+    """
+    steps = []
+    for number, mechanism in enumerate(mechanisms):
+        own = mechanism.steps
+        if isinstance(mechanism, Reporting):
+            most = max(mechanism.sets, key=lambda asked: asked.matrix.gamma)
+            own = (Step(most.columns, most.matrix),)
+        for step in own:
+            columns = tuple(f"{name} ({number + 1})" for name in step.columns)
+            steps.append(Step(columns, step.matrix, step.strata, step.by_stratum))
+    return Mechanism(tuple(steps))
+
+
+def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
+    """Folders beside ``folder`` that look like releases of the same people.
+
+    A certificate says nothing about the truth, so that only columns and the number of records can
+    be compared: a reason to warn, not a proof.
+    """
+    found = []
+    place = folder.resolve()
+    for other in sorted(place.parent.glob(f"*/{CERTIFICATE}")):
+        if other.parent == place:
+            continue
+        try:
+            known = read_certificate(other.parent)
+        except PramanaError:
+            continue
+        same = known.schema.names == certificate.schema.names
+        if same and known.records == certificate.records:
+            found.append(other.parent)
+    return found

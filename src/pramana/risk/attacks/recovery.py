@@ -1,0 +1,322 @@
+"""Data recovery: spectral filtering and principal components against noise.
+
+Both attacks see correlated columns plus independent noise and keep the directions in which the data
+vary more than the noise:
+
+    spectral   [Kargupta03]  directions whose variance exceeds the largest that noise alone would
+                             show, sigma**2 (1 + sqrt(columns / records))**2
+    pca        [Huang05]     cov(X) = cov(Y) - Sigma, and of that the dominant components: those
+                             before the deepest fall, in proportion, between eigenvalues
+
+``posterior`` is the attack made for random replacement: the most likely true value given the
+released one, the matrix and the frequencies. A figure near 1 means that nothing was recovered.
+
+Data recovery against random replacement: what the attacks made for noise get from a release.
+
+Values stand at the centres of their bins or at their positions. Read as truth plus noise, random
+replacement has noise that depends on the truth [Dowd, Thm 1]; an attacker who ignores that can
+still estimate its variance from the matrix and the frequencies, and filter. ``posterior`` uses what
+the attacker really knows: the mean true value given the released one. Of reports each set is
+attacked by itself: its records tell the same columns, and nothing of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pramana.base.measured_share import FEWEST_TRIALS
+from pramana.base.randomness import Keystream, Stream
+from pramana.base.rounding import require_choice
+from pramana.base.text import percent_down, percent_up
+from pramana.errors import InvalidNumber
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.risk.attacks.records import Records, paired_cells, rerun, rerun_reports
+from pramana.schema.domains import Bins
+from pramana.schema.schema import Schema
+from pramana.types import FloatArray, Form, IntArray
+
+__all__ = [
+    "METHODS",
+    "Recovery",
+    "ReleaseRecovery",
+    "kept_components",
+    "recover",
+    "recovery_attack",
+    "recovery_of_release",
+]
+
+NoiseFilter = Literal["spectral", "pca"]
+METHODS: tuple[NoiseFilter, ...] = ("spectral", "pca")
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How much nearer to the truth an attack comes than the released values themselves.
+
+    Attributes:
+        method: the attack.
+        noise: root mean squared error of the released values.
+        error: root mean squared error of the recovered values.
+        components: the directions that were kept.
+        columns: the number of columns.
+    """
+
+    method: str
+    noise: float
+    error: float
+    components: int
+    columns: int
+
+    @property
+    def left(self) -> float:
+        """The share of the noise that is left: 1 says that nothing was recovered."""
+        return self.error / self.noise if self.noise else 1.0
+
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        return (
+            f"{self.method}: {percent_down(self.left)} of the noise is left after recovery "
+            f"({self.components} of {self.columns} directions kept)."
+        )
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "method": self.method,
+            "noise": self.noise,
+            "error": self.error,
+            "left": self.left,
+            "components": self.components,
+            "columns": self.columns,
+        }
+
+
+def recover(
+    released: ArrayLike, *, variance: ArrayLike, method: NoiseFilter = "spectral"
+) -> tuple[FloatArray, int]:
+    """Records with the noise filtered out, and how many directions were kept.
+
+    Args:
+        released: one row a record, one column a number, noise added.
+        variance: the variance of the noise in each column, as the attacker knows it.
+        method: ``spectral`` or ``pca``.
+    """
+    data = np.asarray(released, dtype=np.float64)
+    if data.ndim != 2 or len(data) < 2:
+        raise InvalidNumber("Recovery needs a table of at least two records, one row each.")
+    require_choice("method", method, METHODS)
+    noise = np.broadcast_to(np.asarray(variance, dtype=np.float64), (data.shape[1],))
+    if not (noise > 0).all():
+        raise InvalidNumber("The variance of the noise must be above 0 in every column.")
+    mean, units = data.mean(axis=0), np.sqrt(noise)
+    scaled = (data - mean) / units  # noise of variance one in every column
+    eigenvalues, vectors = np.linalg.eigh(np.atleast_2d(np.cov(scaled, rowvar=False)))
+    kept = kept_components(eigenvalues[::-1], records=len(data), method=method)
+    directions = vectors[:, ::-1][:, :kept]
+    return scaled @ directions @ directions.T * units + mean, kept
+
+
+def kept_components(eigenvalues: FloatArray, *, records: int, method: NoiseFilter) -> int:
+    """How many of the falling eigenvalues of unit noise plus data belong to the data."""
+    columns = len(eigenvalues)
+    ceiling = (1 + np.sqrt(columns / records)) ** 2  # the largest that noise shows: [Marchenko67]
+    if method == "spectral":
+        return max(1, int((eigenvalues > ceiling).sum()))
+    floor = ceiling - 1  # below, a corrected eigenvalue may be chance
+    true = np.maximum(eigenvalues - 1, floor)
+    return int((true / np.append(true[1:], floor)).argmax()) + 1
+
+
+def recovery_attack(
+    truth: ArrayLike, released: ArrayLike, *, variance: ArrayLike
+) -> tuple[Recovery, ...]:
+    """Both attacks on records whose truth is at hand, in units of each column's noise."""
+    original, seen = np.asarray(truth, dtype=np.float64), np.asarray(released, dtype=np.float64)
+    if original.shape != seen.shape:
+        raise InvalidNumber("The true and the released records must be the same ones.")
+    units = np.sqrt(np.broadcast_to(np.asarray(variance, dtype=np.float64), (seen.shape[1],)))
+    noise = _error(original, seen, units)
+    found = []
+    for method in METHODS:
+        cleaned, kept = recover(seen, variance=variance, method=method)
+        error = _error(original, cleaned, units)
+        found.append(Recovery(method, noise, error, kept, seen.shape[1]))
+    return tuple(found)
+
+
+def _error(truth: FloatArray, other: FloatArray, units: FloatArray) -> float:
+    return float(np.sqrt((((truth - other) / units) ** 2).mean()))
+
+
+@dataclass(frozen=True)
+class ReleaseRecovery:
+    """What recovery attacks get from random replacement, and from plain noise of the same size.
+
+    Attributes:
+        columns: the columns read as numbers.
+        replacement: the attacks on the release's mechanism.
+        noise: the same attacks on the same truths with Gaussian noise of the same variance.
+        exact: the share of values that the best attack on replacement gets exactly right.
+        released_exact: the share of values that are released as they were.
+        guess: the share that naming the most frequent value gets right.
+    """
+
+    columns: tuple[str, ...]
+    replacement: tuple[Recovery, ...]
+    noise: tuple[Recovery, ...]
+    exact: float
+    released_exact: float
+    guess: float
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        best = min(self.replacement, key=lambda found: found.left)
+        easy = min(self.noise, key=lambda found: found.left)
+        return [
+            f"Of the noise that replacement adds, {percent_down(best.left)} is left after the best "
+            f"attack ({best.method}); of plain noise of the same size {percent_down(easy.left)}.",
+            f"The most likely value is right for {percent_up(self.exact)} of values; "
+            f"{percent_up(self.released_exact)} are released as they were, and naming the most "
+            f"frequent value gets {percent_down(self.guess)}.",
+        ]
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "attack": "recovery",
+            "columns": list(self.columns),
+            "replacement": [found.to_json() for found in self.replacement],
+            "additive_noise": [found.to_json() for found in self.noise],
+            "exact": self.exact,
+            "released_exact": self.released_exact,
+            "guess": self.guess,
+        }
+
+
+def recovery_of_release(
+    schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
+) -> ReleaseRecovery:
+    """Attack the mechanism on these people, run once more with the pairing kept."""
+    if len(truth) < FEWEST_TRIALS:
+        raise InvalidNumber(f"Recovery needs at least {FEWEST_TRIALS} records, got {len(truth)}.")
+    groups = list(_groups(schema, mechanism, truth, keystream))
+    if not groups:
+        raise InvalidNumber(
+            f"Recovery needs a set with at least {FEWEST_TRIALS} reports, and no set has so many."
+        )
+    parts = [_attacked(views, keystream, number) for number, views in enumerate(groups)]
+    weights = [float(views[0].before.shape[0]) for views in groups]
+    return ReleaseRecovery(
+        columns=mechanism.columns,
+        replacement=_pooled([part.replacement for part in parts], weights),
+        noise=_pooled([part.noise for part in parts], weights),
+        exact=float(np.average([part.exact for part in parts], weights=weights)),
+        released_exact=float(np.average([part.released_exact for part in parts], weights=weights)),
+        guess=float(np.average([part.guess for part in parts], weights=weights)),
+    )
+
+
+def _groups(
+    schema: Schema, mechanism: Mechanism, truth: Records, keystream: Keystream
+) -> Iterator[list[_View]]:
+    """Records that tell the same columns, as numbers: all of them, or those of each set."""
+    if not isinstance(mechanism, Reporting):
+        released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
+        yield [
+            _view(schema, step, truth.codes[place], released.codes[place])
+            for place, step in enumerate(mechanism)
+        ]
+        return
+    released = rerun_reports(mechanism, truth, keystream=keystream, stream="recovery")
+    for one, own, seen in paired_cells(mechanism, truth, released):
+        if len(own) >= FEWEST_TRIALS:
+            yield [_view(schema, Step(one.columns, one.matrix), own, seen)]
+
+
+def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseRecovery:
+    """The attacks on records that tell the same columns."""
+    original, seen, means = (
+        np.concatenate([getattr(view, name) for view in views], axis=1)
+        for name in ("before", "after", "means")
+    )
+    variance = np.concatenate([view.variance for view in views])
+    attacked = recovery_attack(original, seen, variance=variance)
+    normal = keystream.normals(Stream("plain noise", number), 0, original.size)
+    noisy = original + normal.reshape(original.shape) * np.sqrt(variance)
+    plain = recovery_attack(original, noisy, variance=variance)
+    error = float(np.sqrt((((means - original) / np.sqrt(variance)) ** 2).mean()))
+    informed = Recovery("posterior", attacked[0].noise, error, len(variance), len(variance))
+    return ReleaseRecovery(
+        columns=(),
+        replacement=(*attacked, informed),
+        noise=plain,
+        exact=float(np.mean([view.right for view in views])),
+        released_exact=float(np.mean([view.kept for view in views])),
+        guess=float(np.mean([view.guess for view in views])),
+    )
+
+
+def _pooled(parts: list[tuple[Recovery, ...]], weights: list[float]) -> tuple[Recovery, ...]:
+    """The same attacks on several groups of records as one: squared errors are averaged."""
+    found = []
+    for same in zip(*parts, strict=True):
+        values = np.array([[own.noise**2, own.error**2] for own in same])
+        cells = np.array(weights) * [own.columns for own in same]
+        noise, error = np.sqrt(np.average(values, axis=0, weights=cells)).tolist()
+        kept, columns = (sum(getattr(own, name) for own in same) for name in PLACES)
+        found.append(Recovery(same[0].method, noise, error, kept, columns))
+    return tuple(found)
+
+
+PLACES = ("components", "columns")
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """The columns of a step as numbers: true, released, and by their mean given the release."""
+
+    before: FloatArray
+    after: FloatArray
+    means: FloatArray
+    variance: FloatArray
+    right: float
+    kept: float
+    guess: float
+
+
+def _view(schema: Schema, step: Step, own: IntArray, seen: IntArray) -> _View:
+    matrix = step.matrices[0]
+    shares = np.bincount(own, minlength=matrix.size) / len(own)
+    joint = shares[:, None] * matrix.values
+    posterior = joint / np.maximum(joint.sum(axis=0), 1e-300)
+    values = np.stack(_numbers(schema, step.columns, step.labels), axis=1)
+    gaps = [(joint * (v[:, None] - v[None, :]) ** 2).sum() for v in values.T]
+    return _View(
+        before=values[own],
+        after=values[seen],
+        means=(posterior.T @ values)[seen],
+        variance=np.maximum(gaps, 1e-12),
+        right=float((posterior.argmax(axis=0)[seen] == own).mean()),
+        kept=float((own == seen).mean()),
+        guess=float(shares.max()),
+    )
+
+
+def _numbers(schema: Schema, columns: tuple[str, ...], labels: Any) -> list[FloatArray]:
+    """For each column of a step the number that each of its cells stands for."""
+    found = []
+    for place, name in enumerate(columns):
+        column = schema.column(name)
+        own: list[float] = [float(at) for at in range(len(column.labels))]
+        if isinstance(column.domain, Bins) and np.isfinite(column.domain.edges).all():
+            own[: column.domain.size] = [float(centre) for centre in column.domain.centres]
+        where = dict(zip(column.labels, own, strict=True))
+        cells = labels if len(columns) == 1 else [cell[place] for cell in labels]
+        found.append(np.array([where[label] for label in cells]))
+    return found

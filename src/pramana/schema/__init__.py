@@ -1,0 +1,1 @@
+"""What columns are, and how their values are coded and counted."""

@@ -1,0 +1,490 @@
+"""What a schema leaves open, read off the table: domains, and what is done with missing values.
+
+Looking at a table: what each column is, with a reason for every suggestion.
+
+``describe`` proposes a schema; ``complete`` fills the gaps that a schema leaves to the data.
+A domain that was read off the data says so, because it tells which values occurred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pyarrow as pa
+
+from pramana.errors import InvalidSchema, UnknownColumn
+from pramana.schema.codec import encode
+from pramana.schema.counts import Counter, Counts
+from pramana.schema.domains import Categories, Domain, Label, label_text
+from pramana.schema.groups import smallest_group
+from pramana.schema.missing_codes import (
+    Suspect,
+    amount_step,
+    codes_among_numbers,
+    date_formats,
+    looks_missing,
+    merge_of_rare,
+    proposed_recoding,
+    top_of,
+)
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.recoded_table import recoded
+from pramana.schema.recoding import Recoding
+from pramana.schema.roles import propose_roles
+from pramana.schema.schema import Column, Missing, Role, Schema
+from pramana.schema.tally import Tally, ValueKind, tally
+from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
+from pramana.types import Form
+
+__all__ = [
+    "Description",
+    "Profile",
+    "complete",
+    "describe",
+    "labelled_values",
+    "read_off",
+    "settle_missing",
+    "usual_k",
+]
+
+
+def complete(schema: Schema, table: OpenedTable) -> Schema:
+    """The schema with undeclared domains and unstated policies for missing values filled in.
+
+    Domains are read off the data for randomised columns and strata that have none; they count as
+    not declared. A policy that is not stated becomes ``category`` where the data have missing
+    values, or the schema speaks of them, and ``refuse`` elsewhere.
+    """
+    open_ended = [
+        column
+        for column in schema.columns
+        if (column.randomised or column.name in schema.strata)
+        and (column.domain is None or column.missing is None)
+    ]
+    return _with_completed(schema, table, open_ended)
+
+
+def settle_missing(schema: Schema, table: OpenedTable) -> Schema:
+    """The schema with unstated policies for missing values filled in; open domains stay open."""
+    open_ended = [
+        column for column in schema.randomised if column.domain is not None and not column.missing
+    ]
+    return _with_completed(schema, table, open_ended)
+
+
+def _with_completed(schema: Schema, table: OpenedTable, open_ended: Sequence[Column]) -> Schema:
+    if not open_ended:
+        return schema
+    seen = [column.name for column in open_ended if not _stated_whole(column, table)]
+    tallies = tally(table, seen)
+    spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
+    return schema.replace_columns(
+        _completed(
+            column,
+            tallies.get(column.name, Tally("none")),
+            table,
+            stratum=column.name in schema.strata,
+            spoken=column.name in spoken,
+        )
+        for column in open_ended
+    )
+
+
+def _stated_whole(column: Column, table: OpenedTable) -> bool:
+    """Whether a column with a domain is known to have no missing values without being read."""
+    if column.domain is None or table.never_missing is None or column.name in table.recoded:
+        return False
+    kind = table.schema.field(column.name).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return not pa.types.is_floating(kind) and table.never_missing(column.name)
+
+
+def _completed(
+    column: Column, seen: Tally, table: OpenedTable, *, stratum: bool, spoken: bool
+) -> Column:
+    domain, declared = column.domain, column.declared
+    if domain is None:
+        domain, declared = read_off(column.name, seen, table, categories=stratum), False
+    missing = column.missing
+    if missing is None:
+        some = seen.missing or spoken or None in column.exempt
+        missing = "category" if some else "refuse"
+    return replace(column, domain=domain, missing=missing, declared=declared)
+
+
+def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
+    """The values that occur; those that the file calls missing apart, each a value of its own."""
+    codes = tuple(table.labels.missing.get(name, ()))
+    there = seen.without(codes)
+    if not there.distinct:  # nothing but reasons for missing: they are all there is
+        codes, there = (), seen
+    labelled = [value for value in labelled_values(name, seen, table) if value not in codes]
+    from pramana.schema.proposals import propose_domain  # most domains are declared
+
+    domain = propose_domain(name, there, known=tuple(labelled), categories=categories)
+    return replace(domain, missing_values=codes)
+
+
+def labelled_values(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, ...]:
+    """Values that the file gives labels to, if they are of the same kind and cover what is seen."""
+    labelled = table.labels.values.get(name, {})
+    values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labelled]
+    of_kind = [v for v in values if isinstance(v, str) == (seen.kind == "text")]
+    covered = set(seen.labels()) <= set(of_kind) if seen.distinct <= len(of_kind) else False
+    return tuple(of_kind) if covered else ()
+
+
+USUAL_K, FEW_RECORDS = 20, 100
+
+
+def usual_k(records: int) -> int:
+    """The k of the design that is proposed after a look; less where there are few people.
+
+    >>> usual_k(7_634), usual_k(60), usual_k(8)
+    (20, 12, 2)
+    """
+    return USUAL_K if records >= FEW_RECORDS else max(records // 5, 2)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was seen of a column and what is suggested for it.
+
+    Attributes:
+        name: The column.
+        kind: What its values are.
+        distinct: How many values it has, missing not counted.
+        exact: Whether that number is exact, or a lower bound.
+        missing: Records without a value.
+        role: The role suggested, or given.
+        why: The reason.
+        domain: The domain proposed, for columns that will be randomised.
+        label: What the file itself says about the column.
+        recoding: What is suggested to be done to its values first.
+        suspects: Values that look as if they meant missing.
+        proposals: Entries for the schema file that would help, each with its reason.
+        crowded_out: Whether it would be a key if there were fewer of them.
+    """
+
+    name: str
+    kind: ValueKind
+    distinct: int
+    exact: bool
+    missing: int
+    role: Role
+    why: str
+    domain: Domain | None = None
+    label: str | None = None
+    recoding: Recoding = field(default_factory=Recoding)
+    suspects: tuple[Suspect, ...] = ()
+    proposals: tuple[tuple[str, str], ...] = ()
+    crowded_out: bool = False
+
+    def to_dict(self) -> Form:
+        """Plain data, for tables and JSON."""
+        return {
+            "column": self.name,
+            "kind": self.kind,
+            "distinct": self.distinct,
+            "exact": self.exact,
+            "missing": self.missing,
+            "role": str(self.role),
+            "why": self.why,
+            "domain": None if self.domain is None else self.domain.to_dict(),
+            "label": self.label,
+            "recoding": self.recoding.to_dict(),
+            "looks_missing": [suspect.to_dict() for suspect in self.suspects],
+            "proposals": [{"entry": entry, "why": why} for entry, why in self.proposals],
+        }
+
+    @property
+    def notes(self) -> list[str]:
+        """What the steward should look at, for the schema file."""
+        looks = [
+            f"{_quoted(own.value)} looks as if it meant missing "
+            f"({_records(own.records)}; {own.why})"
+            for own in self.suspects
+            if own.value not in self.recoding.missing_codes and self.role is not Role.IDENTIFIER
+        ]
+        return looks + [f"{why}: {entry}" for entry, why in self.proposals]
+
+
+@dataclass(frozen=True, repr=False)
+class Description(Schema):
+    """A proposed schema that says why. It can be used wherever a schema can.
+
+    Attributes:
+        profiles: One entry a column.
+        records: The number of records.
+        unique: Records that no other one equals on the keys, as their domains cut them.
+    """
+
+    profiles: tuple[Profile, ...] = ()
+    records: int = 0
+    unique: int = 0
+
+    @property
+    def schema(self) -> Schema:
+        """The schema alone."""
+        return Schema(
+            self.columns,
+            self.impossible,
+            self.strata,
+            self.choices,
+            self.tables,
+            self.household,
+            self.replicates,
+        )
+
+    def rows(self) -> list[Form]:
+        """One entry a column, as plain data."""
+        return [profile.to_dict() for profile in self.profiles]
+
+    def to_toml(self) -> str:
+        """The schema as a TOML text to edit, with the reasons as comments."""
+        from pramana.schema.toml import write_schema
+
+        return write_schema(
+            self,
+            reasons={p.name: p.why for p in self.profiles},
+            notes={p.name: p.notes for p in self.profiles},
+        )
+
+
+def describe(
+    table: OpenedTable,
+    *,
+    keys: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    weight: str | None = None,
+    identifiers: Sequence[str] = (),
+    plain: Sequence[str] = (),
+    household: str | None = None,
+    k: int = 5,
+) -> Description:
+    """Look at a table and suggest what each column is; roles that are given are taken as given.
+
+    Recodings are suggested where fewer than ``k`` records hold a value.
+    """
+    numbers = () if household is None else (household,)
+    given = _given(
+        table.schema.names,
+        {
+            Role.KEY: keys,
+            Role.SENSITIVE: sensitive,
+            Role.WEIGHT: () if weight is None else (weight,),
+            Role.IDENTIFIER: (*identifiers, *numbers),
+            Role.PLAIN: plain,
+        },
+    )
+    tallies = tally(table)
+    codes = codes_among_numbers(tallies)
+    stated = table.labels.missing  # what the file itself calls missing is not guessed at
+    suspects = {
+        name: tuple(
+            one
+            for one in looks_missing(seen, codes.get(name, ()))
+            if one.value not in stated.get(name, ())
+        )
+        for name, seen in tallies.items()
+    }
+    first = _recodings(tallies, suspects, given)
+    if first:
+        table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
+                                            for n, (r, _) in first.items())))  # fmt: skip
+        tallies |= tally(table, list(first))
+    roles = propose_roles(table, tallies, given, household)
+    plain_there = [
+        name
+        for name, own in roles.items()
+        if own.role is Role.PLAIN and tallies[name].distinct + bool(tallies[name].missing) > 1
+    ]
+    columns, profiles = [], []
+    for name, seen in tallies.items():
+        recoding, how = first.get(name, (Recoding(), ""))
+        column = _proposed(name, seen, roles[name].role, table)
+        if column.role is not Role.IDENTIFIER:
+            column = replace(column, recoding=recoding)
+        column, steps = _in_steps(table, column, seen, k, plain_there)
+        columns.append(column)
+        why = "; ".join(filter(None, (how, roles[name].why, steps)))
+        found = _profile(column, seen, why, table)
+        proposals = tuple(_proposals(column, seen, suspects[name], k))
+        profiles.append(
+            replace(
+                found,
+                suspects=suspects[name],
+                proposals=proposals,
+                crowded_out=roles[name].crowded_out,
+            )
+        )
+    unique = _unique(table, [column for column in columns if column.role is Role.KEY])
+    return Description(
+        tuple(columns),
+        household=household,
+        profiles=tuple(profiles),
+        records=table.rows,
+        unique=unique,
+    )
+
+
+def _recodings(
+    tallies: Mapping[str, Tally],
+    suspects: Mapping[str, tuple[Suspect, ...]],
+    given: Mapping[str, Role],
+) -> dict[str, tuple[Recoding, str]]:
+    """What is done to columns before their roles are looked at, and why."""
+    found = {
+        name: proposed_recoding(seen, suspects[name])
+        for name, seen in tallies.items()
+        if given.get(name) is not Role.IDENTIFIER
+    }
+    return {name: own for name, own in found.items() if own[0]}
+
+
+def _in_steps(
+    table: OpenedTable, column: Column, seen: Tally, k: int, beside: Sequence[str]
+) -> tuple[Column, str]:
+    """A weight that enough people share, and why; any other column as it is.
+
+    With the weight as it stands nobody could hide, and the next design would be refused for it. The
+    columns ``beside`` leave as they are, too, and split those who share a weight once more.
+    """
+    if column.role is not Role.WEIGHT:
+        return column, ""
+    require_finite(table, column.name)
+    needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
+    alike = smallest_group(table, beside, apart=True) if beside else table.rows
+    split = BY_CHANCE * needed * table.rows / alike if needed <= alike < table.rows else needed
+    coarse = proposed_by(seen, split)
+    if coarse is None or abs(coarse.shift) > MOST_SHIFT:
+        coarse = proposed_by(seen, needed)
+    if coarse is None:
+        return column, ""
+    step, top = coarse.entries.values()
+    recoding = replace(column.recoding, round=step, top=top)
+    why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
+    return replace(column, recoding=recoding), why
+
+
+BY_CHANCE = 2
+"""Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
+
+
+def _proposals(
+    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int
+) -> Iterable[tuple[str, str]]:
+    """Entries that would help, with their reasons."""
+    from pramana.schema.toml import entry_of
+
+    codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
+    if codes and column.role is not Role.IDENTIFIER:
+        yield entry_of("missing_codes", codes), "to take them as missing"
+    formats = date_formats(seen) if column.recoding.date is None else ()
+    if len(formats) > 1:
+        other = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
+        yield entry_of("date_format", formats[0]), other
+    rare = None if column.domain is None else merge_of_rare(seen, column.domain, k)
+    if rare is not None:
+        number, values = rare
+        what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
+        entry = entry_of("merge", {"other": list(values)})
+        yield entry, f"{what} held by fewer than {k} records"
+    if column.role is not Role.SENSITIVE:
+        return
+    amount = amount_step(seen, seen.seen)
+    if amount is not None:
+        why = "nearly every record has a value of its own, and is found by who knows it"
+        yield entry_of("round", amount), why
+    top = top_of(seen, k)
+    if top is not None:
+        yield entry_of("top", top), f"fewer than {k} records hold the highest value"
+
+
+def _records(number: int) -> str:
+    return "1 record" if number == 1 else f"{number:,} records"
+
+
+def _quoted(value: Label) -> str:
+    return f"'{value}'" if isinstance(value, str) else label_text(value)
+
+
+def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:
+    given: dict[str, Role] = {}
+    for role, columns in lists.items():
+        if isinstance(columns, str):
+            raise InvalidSchema(f"Columns of role {role} must be given as a list of names.")
+        for name in columns:
+            if name not in names:
+                raise UnknownColumn(
+                    f"The table has no column '{name}'. It has: {', '.join(names)}.", column=name
+                )
+            if given.setdefault(name, role) is not role:
+                raise InvalidSchema(
+                    f"'{name}' has two roles, {given[name]} and {role}.", column=name
+                )
+    return given
+
+
+def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
+    if role is not Role.KEY:
+        return _kept(name, seen, role, table)
+    missing: Missing | None = "category" if seen.missing else None
+    return Column(name, role, read_off(name, seen, table), missing=missing, declared=False)
+
+
+def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
+    """A column that stays as it is; values that say why there is none are listed where labelled."""
+    told = table.labels.missing.get(name, ())
+    if (
+        role not in (Role.SENSITIVE, Role.PLAIN)
+        or not told
+        or not labelled_values(name, seen, table)
+    ):
+        return Column(name, role)
+    codes = tuple(code for code in told if code in seen.labels())
+    values = seen.without(codes).labels()
+    if not values or not codes:
+        return Column(name, role)
+    domain = Categories(values, missing_values=codes)
+    return Column(name, role, domain, missing="keep" if seen.missing else None, declared=False)
+
+
+def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:
+    codes = table.labels.missing.get(column.name, ())
+    if codes:
+        words = "each a value of its own" if column.role is Role.KEY else "taken as missing"
+        why += f"; the file calls {len(codes)} of its values missing: {words}"
+    return Profile(
+        name=column.name,
+        kind=seen.kind,
+        distinct=seen.distinct,
+        exact=seen.complete,
+        missing=seen.missing,
+        role=column.role,
+        why=why,
+        domain=column.domain,
+        recoding=column.recoding,
+        label=table.labels.variables.get(column.name),
+    )
+
+
+def _unique(table: OpenedTable, keys: Sequence[Column]) -> int:
+    """How many records have a combination of keys that no other record has."""
+    if not keys:
+        return 0
+    counter = Counter([key.name for key in keys], [key.labels for key in keys])
+    names = [key.name for key in keys]
+    for counts in table.summaries(partial(_counts, tuple(keys)), names):
+        counter.add(list(counts.cells.T), counts.numbers)
+    return int((counter.result().numbers == 1).sum())
+
+
+def _counts(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts:
+    counter = Counter([key.name for key in keys], [key.labels for key in keys])
+    for batch in batches:
+        arrays = zip(keys, batch.columns, strict=True)
+        counter.add([encode(key, array) for key, array in arrays])
+    return counter.result()

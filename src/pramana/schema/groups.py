@@ -1,0 +1,281 @@
+"""Groups of records that share their values in some columns.
+
+How far the values of each group are from those of all records [Li07].
+
+The distance is the earth mover's. Between categories every move costs 1: half of the sum of
+absolute differences. Between ordered values a move costs the ranks that it passes, as a share of
+all of them. Only values that occur in a group are looked at, so that time goes with the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike
+
+from pramana.base.limits import memory_bound
+from pramana.base.text import listed
+from pramana.errors import TooLarge
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.domains import label_key
+from pramana.schema.lookup import alike
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import RESERVED, Column
+from pramana.types import FloatArray, IntArray
+
+__all__ = [
+    "COUNT",
+    "MOST_ATTACHED",
+    "GroupSizes",
+    "closeness",
+    "codes_of",
+    "distance_of_groups",
+    "group_sizes",
+    "in_bins",
+    "smallest_group",
+]
+
+MOST_ATTACHED = 100_000
+"""With more combinations of attached columns than this, a person is taken to be alone."""
+
+MOST_CELLS = 2**20
+"""And with more values in them than this: a memory of wide combinations must end somewhere."""
+
+MOST_APART = 2**25
+"""Where so many values tell people apart, somebody is taken to be alone."""
+
+VALUE_BYTES = 64
+"""What a value of a combination takes while combinations are added up, copies included."""
+
+COUNT = f"{RESERVED}records"
+"""The column of how many records there are: no other one can be called so."""
+
+FOLD_AFTER = 64
+"""So many partial results are kept before they are added up."""
+
+
+class GroupSizes:
+    """How many records share each combination of values, batch by batch.
+
+    >>> sizes = GroupSizes(["region"])
+    >>> sizes.add(pa.record_batch({"region": ["n", "s", "n"]}))
+    >>> sizes.smallest()
+    1
+
+    With ``most``, counting ends as soon as there are more combinations than that: the smallest
+    group is then taken to be of one. So it is with ``apart``, beyond a number of values that does
+    not depend on the machine. Else what does not fit in memory is refused.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], *, most: int | None = None, apart: bool = False
+    ) -> None:
+        self.columns = list(columns)
+        self._places = [
+            f"c{at}" for at in range(len(columns))
+        ]  # Arrow reads dots in names as paths
+        self._refuses = most is None and not apart
+        cells = MOST_CELLS if most is not None else MOST_APART
+        cells = memory_bound() // VALUE_BYTES if self._refuses else cells
+        fit = max(1, cells // max(len(columns), 1))
+        self.most = fit if most is None else min(most, fit)
+        self.too_many = False
+        self._parts: list[pa.Table] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the records of a batch."""
+        if self.too_many:
+            return
+        table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
+        table = table.rename_columns(self._places)
+        made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
+        self._parts.append(made.rename_columns([*self._places, COUNT]))
+        self._give_up()  # those of one part differ, and need not be added up to see it
+        full = sum(part.num_rows for part in self._parts) > self.most
+        if len(self._parts) > FOLD_AFTER or full:
+            self._parts = [self._folded()]
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Forget everything where there are too many combinations in one part."""
+        if not any(part.num_rows > self.most for part in self._parts):
+            return
+        if self._refuses:
+            raise TooLarge(
+                f"There are more than {self.most:,} combinations of {listed(self.columns)}, too "
+                "many to be counted in the memory allowed. Take fewer columns, or allow for more "
+                "(PRAMANA_MEMORY=8G)."
+            )
+        self.too_many, self._parts = True, []
+
+    def merge(self, other: GroupSizes) -> None:
+        """Count all that another one has counted."""
+        self.too_many = self.too_many or other.too_many
+        if self.too_many:
+            self._parts = []
+        elif other._parts:
+            self._parts = [*self._parts, other._folded()]
+            self._parts = [self._folded()]
+            self._give_up()
+
+    def total(self) -> pa.Table:
+        """Each combination that occurs, with its number of records as ``COUNT``."""
+        return self._folded().rename_columns([*self.columns, COUNT])
+
+    def _folded(self) -> pa.Table:
+        if len(self._parts) == 1:  # each was added up when it came
+            return self._parts[0]
+        table = pa.concat_tables(self._parts, promote_options="default")
+        total = table.group_by(self._places, use_threads=False).aggregate([(COUNT, "sum")])
+        return total.rename_columns([*self._places, COUNT])
+
+    def smallest(self) -> int:
+        """The size of the smallest group that occurs; 0 where there are no records."""
+        if self.too_many:
+            return 1
+        if not self._parts:
+            return 0
+        return int(min(self.total().column(COUNT).to_pylist(), default=0))
+
+    def keys(self) -> set[tuple[str | None, ...]]:
+        """The combinations that occur, each value as its text, or ``None`` where it is missing."""
+        if not self._parts:
+            return set()
+        columns = [self.total().column(name).to_pylist() for name in self.columns]
+        return {tuple(map(label_key, values)) for values in zip(*columns, strict=True)}
+
+
+def smallest_group(
+    opened: OpenedTable,
+    columns: Sequence[str],
+    *,
+    most: int | None = None,
+    apart: bool = False,
+    binned: Sequence[Column] = (),
+) -> int:
+    """The fewest records of a table that share their values in ``columns``.
+
+    One where there are more than ``most`` combinations of them, or with ``apart`` a great many;
+    values of ``binned`` columns are alike where they lie in one bin.
+    """
+    return group_sizes(opened, columns, most=most, apart=apart, binned=binned).smallest()
+
+
+def group_sizes(
+    opened: OpenedTable,
+    columns: Sequence[str],
+    *,
+    most: int | None = None,
+    apart: bool = False,
+    binned: Sequence[Column] = (),
+) -> GroupSizes:
+    """How many records of a table share each combination of values in ``columns``."""
+    sizes = GroupSizes(columns, most=most, apart=apart)
+    sized = partial(_sized, tuple(columns), most, apart, tuple(binned))
+    for part in opened.summaries(sized, columns):
+        sizes.merge(part)
+    return sizes
+
+
+def _sized(
+    columns: Sequence[str],
+    most: int | None,
+    apart: bool,
+    binned: Sequence[Column],
+    batches: Iterable[pa.RecordBatch],
+) -> GroupSizes:
+    sizes = GroupSizes(columns, most=most, apart=apart)
+    for batch in batches:
+        sizes.add(in_bins(batch, binned))
+        if sizes.too_many:
+            break
+    return sizes
+
+
+def in_bins(
+    batch: pa.RecordBatch, columns: Sequence[Column], *, released: bool = False
+) -> pa.RecordBatch:
+    """The batch with the number of the bin in place of each value of these columns."""
+    for column in columns:
+        codes = (encode_released if released else encode)(column, batch.column(column.name))
+        at = batch.schema.get_field_index(column.name)
+        batch = batch.set_column(at, column.name, pa.array(codes))
+    return batch
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Dictionaries differ from batch to batch; their values do not. Numbers have one zero."""
+    for at, field in enumerate(table.schema):
+        values = table.column(at)
+        if pa.types.is_dictionary(field.type):
+            values = values.cast(field.type.value_type)
+        if pa.types.is_dictionary(field.type) or pa.types.is_floating(field.type):
+            table = table.set_column(at, field.name, alike(values))
+    return table
+
+
+def codes_of(values: ArrayLike) -> tuple[IntArray, int, bool]:
+    """A code a value, in their order; that of missing ones, above all; whether they are numbers.
+
+    >>> codes_of(["b", None, "a", "b"])
+    (array([1, 2, 0, 1]), 2, False)
+    """
+    array = np.asarray(values)
+    number = bool(np.issubdtype(array.dtype, np.number))
+    gone = np.asarray(array != array, dtype=bool) if number else np.array(
+        [value is None or value != value for value in array.tolist()], dtype=bool
+    )  # fmt: skip
+    present = array[~gone] if number else np.array([str(v) for v in array[~gone].tolist()])
+    labels, own = np.unique(present, return_inverse=True)
+    codes = np.full(len(array), len(labels), np.int64)
+    codes[~gone] = own.ravel()
+    return codes, len(labels), number
+
+
+def closeness(labels: IntArray, codes: IntArray, whole: FloatArray, *, ordered: bool) -> FloatArray:
+    """Distance of every group's distribution to that of the whole table, in [0, 1]."""
+    pairs, counts = np.unique(labels * whole.size + codes, return_counts=True)
+    group, value = pairs // whole.size, pairs % whole.size
+    share = counts / np.bincount(labels)[group]
+    return distance_of_groups(group, value, share, whole, ordered=ordered)
+
+
+def distance_of_groups(
+    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray, *, ordered: bool
+) -> FloatArray:
+    """The same from the share of each value that occurs in a group."""
+    return (_ordered_distance if ordered else _equal_distance)(group, value, share, overall)
+
+
+def _equal_distance(
+    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
+) -> FloatArray:
+    """Half the sum of |p - q| is the sum of p - q where positive: only values that occur."""
+    excess = np.maximum(share - overall[value], 0)
+    return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
+
+
+def _ordered_distance(
+    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
+) -> FloatArray:
+    """The mean over ranks of |F_group - F|: pieces on which F_group is constant, summed in O(1)."""
+    size = len(overall)
+    if size == 1:
+        return np.zeros(1)
+    order = np.lexsort((value, group))
+    group, value, share = group[order], value[order], share[order]
+    starts = np.concatenate(([True], group[1:] != group[:-1]))
+    ends = np.concatenate((starts[1:], [True]))
+    level = np.cumsum(share) - (np.cumsum(share) - share)[starts][np.cumsum(starts) - 1]
+    below = np.cumsum(overall)
+    sums = np.concatenate(([0.0], np.cumsum(below)))
+    until = np.where(ends, size, np.append(value[1:], size))
+    # |c - F| over the ranks from value to until: F rises and passes c at one place.
+    turn = np.clip(np.searchsorted(below, level, side="left"), value, until)
+    areas = level * (turn - value) - (sums[turn] - sums[value])
+    areas += (sums[until] - sums[turn]) - level * (until - turn)
+    areas += np.where(starts, sums[value], 0.0)  # before the first value F_group is 0
+    return np.asarray(np.bincount(group, weights=areas) / (size - 1), dtype=np.float64)

@@ -1,0 +1,255 @@
+"""People who live together: which records are of one household, and what would link them again.
+
+The number of a household never leaves. Its records are then randomised and shuffled apart, so
+that nothing says who lives with whom, unless a column says it that leaves as it is: an income of
+the household, to the cent, stands on each of its records. Columns of the household stay equal
+within it, as they are; drawn once for all of its people they would link them, drawn for each they
+would no longer agree, so that neither is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.text import quoted
+from pramana.errors import Infeasible
+from pramana.schema.joint_cells import joint_groups
+from pramana.schema.lookup import alike
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Column, Schema
+from pramana.types import BoolArray, IntArray
+
+__all__ = ["columns_of_households", "households_of", "largest_household", "require_unlinked"]
+
+BY_CHANCE = 1e-3
+"""A column is of the household if people agree by chance in all of them less often than that."""
+
+
+SLIPS = 0.02
+"""A column is of the household, too, if no more of them differ, and ten times as many by chance."""
+
+
+def households_of(table: OpenedTable, name: str) -> IntArray:
+    """A number for the household of each record; a record without one is a household of its own."""
+    codes = _codes(table, name)
+    alone = np.flatnonzero(codes < 0)
+    codes[alone] = int(codes.max(initial=-1)) + 1 + np.arange(len(alone))
+    return codes
+
+
+def largest_household(table: OpenedTable, name: str) -> int:
+    """How many people the largest household has."""
+    return int(np.bincount(households_of(table, name)).max())
+
+
+def require_unlinked(schema: Schema, table: OpenedTable) -> None:
+    """Refuse columns of the household that are drawn anew, or that tell which records are of one.
+
+    They are those that are the same for all of every household who have a value, or of all but a
+    few: neither a slip in one record nor an empty field must hide that incomes number the rest. So
+    are those whose values are often shared by people of one household and by nobody else, whatever
+    its other people have. Those that leave as they are must not together tell several people of a
+    household from all of every other one, and must be taken to be known: who knows who lives with
+    whom knows that they agree.
+    """
+    if schema.household is None:
+        return
+    homes = households_of(table, schema.household)
+    several = np.bincount(homes)[homes] > 1
+    if not several.any():
+        return
+    found = [_looked_at(table, column, homes, several) for column in
+             (*schema.randomised, *schema.released_as_is)]  # fmt: skip
+    drawn = [one.name for one in found if one.drawn and one.theirs]
+    if drawn:
+        raise Infeasible(_disagreeing(drawn), without=tuple(drawn))
+    told = {one.name: one for one in found if not one.drawn and (one.whole or one.theirs)}
+    if not told:
+        return
+    # where people differ in one column they may agree in another, so these are looked at by one
+    partly = [name for name, one in told.items() if not one.whole]
+    ways = [[name for name in told if name not in partly or name == own] for own in partly]
+    alone = np.any(
+        [_only_theirs(homes, [told[n].codes for n in w]) for w in (list(told), *ways)], axis=0
+    )
+    if alone.any():
+        raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))), without=tuple(told))
+    unknown = [name for name, one in told.items() if one.theirs and name not in schema.known]
+    if unknown:
+        raise Infeasible(_taken_as_unknown(unknown), without=tuple(unknown))
+
+
+def columns_of_households(
+    columns: Iterable[Column], table: OpenedTable, household: str, *, crowd: int
+) -> dict[str, bool]:
+    """Which columns ``require_unlinked`` would refuse as they are; whether each may stay as plain.
+
+    Those with the fewest values stay, as long as together they tell no household from all others
+    and leave everybody among ``crowd`` records that share them.
+    """
+    homes = households_of(table, household)
+    several = np.bincount(homes)[homes] > 1
+    if not several.any():
+        return {}
+    found = [_looked_at(table, column, homes, several) for column in columns]
+    theirs = sorted((one for one in found if one.theirs), key=lambda one: int(one.codes.max()))
+    by_chance = [one.codes for one in found if one.whole and not one.theirs and not one.drawn]
+    kept: list[IntArray] = []
+    stays: dict[str, bool] = {}
+    for one in theirs:
+        together = [*kept, one.codes]
+        alone = one.whole and not _only_theirs(homes, [*by_chance, *together]).any()
+        stays[one.name] = alone and int(_sizes(together).min()) >= crowd
+        if stays[one.name]:
+            kept = together
+    return stays
+
+
+def _sizes(columns: list[IntArray]) -> IntArray:
+    return np.bincount(joint_groups(columns)).astype(np.int64)
+
+
+class _Looked(NamedTuple):
+    """A column, and whether it is of the household."""
+
+    name: str
+    codes: IntArray
+    whole: bool
+    """Whether all of every household have one value, by chance or not."""
+    theirs: bool
+    """Whether so many do that it is no chance."""
+    drawn: bool
+    """Whether it is randomised or gets noise."""
+
+
+def _looked_at(table: OpenedTable, column: Column, homes: IntArray, several: BoolArray) -> _Looked:
+    codes = _codes(table, column.name)
+    drawn = column.randomised or column.noisy
+    if len(np.unique(codes)) == 1:
+        return _Looked(column.name, codes, whole=False, theirs=False, drawn=drawn)
+    agree = _agreeing(homes, codes)
+    whole = bool(agree[several].all())
+    theirs = whole and _rarely_alike(homes[several], codes[several])
+    if not theirs and not column.randomised:
+        theirs = _slips(homes, codes, several, agree) or _partly(homes, codes)
+    return _Looked(column.name, codes, whole, theirs, drawn)
+
+
+def _only_theirs(homes: IntArray, columns: list[IntArray]) -> BoolArray:
+    """For each record, whether others of its household, and nobody else, are equal in all these."""
+    together = joint_groups(columns)
+    pairs = np.unique(np.column_stack([together, homes]), axis=0)[:, 0]
+    alone: BoolArray = (np.bincount(pairs) == 1) & (np.bincount(together) > 1)
+    return alone[together]
+
+
+def _partly(homes: IntArray, codes: IntArray) -> bool:
+    """Whether those who have a value agree, or some of a household share what nobody else has."""
+    known = codes >= 0
+    homes, codes = homes[known], codes[known]
+    if not len(codes):
+        return False
+    several = np.bincount(homes)[homes] > 1
+    if not several.any():
+        return False
+    agree = _agreeing(homes, codes)
+    same = bool(agree[several].all()) or _slips(homes, codes, several, agree)
+    if same and _rarely_alike(homes[several], codes[several]):
+        return True
+    return _often_only_theirs(homes, codes, several)
+
+
+def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> bool:
+    """Whether more than a few households have a value of their own, and more than by chance.
+
+    A value on several records falls on one household at most as often as two records do; a few
+    households have one anyway, as the oldest couple has its age.
+    """
+    from scipy.special import pdtrc
+
+    alone = _only_theirs(homes, [codes])
+    found = len(np.unique(homes[alone]))
+    if found <= SLIPS * len(np.unique(homes[several])):
+        return False
+    people = np.bincount(homes).astype(np.float64)
+    pair = float((people * (people - 1)).sum()) / (len(homes) * (len(homes) - 1))
+    repeated = int(np.count_nonzero(np.unique(codes, return_counts=True)[1] > 1))
+    return bool(pdtrc(found - 1, repeated * pair) < BY_CHANCE)
+
+
+def _linked(told: list[str], households: int) -> str:
+    """What is wrong with columns that tell households apart, and the ways out."""
+    names = quoted(told)
+    are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
+    many = "1 household" if households == 1 else f"{households:,} households"
+    return (
+        f"{names} {are} the same for all or some of a household, and {they} would tell {many} from "
+        f"all others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
+        f"with role plain, or drop {them}."
+    )
+
+
+def _taken_as_unknown(names: list[str]) -> str:
+    """Why what people of a household have alike must be taken to be known, and the ways out."""
+    listed = quoted(names)
+    are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
+    return (
+        f"{listed} {are} the same for all of a household, and sensitive, so that nobody is taken "
+        f"to know {them}. Who knows who lives with whom knows that their records agree there, and "
+        f"finds them more often than promised. Say that {they} may be known (role plain), or drop "
+        f"{them}."
+    )
+
+
+def _disagreeing(drawn: list[str]) -> str:
+    """Why columns of the household are not randomised, and the ways out."""
+    names = quoted(drawn)
+    are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
+    so = "it is" if len(drawn) == 1 else "they are"
+    return (
+        f"{names} {are} the same for all of a household: randomised on each record apart its "
+        "people would no longer agree, and drawn once for all of them their records would be "
+        f"linked. Leave {them} as {so} (role plain, which counts as known), drop {them}, or "
+        f"protect a table of the households with {them}, one record each."
+    )
+
+
+def _rarely_alike(homes: IntArray, codes: IntArray) -> bool:
+    """Whether people who go together by chance would hardly all agree within each household."""
+    _, people = np.unique(homes, return_counts=True)
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    sizes, many = np.unique(people, return_counts=True)
+    chance = [many * np.log((shares**size).sum()) for size, many in zip(sizes, many, strict=True)]
+    return bool(sum(chance) < np.log(BY_CHANCE))
+
+
+def _slips(homes: IntArray, codes: IntArray, several: BoolArray, agree: BoolArray) -> bool:
+    """Whether so few households disagree, and so many fewer than by chance, that these are slips.
+
+    What is rare, as a disease, is the same in most households without being of the household.
+    """
+    _, first, people = np.unique(homes[several], return_index=True, return_counts=True)
+    off = 1 - agree[several][first].mean()
+    shares = np.unique(codes[several], return_counts=True)[1] / np.count_nonzero(several)
+    chance = [(shares**size).sum() for size in np.unique(people)]
+    by_chance = 1 - np.average(chance, weights=np.unique(people, return_counts=True)[1])
+    return bool(off <= SLIPS and 10 * off <= by_chance)
+
+
+def _agreeing(homes: IntArray, codes: IntArray) -> BoolArray:
+    """For each record, whether all of its household have one value."""
+    values = np.unique(np.column_stack([homes, codes]), axis=0)[:, 0]
+    agree: BoolArray = np.bincount(values)[homes] == 1
+    return agree
+
+
+def _codes(table: OpenedTable, name: str) -> IntArray:
+    """A number for each value, -1 where it is missing."""
+    parts = [batch.column(0) for batch in table.batches([name])]
+    plain = [p.dictionary_decode() if pa.types.is_dictionary(p.type) else p for p in parts]
+    indices = alike(pa.chunked_array(plain).combine_chunks()).dictionary_encode().indices
+    return np.asarray(indices.fill_null(-1), dtype=np.int64)

@@ -1,0 +1,308 @@
+"""Detect files that change while they are read.
+
+A table that has been opened: its types are known, its batches flow when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from pramana.base.limits import memory_bound
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.schema.labels import Labels
+from pramana.schema.recoding import Recoding
+
+__all__ = [
+    "BATCH",
+    "ColumnFunction",
+    "FileStamp",
+    "OpenParts",
+    "OpenedTable",
+    "Part",
+    "TableFormat",
+    "batch_cells",
+    "batch_rows",
+    "is_number",
+    "is_whole",
+    "mapped",
+    "placed",
+    "plain_text",
+    "require_unchanged",
+]
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """Size, modification time and inode of a file at one moment.
+
+    Some changes that keep the size stay unseen: two within the resolution of the file system's
+    times (milliseconds on Linux, two seconds on FAT), one whose time is set back, one through a
+    memory map that has not been flushed, and one that the cache of a network file system hides.
+    Readers also compare the number of records of every pass.
+    """
+
+    path: Path
+    size: int
+    modified_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileStamp:
+        """Return the stamp of a file as it is now."""
+        try:
+            with path.open("rb"):  # a file that may not be read is refused here
+                stat = path.stat()
+        except OSError:
+            raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
+        return cls(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that changed: what was counted must be what is released."""
+        if FileStamp.of(self.path) != self:
+            raise InvalidTable(
+                f"{self.path} changed while it was read. Start again when it is complete."
+            )
+
+
+def require_unchanged(stamps: Iterable[FileStamp]) -> None:
+    """Refuse files that changed since they were stamped."""
+    for stamp in stamps:
+        stamp.require_unchanged()
+
+
+BATCH = 131_072
+"""Records in a batch, unless told otherwise."""
+
+BATCH_CELLS = 2**23
+"""Cells of a batch, however many columns there are: about 128 MiB."""
+
+CELL_BYTES = 2**8
+"""Of the memory allowed for each of them, where it is less: several copies are on their way."""
+
+TableFormat: TypeAlias = str
+"""The name of a format, or ``frame`` for objects in memory."""
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A batch that is still to be loaded, possibly in another thread.
+
+    Attributes:
+        position: The position of its first record in the whole table.
+        records: How many records it will have.
+        load: Reads or computes it.
+    """
+
+    position: int
+    records: int
+    load: Callable[[], pa.RecordBatch]
+
+
+OpenParts: TypeAlias = Callable[[Sequence[str]], Iterator[Part]]
+"""From the names of some columns to their parts, in order; anew at every call."""
+
+
+ColumnFunction: TypeAlias = Callable[[pa.Array], pa.Array]
+"""From the values of a column to as many others, each by itself."""
+
+
+class Fit(Protocol):
+    """Another view of the same table."""
+
+    def __call__(self, *, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        """With ``text`` columns left as text, ``coded`` ones of text as dictionaries."""
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """A table whose batches can be read as often as needed.
+
+    Attributes:
+        schema: The columns and their Arrow types.
+        rows: The number of records.
+        format: What it was read from; ``frame`` for objects in memory.
+        source: The path or the object itself, to give back the same kind.
+        opener: Gives the parts of some columns.
+        labels: Labels of variables and values, where the format has them.
+        files: The files that every pass reads again; none for what is held.
+        fit: Gives views with other types, where the format has a choice.
+        never_missing: Says of a column whether its file states that every value is there. Whoever
+            relies on it refuses a missing value all the same.
+        raw: The table as it was before its columns were recoded.
+        recoded: How they were, by name.
+    """
+
+    schema: pa.Schema
+    rows: int
+    format: TableFormat
+    source: Any = field(repr=False)  # an object in memory would show its records
+    opener: OpenParts = field(repr=False, compare=False)
+    labels: Labels = field(default_factory=Labels)
+    files: tuple[FileStamp, ...] = ()
+    fit: Fit | None = field(default=None, repr=False, compare=False)
+    never_missing: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+    raw: OpenedTable | None = field(default=None, repr=False, compare=False)
+    recoded: Mapping[str, Recoding] = field(default_factory=dict)
+
+    @classmethod
+    def of_arrow(
+        cls, table: pa.Table, *, kind: TableFormat = "frame", source: Any = None, **about: Any
+    ) -> OpenedTable:
+        """A table in memory; views of text become text, which every function takes."""
+        table = plain_text(table.replace_schema_metadata(None))
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            rows = batch_rows(len(columns))
+            return placed(table.select(list(columns)).to_batches(max_chunksize=rows))
+
+        source = table if source is None else source
+        return cls(table.schema, table.num_rows, kind, source, parts, **about)
+
+    def fitted(self, *, text: Collection[str] = (), coded: Collection[str] = ()) -> OpenedTable:
+        """The same table with the types that a schema asks for; nothing is parsed again."""
+        return self if self.fit is None else self.fit(text=text, coded=coded)
+
+    def with_columns(
+        self, functions: Mapping[str, ColumnFunction], schema: pa.Schema
+    ) -> OpenedTable:
+        """The same records with functions of some columns in their place, by name."""
+
+        def parts(columns: Sequence[str]) -> Iterator[Part]:
+            own = {name: functions[name] for name in columns if name in functions}
+            fields = pa.schema([schema.field(name) for name in columns])
+            for part in self.parts(columns):
+                load = partial(_load_mapped, part, own, fields)
+                yield replace(part, load=load) if own else part
+
+        return replace(self, schema=schema, opener=parts)
+
+    def parts(self, columns: Sequence[str] | None = None) -> Iterator[Part]:
+        """The records in order, in parts that threads may load."""
+        names = list(self.schema.names if columns is None else columns)
+        for name in names:
+            if name not in self.schema.names:
+                raise UnknownColumn(f"The table has no column '{name}'.", column=name)
+        return self.opener(names) if names else placed(_bare(self.rows))
+
+    def batches(
+        self, columns: Sequence[str] | None = None, *, size: int = BATCH
+    ) -> Iterator[pa.RecordBatch]:
+        """The records in order, in batches of at most ``size``; anew at every call."""
+        for part in self.parts(columns):
+            batch = part.load()
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
+
+    def summaries(
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Made],
+        columns: Sequence[str] | None = None,
+    ) -> Iterator[Made]:
+        """What ``function`` makes of all records, in one summary or in several to be put together.
+
+        A table that lies on many machines gives one summary a partition.
+        """
+        yield function(self.batches(columns))
+
+    def require_unchanged(self) -> None:
+        """Refuse a table whose files changed since it was opened."""
+        require_unchanged(self.files)
+
+    def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """All records, or some columns of them, in memory."""
+        names = list(self.schema.names if columns is None else columns)
+        batches = list(self.batches(names))
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        return pa.Table.from_batches(batches, batches[0].schema if batches else wanted)
+
+
+def mapped(
+    functions: Mapping[str, ColumnFunction], schema: pa.Schema, batch: pa.RecordBatch
+) -> pa.RecordBatch:
+    """A batch with functions of some of its columns in their place."""
+    arrays = [
+        functions[name](batch.column(at)) if name in functions else batch.column(at)
+        for at, name in enumerate(batch.schema.names)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _load_mapped(
+    part: Part, functions: Mapping[str, ColumnFunction], schema: pa.Schema
+) -> pa.RecordBatch:
+    return mapped(functions, schema, part.load())
+
+
+def batch_rows(columns: int) -> int:
+    """How many records a batch of so many columns has at most.
+
+    >>> batch_rows(6), batch_rows(800)
+    (131072, 10485)
+    """
+    return max(1, min(BATCH, batch_cells() // max(columns, 1)))
+
+
+def batch_cells() -> int:
+    """How many cells a batch has at most."""
+    return min(BATCH_CELLS, memory_bound() // CELL_BYTES)
+
+
+def plain_text(table: pa.Table) -> pa.Table:
+    """The table with text in place of views of text."""
+    for at, item in enumerate(table.schema):
+        kind = item.type.value_type if pa.types.is_dictionary(item.type) else item.type
+        if not (pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)):
+            continue
+        text = pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+        chunks = [_viewless(chunk, text) for chunk in table.column(at).chunks]
+        empty = pa.array([], text)
+        empty = empty.dictionary_encode() if pa.types.is_dictionary(item.type) else empty
+        table = table.set_column(at, item.name, pa.chunked_array(chunks or [empty]))
+    return table
+
+
+def _viewless(array: pa.Array, text: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(array.type):
+        return array.cast(text)
+    return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(text))
+
+
+def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[Part]:
+    """Batches as they come, each with the position of its first record."""
+    position = 0
+    for batch in batches:
+        yield Part(position, len(batch), partial(_same, batch))
+        position += len(batch)
+
+
+def _bare(rows: int) -> Iterator[pa.RecordBatch]:
+    """So many records of no columns: what files give for these is not the same in all formats."""
+    for start in range(0, rows, BATCH):
+        yield pa.RecordBatch.from_arrays([pa.nulls(min(BATCH, rows - start))], [""]).select([])
+
+
+def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are whole numbers, also behind a dictionary."""
+    own = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(own))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type can be added up, also behind a dictionary."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )

@@ -1,0 +1,477 @@
+"""Dates that are written as text: which spelling a column has, and what its values are.
+
+ISO dates are read as they are. Others have a format, ``%d.%m.%Y`` and the like: the one that fits
+every value of a column, where one alone does; where day and month may be either, nobody guesses.
+
+Which texts are numbers, so that nothing is lost by reading them as such.
+
+An opened table with its columns recoded as a schema says: once, at the door of true tables.
+
+Every distinct value of a batch is recoded once. What a column becomes does not depend on the
+batches: its type follows from the recoding, the type before, and, where codes are taken out of a
+column of text, from whether all that is left are numbers.
+
+Categories of a column taken together: the recoding and the domain that follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidSchema, InvalidTable
+from pramana.schema.domains import Categories, Label, label_text
+from pramana.schema.lookup import find_labels, flat
+from pramana.schema.opened_table import OpenedTable, is_number
+from pramana.schema.recoding import Recoding
+from pramana.schema.schema import Column, Role, Schema
+
+__all__ = [
+    "ISO",
+    "NOT_A_NUMBER",
+    "RecodedColumn",
+    "are_decimal",
+    "are_integers",
+    "decimals",
+    "formats_of",
+    "is_iso",
+    "merge_values",
+    "read_dates",
+    "recoded",
+]
+
+ISO: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9:.]+Z?)?$"
+LOOSELY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
+
+NUMBERS: Final = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d")
+WORDS: Final = ("%d %b %Y", "%d-%b-%Y", "%d%b%Y", "%d. %B %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+TIMES: Final = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", "T%H:%M:%S")
+"""Spellings that are tried; two digits of a year say too little and must be stated."""
+
+FOUR: Final = "[0-9]{4}"
+LEADING: Final = (r"(^|[^0-9])0+([0-9])", r"\1\2")
+
+
+def is_iso(values: pa.Array) -> bool:
+    """Whether all values are spelled as ISO has them."""
+    return bool(pc.all(pc.match_substring_regex(values.cast(pa.string()), ISO)).as_py())
+
+
+def formats_of(values: pa.Array) -> tuple[str, ...]:
+    """The spellings that fit every value; two where nothing tells day from month."""
+    texts = pc.utf8_trim_whitespace(values.cast(pa.string())).drop_null()
+    if not len(texts) or not pc.all(pc.match_substring_regex(texts, FOUR)).as_py():
+        return ()
+    some = texts.slice(0, 20)
+    days = [form.format(mark) for form in NUMBERS for mark in "./-"] + list(WORDS)
+    spelled = [f"{day}{time}" for day, time in product(days, TIMES)]
+    found = [form for form in spelled if _parsed(some, form) is not None]
+    return tuple(form for form in found if _parsed(texts, form) is not None)
+
+
+def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
+    """The dates of a column of text: ISO, with or without a time behind them, or by a format."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    found = _of_iso(texts) if form is None else _parsed(texts, form)
+    if found is not None:
+        return found
+    like = "such as 2024-03-31" if form is None else f"written as {form}"
+    other = "" if form is not None else " State how they are written in date_format, or name"
+    raise InvalidTable(
+        f"'{name}' must hold dates {like}, and has other values.{other or ' Name'} those that mean "
+        "missing in missing_codes.",
+        column=name,
+    )
+
+
+def _of_iso(texts: pa.Array) -> pa.Array | None:
+    if pc.any(pc.invert(pc.match_substring_regex(texts, LOOSELY))).as_py():
+        return None
+    try:
+        return pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
+    except pa.ArrowInvalid:  # its words show the value
+        return None
+
+
+def _parsed(texts: pa.Array, form: str) -> pa.Array | None:
+    """The moments that texts are by a format; nothing where one of them is none.
+
+    A day that its month does not have is read as one of the next: so it is spelled again.
+    """
+    if "%Y" in form and pc.all(pc.match_substring_regex(texts, FOUR)).as_py() is False:
+        return None  # a year of two digits would be one of the first century
+    moments = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+    if moments.null_count > texts.null_count:
+        return None
+    alike = pc.equal(_spelling(texts), _spelling(pc.strftime(moments, format=form)))
+    return moments if pc.all(alike).as_py() is not False else None
+
+
+def _spelling(texts: pa.Array) -> pa.Array:
+    """In small letters and without zeros that say nothing."""
+    pattern, kept = LEADING
+    return pc.replace_substring_regex(pc.utf8_lower(texts), pattern, kept)
+
+
+INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
+DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
+HAS_DIGIT: Final = r"^-?\.?[0-9]"  # before the exponent
+NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")
+"""What stands for missing among numbers."""
+
+
+def are_integers(texts: pa.Array) -> bool:
+    """Whether all are whole numbers; codes with leading zeros or a plus sign are none.
+
+    >>> are_integers(pa.array(["1", "-20"])), are_integers(pa.array(["01"]))
+    (True, False)
+    """
+    return bool(pc.all(pc.match_substring_regex(texts, INTEGER)).as_py())
+
+
+def are_decimal(texts: pa.Array) -> bool:
+    """Whether all are numbers.
+
+    >>> are_decimal(pa.array(["1", "-.5", "2e3"])), are_decimal(pa.array(["1", "E1"]))
+    (True, False)
+    """
+    return bool(pc.all(decimals(texts)).as_py())
+
+
+def decimals(texts: pa.Array) -> pa.Array:
+    """Which of them are numbers."""
+    return pc.and_(
+        pc.match_substring_regex(texts, DECIMAL), pc.match_substring_regex(texts, HAS_DIGIT)
+    )
+
+
+CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+def recoded(opened: OpenedTable, schema: Schema) -> OpenedTable:
+    """The table as the schema wants its values; one that is so already is handed on."""
+    wanted = {
+        column.name: column.recoding.before_release
+        for column in schema.columns
+        if column.recoding.before_release and column.name in opened.schema.names
+    }
+    if opened.recoded == wanted:
+        return opened
+    raw = opened if opened.raw is None else opened.raw
+    return _applied(raw, schema, wanted) if wanted else raw
+
+
+def _applied(raw: OpenedTable, schema: Schema, wanted: Mapping[str, Recoding]) -> OpenedTable:
+    columns = [schema.column(name) for name in wanted]
+    read = _numbers_of(raw, columns)
+    made = {c.name: _made(c, raw.schema.field(c.name).type, read.get(c.name)) for c in columns}
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        return _applied(raw.fitted(text=text, coded=coded), schema, wanted)
+
+    fields = [made[f.name].field if f.name in made else f for f in raw.schema]
+    changed = raw.with_columns(made, pa.schema(fields))
+    return replace(changed, raw=raw, recoded=wanted, fit=None if raw.fit is None else fit)
+
+
+# -- which columns of text are numbers -------------------------------------------------------------
+
+
+def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.DataType]:
+    """The type of numbers for columns of text that hold nothing else once codes are gone."""
+    asked = {c.name: c.recoding.missing_codes for c in columns if _may_be_number(c, raw)}
+    if not asked:
+        return {}
+    found = [True] * len(asked), [True] * len(asked)
+    for whole, decimal in raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked)):
+        found = _both(found[0], whole), _both(found[1], decimal)
+    kinds = {}
+    for name, integer, number in zip(asked, *found, strict=True):
+        if integer or number:
+            kinds[name] = pa.int64() if integer else pa.float64()
+    return kinds
+
+
+def _both(some: list[bool], others: list[bool]) -> list[bool]:
+    return [a and b for a, b in zip(some, others, strict=True)]
+
+
+def _may_be_number(column: Column, raw: OpenedTable) -> bool:
+    kind = _plain(raw.schema.field(column.name).type)
+    own = column.recoding
+    labelled = isinstance(column.domain, Categories) or own.merged or own.date
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text and not labelled and (own.missing_codes or own.of_numbers))
+
+
+def _reads_as(
+    codes: tuple[tuple[object, ...], ...], batches: Iterable[pa.RecordBatch]
+) -> tuple[list[bool], list[bool]]:
+    """Of each column: whether all its values read as whole numbers, and as numbers."""
+    whole, decimal = [True] * len(codes), [True] * len(codes)
+    for batch in batches:
+        for at, own in enumerate(codes):
+            if decimal[at]:
+                texts = _without(batch.column(at).unique(), own).drop_null()
+                texts = _spelled_out(texts).drop_null()
+                whole[at] = whole[at] and are_integers(texts)
+                decimal[at] = are_decimal(texts)
+    return whole, decimal
+
+
+def _spelled_out(texts: pa.Array) -> pa.Array:
+    """Texts without spaces around them; NA and the like as missing."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    absent = pc.is_in(texts, value_set=pa.array(NOT_A_NUMBER, texts.type))
+    return pc.if_else(absent, pa.scalar(None, texts.type), texts)
+
+
+# -- one column ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RecodedColumn:
+    """What is done to the values of a column, a batch at a time.
+
+    Attributes:
+        name: The column.
+        recoding: What is done.
+        field: The column afterwards.
+        number: The type of its numbers, where texts are read as such.
+        weight: Whether nobody's number may become nothing by rounding.
+    """
+
+    name: str
+    recoding: Recoding
+    field: pa.Field
+    number: pa.DataType | None
+    weight: bool
+
+    def __call__(self, array: pa.Array) -> pa.Array:
+        """The recoded values."""
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        made = self._distinct(coded.dictionary).take(coded.indices)
+        if not pa.types.is_dictionary(self.field.type):
+            return made
+        again = made.dictionary_encode()  # merged values are one entry
+        return again.cast(self.field.type)
+
+    def _distinct(self, values: pa.Array) -> pa.Array:
+        try:
+            return self._recoded(values)
+        except pa.ArrowInvalid:  # which quotes a value
+            raise InvalidTable(
+                f"'{self.name}' holds values that its recoding cannot take. Whole numbers beyond "
+                "2^53 are cut and rounded by whole numbers only.",
+                column=self.name,
+            ) from None
+
+    def _recoded(self, values: pa.Array) -> pa.Array:
+        own = self.recoding
+        values = _without(values, own.missing_codes)
+        if self.number is not None:
+            values = _spelled_out(values).cast(self.number)
+        if own.date is not None:
+            values = _dates(self.name, own.date, values, own.date_format)
+        if own.merged:
+            values = _merged(values, own)
+        if own.of_numbers:
+            values = _ends_and_steps(values, own, weight=self.weight)
+        return values.cast(_plain(self.field.type))
+
+
+def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> RecodedColumn:
+    """The column with the type that follows."""
+    own, kind = column.recoding.before_release, number or _plain(before)
+    if own.date is not None:
+        if not (pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)):
+            raise InvalidTable(
+                f"'{column.name}' must hold dates to become its {own.date}.", column=column.name
+            )
+        kind = pa.int64() if own.date == "year" else pa.string()
+    if own.merged:
+        kind = _type_of_merged(kind, own)
+    if own.of_numbers:
+        kind = _type_of_numbers(column, kind)
+    if pa.types.is_dictionary(before) and pa.types.is_string(kind):
+        kind = CODED
+    return RecodedColumn(
+        column.name, own, pa.field(column.name, kind), number, column.role is Role.WEIGHT
+    )
+
+
+def _type_of_merged(kind: pa.DataType, own: Recoding) -> pa.DataType:
+    """Numbers stay numbers where all new categories are."""
+    new = pa.array([name for name, _ in own.merged])
+    if pa.types.is_integer(kind) and are_integers(new):
+        return pa.int64()
+    if is_number(kind) and are_decimal(new):
+        return pa.float64()
+    return pa.string()
+
+
+def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
+    own = column.recoding
+    if not is_number(kind):
+        what = "rounded" if own.round is not None else "cut at its ends"
+        raise InvalidTable(
+            f"'{column.name}' must be a number to be {what}, and is {kind}.", column=column.name
+        )
+    ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
+    whole = pa.types.is_integer(kind) and all(float(end).is_integer() for end in ends)
+    if not whole:
+        return pa.float64()
+    if own.round is not None:  # 127 in steps of ten is 130
+        return pa.uint64() if pa.types.is_uint64(kind) else pa.int64()
+    reach = np.iinfo(kind.to_pandas_dtype())
+    return kind if all(reach.min <= end <= reach.max for end in ends) else pa.int64()
+
+
+def _without(values: pa.Array, codes: tuple[object, ...]) -> pa.Array:
+    """The values with codes for missing as missing; codes are found by their text, as labels."""
+    if not codes:
+        return values
+    gone = find_labels(codes, flat(values)) >= 0  # type: ignore[arg-type]
+    return pc.if_else(pa.array(gone), pa.scalar(None, values.type), values)
+
+
+def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array:
+    """Years as numbers, quarters as 2024-Q1, months as 2024-03."""
+    if pa.types.is_null(values.type):
+        return values
+    if not pa.types.is_temporal(values.type):
+        values = read_dates(name, values, form)
+    if pa.types.is_time(values.type):
+        raise InvalidTable(f"'{name}' holds times of day, which have no {part}.", column=name)
+    year = pc.year(values)
+    if part == "year":
+        return year
+    if part == "month":
+        number = pc.utf8_lpad(pc.month(values).cast(pa.string()), 2, padding="0")
+    else:
+        number = pc.binary_join_element_wise("Q", pc.quarter(values).cast(pa.string()), "")
+    return pc.binary_join_element_wise(year.cast(pa.string()), number, "-")
+
+
+def _merged(values: pa.Array, own: Recoding) -> pa.Array:
+    place = find_labels(own.replaced, flat(values))
+    new = [name for name, old in own.merged for _ in old]
+    kind = _type_of_merged(values.type, own)
+    if pa.types.is_string(kind):
+        texts = [None if v is None else label_text(v) for v in flat(values).to_pylist()]
+        rest = pa.array(texts, kind)
+    else:
+        rest = values.cast(kind)
+    taken = pa.array(np.maximum(place, 0))
+    return pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
+
+
+def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Array:
+    if own.bottom is not None or own.top is not None or not pa.types.is_integer(values.type):
+        values = _within(values, own)
+    if own.round is None:
+        return values
+    missing = values.is_null()
+    if pa.types.is_integer(values.type) and float(own.round).is_integer():
+        whole = _whole_steps(values, int(own.round), weight=weight)
+        return pc.if_else(missing, pa.scalar(None, whole.type), whole)
+    numbers = np.asarray(values.cast(pa.float64()).fill_null(0.0))
+    steps = np.floor(numbers / own.round + 0.5)
+    if weight:
+        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
+    return pc.if_else(missing, pa.scalar(None, pa.float64()), pa.array(steps * own.round))
+
+
+def _whole_steps(values: pa.Array, step: int, *, weight: bool) -> pa.Array:
+    """Integers to the nearest multiple, halves up, in 64 bits; at their end the last one."""
+    kind = pa.uint64() if pa.types.is_uint64(values.type) else pa.int64()
+    numbers = np.asarray(values.cast(kind).fill_null(0))
+    reach = np.iinfo(numbers.dtype)
+    if step > reach.max:  # of all multiples zero is left, and perhaps the least number
+        low = numbers < reach.min // 2 if step == -int(reach.min) else np.zeros(len(numbers), bool)
+        return pa.array(np.where(low, reach.min, 0).astype(numbers.dtype))
+    size = numbers.dtype.type(step)
+    steps, over = np.divmod(numbers, size)
+    steps += (over >= size - over).astype(numbers.dtype)
+    if weight:
+        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
+    steps = np.clip(steps, -(-int(reach.min) // step), int(reach.max) // step)
+    return pa.array(steps.astype(numbers.dtype) * size)
+
+
+def _within(values: pa.Array, own: Recoding) -> pa.Array:
+    """Numbers with their ends cut; nan is missing."""
+    whole = pa.types.is_integer(values.type)
+    ends = [end for end in (own.bottom, own.top) if end is not None]
+    if not whole or not all(float(end).is_integer() for end in ends):
+        values = values.cast(pa.float64())
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
+    elif pa.types.is_uint64(values.type):
+        raise_to = None if own.bottom is None else max(own.bottom, 0)
+        own = replace(own, bottom=raise_to)
+    else:
+        values = values.cast(pa.int64())
+    if own.bottom is not None:
+        low = _end(own.bottom, values.type)
+        values = pc.if_else(pc.less(values, low), low, values)
+    if own.top is not None:
+        high = _end(own.top, values.type)
+        values = pc.if_else(pc.greater(values, high), high, values)
+    return values
+
+
+def _end(number: float, kind: pa.DataType) -> pa.Scalar:
+    """An end in a type; one that lies beyond the type is the type's own."""
+    if not pa.types.is_integer(kind):
+        return pa.scalar(float(number), kind)
+    limits = np.iinfo(kind.to_pandas_dtype())
+    return pa.scalar(min(max(int(number), int(limits.min)), int(limits.max)), kind)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_large_string(plain) else plain
+
+
+def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
+    """The column with these values as one; a value that was merged before brings all its own.
+
+    >>> from pramana.table.schema import Role
+    >>> way = Column("way", Role.KEY, Categories(("bus", "car", "tram")))
+    >>> merged = merge_values(way, ["bus", "tram"], "public")
+    >>> merged.labels, merged.recoding.merged
+    (('public', 'car'), (('public', ('bus', 'tram')),))
+    """
+    domain = column.domain
+    if not isinstance(domain, Categories):
+        raise InvalidSchema(
+            f"'{column.name}' must have categories to be merged.", column=column.name
+        )
+    gone = {label_text(value) for value in values}
+    before = dict(column.recoding.merged)
+    taken: list[Label] = []
+    for value in domain.values:
+        if label_text(value) in gone:
+            taken += before.pop(label_text(value), (value,))
+    taken += before.pop(into, ())
+    if len(taken) < 2:
+        raise InvalidSchema("Merging takes at least two values.")
+    kept: list[Label] = []
+    for value in domain.values:
+        text = into if label_text(value) in gone else label_text(value)
+        if text not in kept:
+            kept.append(text)
+    return replace(
+        column,
+        domain=replace(domain, values=tuple(kept)),
+        recoding=replace(column.recoding, merge={**before, into: taken}),
+        exempt=(),
+    )

@@ -1,0 +1,288 @@
+"""What is done to the values of a column before anything else: said in the schema, undone nowhere.
+
+A recoding is the steward's choice of what the column *is*: counts, guarantees, estimates and checks
+all speak of the recoded values, and so do certificate and codebook. Noise is the one thing that is
+added to each released number by chance; its distribution is stated, and errors allow for it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from pramana.base.rounding import require_number
+from pramana.errors import InvalidNumber, InvalidSchema
+from pramana.schema.domains import Label, is_name, label_key, label_text
+from pramana.types import Form
+
+__all__ = ["DATES", "DISTRIBUTIONS", "NOTHING", "DatePart", "Distribution", "Noise", "Recoding"]
+
+DatePart: TypeAlias = Literal["year", "quarter", "month"]
+DATES: tuple[DatePart, ...] = ("year", "quarter", "month")
+DIRECTIVES = frozenset("dmYybBHMSIp")
+
+Distribution: TypeAlias = Literal["laplace", "normal", "uniform"]
+DISTRIBUTIONS: tuple[Distribution, ...] = ("laplace", "normal", "uniform")
+
+VARIANCES: dict[str, float] = {"laplace": 2.0, "normal": 1.0, "uniform": 1 / 3}
+"""Of a scale of one: the mean size for Laplace, the standard deviation, the half width."""
+
+Merged: TypeAlias = tuple[tuple[str, tuple[Label, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A number drawn anew for every record and added to its value.
+
+    >>> Noise("laplace", 500).variance
+    500000.0
+
+    Attributes:
+        distribution: ``laplace``, ``normal`` or ``uniform``, each around zero.
+        scale: Laplace's mean size, the standard deviation, or half the width.
+    """
+
+    distribution: Distribution
+    scale: float
+
+    def __post_init__(self) -> None:
+        if self.distribution not in DISTRIBUTIONS:
+            raise InvalidSchema(
+                f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
+                f"got {self.distribution!r}.",
+                entry="noise",
+            )
+        _require_finite("noise", self.scale, above=0, what="scale of noise")
+
+    @property
+    def variance(self) -> float:
+        """Of what is added to a value."""
+        return VARIANCES[self.distribution] * float(self.scale) ** 2
+
+    def grain(self, *, whole: bool) -> float:
+        """Released numbers are multiples of this, so that their last digits carry nothing over.
+
+        >>> Noise("normal", 250).grain(whole=False), Noise("normal", 250).grain(whole=True)
+        (1.0, 1.0)
+        >>> Noise("normal", 0.25).grain(whole=False)
+        0.001
+        """
+        return 1.0 if whole else 10.0 ** (math.floor(math.log10(self.scale)) - 2)
+
+    def spread(self, *, whole: bool) -> float:
+        """The variance of a released number around the true one, rounding and all.
+
+        Rounding adds a twelfth of its grain's square to noise that falls off smoothly. Uniform
+        noise ends at once: n grains are passed where it is beyond n - 1/2 of them.
+
+        >>> Noise("uniform", 1).spread(whole=True)      # -1, 0, 0 or 1
+        0.5
+        """
+        grain = self.grain(whole=whole)
+        if self.distribution != "uniform":
+            return self.variance + grain**2 / 12
+        width = self.scale / grain
+        most = math.floor(width + 0.5)
+        return grain**2 * (most**2 - most * (4 * most**2 - 1) / (6 * width))
+
+    def to_dict(self) -> Form:
+        """As a schema file states it."""
+        return {"distribution": self.distribution, "scale": self.scale}
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """What becomes of values, in this order: missing codes, dates, merging, ends, rounding, noise.
+
+    >>> Recoding(merge={"other": ["5", "6"]}, missing_codes=("N",)).sentence()
+    'N taken as missing; 5, 6 merged into other'
+
+    Attributes:
+        missing_codes: Values that mean that there is none.
+        date: Dates become their year, quarter or month.
+        date_format: How dates are written in text that is not ISO, such as ``%d.%m.%Y``.
+        merge: New categories and the values that each takes up.
+        bottom: Smaller numbers become this one.
+        top: Larger numbers become this one.
+        round: Numbers become multiples of this; a weight above zero at least one of it.
+        noise: Is added to every released number.
+    """
+
+    missing_codes: tuple[Label, ...] = ()
+    date: DatePart | None = None
+    merge: Mapping[str, Iterable[Label]] | Merged = ()
+    bottom: float | None = None
+    top: float | None = None
+    round: float | None = None
+    noise: Noise | None = None
+    date_format: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing_codes", tuple(self.missing_codes))
+        pairs = self.merge.items() if isinstance(self.merge, Mapping) else self.merge
+        merged = tuple(sorted((new, tuple(old)) for new, old in pairs))
+        object.__setattr__(self, "merge", merged)
+        if self.date is not None and self.date not in DATES:
+            raise InvalidSchema(
+                f"date must be one of {', '.join(DATES)}, got {self.date!r}.", entry="date"
+            )
+        if self.date_format is not None:
+            _check_format(self.date_format)
+            if self.date is None:
+                raise InvalidSchema(
+                    'date_format goes with date, such as date = "year".', entry="date_format"
+                )
+        self._check_labels()
+        for name in ("bottom", "top"):
+            if getattr(self, name) is not None:
+                _require_finite(name, getattr(self, name))
+        if self.bottom is not None and self.top is not None and not self.bottom < self.top:
+            raise InvalidSchema(
+                f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.", entry="bottom"
+            )
+        if self.round is not None:
+            _require_finite("round", self.round, above=0)
+
+    def _check_labels(self) -> None:
+        for new, old in self.merged:
+            if not is_name(new) or not old:
+                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
+        if None in self.missing_codes:
+            raise InvalidSchema(
+                "missing_codes list values; what is empty is missing anyway.", entry="missing_codes"
+            )
+        texts = [label_key(own) for own in (*self.missing_codes, *self.replaced)]
+        if len(set(texts)) < len(texts) or None in texts:
+            raise InvalidSchema(
+                "merge and missing_codes must name every value once.",
+                entry="merge" if self.merge else "missing_codes",
+            )
+
+    @property
+    def merged(self) -> Merged:
+        """New categories with the values that each takes up, in order of their names."""
+        return self.merge  # type: ignore[return-value]  # made so above
+
+    @property
+    def replaced(self) -> tuple[Label, ...]:
+        """The values that are merged into others."""
+        return tuple(value for _, old in self.merged for value in old)
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether the values must be numbers for it."""
+        return any(own is not None for own in (self.bottom, self.top, self.round, self.noise))
+
+    @property
+    def before_release(self) -> Recoding:
+        """What is done to the truth itself: all but the noise."""
+        if self.noise is None:
+            return self
+        return replace(self, noise=None)
+
+    def __bool__(self) -> bool:
+        return self is not NOTHING and self != NOTHING
+
+    def listed(self, values: Sequence[Label]) -> tuple[Label, ...]:
+        """A list of values as it is afterwards, where it was made of the values before.
+
+        >>> Recoding(merge={"other": [5, 6]}, missing_codes=(9,)).listed((4, 5, 6, 9))
+        ('4', 'other')
+        """
+        if not (self.merged or self.missing_codes):
+            return tuple(values)
+        new = {label_key(own): name for name, old in self.merged for own in old}
+        for name, _ in self.merged:  # what is listed by its new name is so already
+            new.pop(label_key(name), None)
+        gone = set() if self.date else {label_key(code) for code in self.missing_codes}
+        keys = [label_key(value) for value in values]
+        if not any(key in new or key in gone for key in keys):
+            return tuple(values)
+        texts = dict.fromkeys(
+            new.get(key, label_text(value))
+            for key, value in zip(keys, values, strict=True)
+            if key not in gone
+        )
+        own = {label_text(value): value for value in values}
+        if any(isinstance(value, str) for value in values) or not set(texts) <= set(own):
+            return tuple(texts)
+        return tuple(own[text] for text in texts)
+
+    def to_dict(self) -> Form:
+        """The entries of a column in a schema file."""
+        entries: Form = {}
+        if self.missing_codes:
+            entries["missing_codes"] = list(self.missing_codes)
+        if self.date is not None:
+            entries["date"] = self.date
+        if self.date_format is not None:
+            entries["date_format"] = self.date_format
+        if self.merged:
+            entries["merge"] = {new: list(old) for new, old in self.merged}
+        for name in ("bottom", "top", "round"):
+            if getattr(self, name) is not None:
+                entries[name] = getattr(self, name)
+        return entries | ({} if self.noise is None else {"noise": self.noise.to_dict()})
+
+    def sentence(self, most: int | None = None) -> str:
+        """In plain words, for codebook and README; of a list only the first few where told."""
+        parts = []
+        if self.missing_codes:
+            parts.append(f"{_listed(self.missing_codes, most)} taken as missing")
+        if self.date is not None:
+            how = "" if self.date_format is None else f", read as {self.date_format}"
+            parts.append(f"dates as their {self.date}{how}")
+        parts += [f"{_listed(old, most)} merged into {new}" for new, old in self.merged]
+        if self.bottom is not None:
+            parts.append(f"below {label_text(self.bottom)} as {label_text(self.bottom)}")
+        if self.top is not None:
+            parts.append(f"above {label_text(self.top)} as {label_text(self.top)}")
+        if self.round is not None:
+            parts.append(f"rounded to multiples of {label_text(self.round)}")
+        if self.noise is not None:
+            noise = f"{self.noise.distribution} noise of scale {label_text(self.noise.scale)}"
+            parts.append(f"{noise} (variance {self.noise.variance:.6g}) added to every value")
+        return "; ".join(parts)
+
+
+NOTHING: Final = Recoding()
+"""Values stay as they are."""
+
+
+def _listed(values: Sequence[Label], most: int | None = None) -> str:
+    """Labels in a row.
+
+    >>> _listed((1, 2, 3, 4, 5, 6)), _listed((1, 2, 3, 4, 5, 6), most=2)
+    ('1, 2, 3, 4, 5, 6', '1, 2 and 4 more')
+    """
+    shown = values if most is None or len(values) <= most + 1 else values[:most]
+    told = ", ".join(label_text(value) for value in shown)
+    return told if len(shown) == len(values) else f"{told} and {len(values) - len(shown)} more"
+
+
+def _require_finite(
+    entry: str, value: float, *, above: float = -math.inf, what: str | None = None
+) -> None:
+    """Refuse an entry that is not a finite number, or part of one (``what``)."""
+    name = what or entry
+    if isinstance(value, bool):
+        raise InvalidSchema(f"{name} must be a number, got {value!r}.", entry=entry)
+    try:
+        require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
+    except InvalidNumber as error:
+        error.fields["entry"] = entry
+        raise
+
+
+def _check_format(text: object) -> None:
+    """Refuse what is no format of dates with a year and a month."""
+    found = set(re.findall(r"%(.)", text)) if isinstance(text, str) else set()
+    if not found or not found <= DIRECTIVES or not found & set("Yy") or not found & set("mbB"):
+        raise InvalidSchema(
+            'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, '
+            f"%S, %I and %p what there is, got {text!r}.",
+            entry="date_format",
+        )

@@ -1,0 +1,397 @@
+"""A role for each column of a table, by its values, its name, and how columns hang together.
+
+What a column is called comes second: weights, households and places are known by how their values
+behave wherever that tells. Every role has its reason, for the steward, who has the last word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pramana.schema.households import columns_of_households
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.proposals import (
+    Proposal,
+    are_codes,
+    in_plain_letters,
+    of_one_kind,
+    propose_role,
+    visibility,
+    visible,
+)
+from pramana.schema.relations import (
+    Follows,
+    following,
+    may_number_households,
+    nearly_the_same,
+    parts_of,
+    places_among,
+    shared_within,
+    standing_together,
+    unrelated,
+)
+from pramana.schema.schema import Column, Role
+from pramana.schema.tally import Tally
+from pramana.schema.weights import behaves_as_weight
+
+__all__ = ["propose_roles"]
+
+MOST_KEYS = 8
+"""No more keys than these are proposed: each costs precision."""
+
+CROWD = 100
+"""So many records share what leaves as it is of a household, or it is dropped."""
+
+HOMES = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
+NAMED = 4
+"""Columns that a reason names."""
+
+Roles = dict[str, Proposal]
+
+
+def propose_roles(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    given: Mapping[str, Role],
+    household: str | None = None,
+) -> Roles:
+    """A role for each column; those that are given are taken as given.
+
+    Where ``household`` numbers them, what people of a household have in common leaves as it is or
+    not at all: ``design`` would refuse it otherwise.
+    """
+    roles = {
+        name: Proposal(given[name], "as given")
+        if name in given
+        else propose_role(name, seen, table.rows)
+        for name, seen in tallies.items()
+    }
+    follows = following(table, tallies)
+    roles |= _weights(table, tallies, roles, given)
+    roles |= _households(table, tallies, roles, given)
+    roles |= _parts(table, tallies, roles, given)
+    roles |= _derived(tallies, roles, given, follows)
+    roles |= _twins(table, tallies, roles, given)
+    roles |= {} if household is None else _of_household(table, roles, given, household)
+    roles |= _places(table, tallies, roles, given, follows)
+    roles |= _fewer_keys(tallies, roles, given)
+    return roles | _telling(roles, given, follows)
+
+
+def _of_household(
+    table: OpenedTable, roles: Roles, given: Mapping[str, Role], household: str
+) -> Roles:
+    """What is the same for all of a household: as it is where a crowd shares it, else dropped."""
+    columns = [
+        Column(name, own.role)
+        for name, own in roles.items()
+        if name not in given and own.role is not Role.IDENTIFIER
+    ]
+    told = columns_of_households(columns, table, household, crowd=CROWD)
+    found: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
+    for name, stays in told.items():
+        weight = roles[name].role is Role.WEIGHT
+        role = (Role.WEIGHT if weight else Role.PLAIN) if stays else Role.IDENTIFIER
+        why = (
+            "leaves as it is"
+            if stays
+            else "dropped, as it would link their records or leave few alike"
+        )
+        found[name] = Proposal(role, f"the same for all of a household: {why}")
+    return found
+
+
+def _proposed_keys(roles: Roles, given: Mapping[str, Role]) -> list[str]:
+    """Keys that nobody stated: what is said of them may still change."""
+    return [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
+
+
+def _places(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
+) -> Roles:
+    """Keys that behave as places do: strangers know where people live."""
+    keys = _proposed_keys(roles, given)
+    weights = [name for name, own in roles.items() if own.role is Role.WEIGHT]
+    signs = places_among(table, tallies, keys, follows, weights)
+    return {
+        name: Proposal(Role.KEY, f"{roles[name].why}; {sign}", place=True)
+        for name, sign in signs.items()
+    }
+
+
+def _weights(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """At most one weight: by name, else by behaviour; others are dropped."""
+    blocks = _replicate_weights(tallies, given)
+    named = [n for n, own in roles.items() if own.role is Role.WEIGHT and n not in blocks]
+    found: Roles = dict(blocks)
+    if not named and Role.WEIGHT not in given.values():
+        named, likely = _unnamed_weights(table, tallies, roles | blocks, given)
+        found |= likely
+    why = "a second weight: dropped, as released it would tell people apart"
+    stays = next((name for name in named if name in given), next(iter(named), None))
+    return found | {
+        name: Proposal(Role.IDENTIFIER, why)
+        for name in named
+        if name != stays and name not in given
+    }
+
+
+LEAST_REPLICATES = 8
+REPLICATES = re.compile(r"rep|brr|jk|jack|boot|fay|wgt|wt|weight|gewicht")
+NUMBERED = re.compile(r"(.*?)0*([1-9]\d*)")
+
+
+def _replicate_weights(tallies: Mapping[str, Tally], given: Mapping[str, Role]) -> Roles:
+    """Blocks of numbered columns that are called as replicate weights are, from 1 on."""
+    blocks: dict[str, dict[int, str]] = {}
+    for name, seen in tallies.items():
+        parts = NUMBERED.fullmatch(name)
+        if parts is not None and seen.kind in ("integer", "number") and name not in given:
+            blocks.setdefault(parts.group(1), {})[int(parts.group(2))] = name
+    found: Roles = {}
+    for start, block in blocks.items():
+        whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
+        if whole and REPLICATES.search(in_plain_letters(start)):
+            why = (
+                f"one of {len(block)} replicate weights: dropped, since who knows them knows the "
+                f'cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
+                'method = "..."}'
+            )
+            found |= dict.fromkeys(block.values(), Proposal(Role.IDENTIFIER, why))
+    return found
+
+
+def _unnamed_weights(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> tuple[list[str], Roles]:
+    """Columns that behave as weights do, and go up and down with no other number."""
+    numbers = [name for name, seen in tallies.items() if seen.kind in ("integer", "number")]
+    likely = {
+        name: reason
+        for name in numbers
+        if name not in given
+        and roles[name].role in (Role.KEY, Role.SENSITIVE)
+        and (reason := behaves_as_weight(in_plain_letters(name), tallies[name], table.rows))
+    }
+    found = []
+    for name in likely:
+        others = [
+            other
+            for other in numbers
+            if other not in likely and roles[other].role is not Role.IDENTIFIER
+        ]
+        if unrelated(table, name, others, ALONE):
+            found.append(name)
+    first = found[:1]
+    return found, {name: Proposal(Role.WEIGHT, likely[name]) for name in first}
+
+
+ALONE = 0.3
+"""Ranks of a weight agree with those of no other number better than this."""
+
+
+def _households(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Columns that number households, with what the people of each have in common."""
+    found = {}
+    for name, seen in tallies.items():
+        if (
+            name in given
+            or name in table.recoded
+            or not may_number_households(table, seen)
+            or not (seen.kind == "text" or seen.whole)
+        ):
+            continue
+        free = [own for own, role in roles.items() if role.role is not Role.IDENTIFIER]
+        shared = shared_within(table, name, tallies, free)
+        near = standing_together(table, name, seen)
+        if near and (shared or _consecutive(seen) or HOMES.search(name.lower())):
+            how = "stand together, a few each"
+        elif len(shared) > 1 and (HOMES.search(name.lower()) or len(shared) > FEW_SHARED):
+            how = "are few"
+        else:
+            continue
+        have = f", and have {_named(shared)} in common" if shared else ""
+        why = (
+            f"records with one value {how}{have}, as those of a household do; state it as "
+            "household at the top, or name it by --household, and promises are stated for "
+            "households too; what its people have in common then leaves as it is (role plain) or "
+            "not at all"
+        )
+        found[name] = Proposal(Role.IDENTIFIER, why)
+    return found
+
+
+FEW_SHARED = 3
+
+
+def _consecutive(seen: Tally) -> bool:
+    """Whether whole numbers leave hardly any out: they count something."""
+    if not seen.whole or seen.lowest is None or seen.highest is None:
+        return False
+    return seen.highest - seen.lowest + 1 <= 2 * seen.distinct
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _derived(
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
+) -> Roles:
+    """Keys that follow from another column go: randomised they contradict it, kept they tell it.
+
+    What all can see stays where the column that tells it is not seen by anyone: that one goes then.
+    So does a column of codes too many for tables, where another one has their groups.
+    """
+    found = _too_fine(tallies, roles, given, follows)
+    for name, each in follows.items():
+        every = [one for one in each if one.source not in found]
+        if not every or name in found or roles[name].role is not Role.KEY:
+            continue
+        if name in given or _stays(name, every):
+            found |= _same_keys(name, every, roles, given)
+            continue
+        own = next((one for one in every if one.source not in follows), every[0])
+        found[name] = Proposal(Role.IDENTIFIER, f"{own.words}: dropped, as it would tell that one")
+    return found
+
+
+def _same_keys(
+    name: str, every: Sequence[Follows], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys that are one that stays in other words: randomised beside it they contradict it."""
+    why = f"it is '{name}' in other words: dropped, as it would tell that one"
+    return {
+        one.source: Proposal(Role.IDENTIFIER, why)
+        for one in every
+        if one.both and one.source not in given and roles[one.source].role is Role.KEY
+    }
+
+
+MANY_CODES = 100
+"""More codes than these make tables of noise; their groups are better."""
+
+FEWEST_CODES = 5
+
+
+def _too_fine(
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    follows: Mapping[str, tuple[Follows, ...]],
+) -> Roles:
+    """Keys of very many codes whose groups are a key as well: the groups stay."""
+    keys = _proposed_keys(roles, given)
+    many = (name for name in keys if tallies[name].distinct > MANY_CODES)
+    fine = {n for n in many if tallies[n].kind == "text" or are_codes(n, tallies[n])}
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in keys if name in follows):
+        if FEWEST_CODES <= tallies[name].distinct <= MANY_CODES:
+            for one in follows[name]:
+                if one.nested or of_one_kind(name, one.source):
+                    groups.setdefault(one.source, []).append(name)
+    return {
+        name: Proposal(
+            Role.IDENTIFIER,
+            f"{tallies[name].distinct:,} codes are too many for tables: dropped, as "
+            f"'{max(own, key=lambda one: tallies[one].distinct)}' has their groups",
+        )
+        for name, own in groups.items()
+        if name in fine
+    }
+
+
+def _parts(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys that are a part of an identifier: the first name, the year of a file number."""
+    texts = [name for name, seen in tallies.items() if seen.kind == "text"]
+    keys = [name for name in texts if roles[name].role is Role.KEY and name not in given]
+    found: Roles = {}
+    for whole in (name for name in texts if roles[name].role is Role.IDENTIFIER):
+        left = [name for name in keys if name not in found]
+        for name in parts_of(table, left, whole) if left else ():
+            found[name] = Proposal(Role.IDENTIFIER, f"it is a part of '{whole}': dropped with it")
+    return found
+
+
+def _stays(name: str, every: Sequence[Follows]) -> bool:
+    return visible(name) and not any(visible(own.source) for own in every)
+
+
+def _telling(
+    roles: Roles, given: Mapping[str, Role], follows: Mapping[str, tuple[Follows, ...]]
+) -> Roles:
+    """Columns that would leave as they are and tell a key: released, they would undo its matrix."""
+    found: Roles = {}
+    for name, every in follows.items():
+        if roles[name].role is not Role.KEY:
+            continue
+        for own in every:
+            source = roles[own.source].role
+            if own.source not in given and source in (Role.SENSITIVE, Role.PLAIN):
+                why = f"whoever sees it knows the key '{name}': dropped, unless it is tied to it"
+                found.setdefault(own.source, Proposal(Role.IDENTIFIER, why))
+    return found
+
+
+def _twins(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Keys of numbers that another key all but tells, as the year of birth tells the age."""
+    names = [
+        name
+        for name, own in roles.items()
+        if own.role is Role.KEY
+        and tallies[name].kind in ("integer", "number")
+        and tallies[name].distinct > FEW_RANKS
+    ]
+    # What is given or seen by all stays, so it comes first.
+    names.sort(key=lambda name: (name not in given, not visible(name)))
+    return {
+        name: Proposal(
+            Role.IDENTIFIER,
+            f"it says nearly the same as '{other}' (ranks agree by {closely:.2f}): dropped",
+        )
+        for name, (other, closely) in nearly_the_same(table, names).items()
+        if name not in given
+    }
+
+
+FEW_RANKS = 20
+
+
+def _fewer_keys(
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+) -> Roles:
+    """Of many keys those by which people are recognised most easily; why the others are none.
+
+    Keys that were named count among them.
+    """
+    keys = _proposed_keys(roles, given)
+    room = max(MOST_KEYS - sum(role is Role.KEY for role in given.values()), 0)
+    if len(keys) <= room:
+        return {}
+    seen = {name: visibility(name, tallies[name], place=roles[name].place) for name in keys}
+    best = sorted(keys, key=lambda name: -seen[name])[:room]
+    why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
+    if not room:
+        why = "not among the keys that were named"
+    others = [name for name in keys if name not in best]
+    return {name: Proposal(Role.SENSITIVE, why, crowded_out=True) for name in others}

@@ -1,0 +1,294 @@
+"""How coarse a weight must be so that enough people share each of its values.
+
+A sampling weight with a value of its own singles a person out. Rounded in steps and cut at the top,
+every value is shared. Small weights are raised to one step and large ones are cut: step and cut are
+chosen so that both cancel in the total as well as they can, and what is left is told as a number.
+They do so without the weights that most people have: where one weight is as large as all others
+together, its share of the total is lost, and nobody else is made to count for it.
+As many people as a promise needs are the fewest with which it can be made at all, and nearly pure
+noise comes out: many more are aimed at. Steps and cuts are round numbers, so that they tell nothing
+of anyone.
+
+Weights of answers, known by how their values behave and not by what they are called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.base.text import records_that
+from pramana.errors import InvalidTable
+from pramana.schema.groups import COUNT, group_sizes
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.proposals import (
+    BODIES,
+    FEW_CODES,
+    FEW_NUMBERS,
+    HEALTH,
+    MONEY,
+    distribution,
+    visible,
+)
+from pramana.schema.tally import Tally
+from pramana.types import FloatArray, IntArray
+
+__all__ = [
+    "MOST_SHIFT",
+    "CoarseWeight",
+    "behaves_as_weight",
+    "best_steps",
+    "coarse_weight",
+    "coarse_weight_of",
+    "proposed_by",
+    "require_finite",
+]
+
+SHARED = 50
+"""One in so many people is to share each value: the others then hide them well enough."""
+
+STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+"""Steps are these, times a power of ten."""
+
+DEAR = 3.0
+"""How many times as much a shift of all weights counts as one weight that is off by as much."""
+
+TYPICAL = 20.0
+"""Weights up to so many times the median are kept as well as can be, however few have them."""
+
+MOST_SHIFT = 0.05
+"""A total may be off by so much before fewer people are made to share a value."""
+
+
+@dataclass(frozen=True)
+class CoarseWeight:
+    """A weight in steps.
+
+    >>> CoarseWeight(60, 300, 0.0214).shifted
+    'all weights together come to 2.2 % more than before'
+
+    Attributes:
+        step: Weights become multiples of this, and at least this.
+        top: Larger ones become this one.
+        shift: By which share of itself the total of all weights grows.
+        spread: How far a weight is off, in standard deviations of the weights, up to a largest one.
+    """
+
+    step: float
+    top: float
+    shift: float
+    spread: float = 0.0
+
+    @property
+    def entries(self) -> dict[str, float]:
+        """As lines of a schema say it: whole numbers where they are whole."""
+        told = {"round": self.step, "top": self.top}
+        return {word: int(own) if own.is_integer() else own for word, own in told.items()}
+
+    @property
+    def shifted(self) -> str:
+        """What becomes of the total, rounded up."""
+        share = math.ceil(abs(self.shift) * 1000 - 1e-9) / 10
+        if not share:
+            return "all weights together come to as much as before"
+        which = "more" if self.shift > 0 else "less"
+        return f"all weights together come to {share:g} % {which} than before"
+
+
+def coarse_weight_of(table: OpenedTable, name: str, least: float = 2) -> CoarseWeight | None:
+    """Step and cut for a weight of a table, as :func:`coarse_weight` says."""
+    counted = group_sizes(table, [name]).total().drop_null()
+    values = np.asarray(counted.column(name).cast("double", safe=False), dtype=np.float64)
+    return coarse_weight(values, np.asarray(counted.column(COUNT), dtype=np.int64), least)
+
+
+def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> CoarseWeight | None:
+    """The best step and cut with which one in fifty shares each value; or half of those.
+
+    Nothing where not even ``least`` can share each, or where it is as coarse as that already.
+
+    >>> coarse_weight(np.arange(1.0, 1001), np.ones(1000, dtype=np.int64)).entries
+    {'round': 20, 'top': 980}
+    """
+    if not len(values) or values.min() < 0 or not 0 < values.max() < math.inf:
+        return None
+    goal, finest = float(numbers.sum()) / SHARED, best_steps(values, numbers, least)
+    # Where few hold much of the total, no cut keeps it, and fewer people would share for nothing.
+    most = MOST_SHIFT if finest is None else max(MOST_SHIFT, abs(finest.shift) + 0.01)
+    while goal > max(least, numbers.min()):
+        found = best_steps(values, numbers, goal)
+        if found is not None and abs(found.shift) <= most:
+            return found
+        goal /= 2
+    return None if numbers.min() >= least else finest
+
+
+def proposed_by(tally: Tally, k: float) -> CoarseWeight | None:
+    """Step and cut for a weight some values of which fewer than ``k`` share; none elsewhere."""
+    if not tally.complete or not tally.distinct or int(tally.numbers.min()) >= k:
+        return None
+    values = np.asarray(tally.values.cast("double", safe=False), dtype=np.float64)
+    return coarse_weight(values, tally.numbers, k)
+
+
+def best_steps(values: FloatArray, numbers: IntArray, needed: float) -> CoarseWeight | None:
+    """The step and cut that keep weights and their total best, with ``needed`` people at each.
+
+    Steps that keep the weights of the middle half as a whole come first.
+    """
+    order = np.argsort(values)
+    values, numbers = values[order], numbers[order]
+    median = _at(values[values > 0], numbers[values > 0], 0.5)
+    # What few weigh beyond all measure is lost by any cut that enough people share.
+    most = max(TYPICAL * median, _at(values, numbers, 1 - needed / float(numbers.sum())))
+    capped = np.minimum(values, most)
+    tried = (_best_cut(capped, numbers, step, needed) for step in _steps(median, most))
+    found = [own for own in tried if own is not None]
+
+    def cost(own: CoarseWeight) -> tuple[float, float]:
+        typical = abs(_shift(*_middle(values, numbers), own))
+        return max(typical - MOST_SHIFT, 0.0), own.spread + DEAR * abs(own.shift)
+
+    best = min(found, key=cost, default=None)
+    return None if best is None else replace(best, shift=_shift(values, numbers, best))
+
+
+def _at(values: FloatArray, numbers: IntArray, share: float) -> float:
+    """The value, of values in order, up to which this share of the people is."""
+    seen = np.cumsum(numbers)
+    return float(values[np.searchsorted(seen, max(share, 0.0) * seen[-1])])
+
+
+def _middle(values: FloatArray, numbers: IntArray) -> tuple[FloatArray, IntArray]:
+    """The weights between the quartiles."""
+    low, high = (_at(values, numbers, share) for share in (0.25, 0.75))
+    own = (low <= values) & (values <= high)
+    return values[own], numbers[own]
+
+
+def _shift(values: FloatArray, numbers: IntArray, own: CoarseWeight) -> float:
+    """By which share of themselves all these weights together grow."""
+    steps = np.maximum(np.floor(values / own.step + 0.5), values > 0) * own.step
+    total = float(numbers @ values)
+    return float(numbers @ np.minimum(steps, own.top)) / total - 1 if total else 0.0
+
+
+def _steps(median: float, largest: float) -> Iterator[float]:
+    """Round numbers up to the largest weight, from a thousandth of the median on."""
+    for power in range(math.floor(math.log10(median)) - 3, math.floor(math.log10(largest)) + 1):
+        for digits in STEPS:
+            step = float(f"{digits}e{power}")
+            if step <= largest:
+                yield step
+
+
+def _best_cut(
+    values: FloatArray, numbers: IntArray, step: float, needed: float
+) -> CoarseWeight | None:
+    """Of the cuts that leave enough people at each value of weights in steps, the best."""
+    rounded = np.maximum(np.floor(values / step + 0.5), values > 0)
+    starts = np.flatnonzero(np.diff(rounded, prepend=-1.0))
+    levels = rounded[starts] * step
+    people, total = np.add.reduceat(numbers, starts), numbers @ values
+    above = _from_here(people)
+    rare = np.flatnonzero(people < needed)
+    may = (above >= needed) & (levels > 0)
+    may[int(rare[0]) + 1 if len(rare) else len(levels) :] = False
+    if not may.any():
+        return None
+    below = np.cumsum(people * levels) - people * levels
+    shift = (below + above * levels) / total - 1
+    # Squares of what each is off by: of those below as they are, of those above by the cut.
+    off = np.add.reduceat(numbers * (rounded * step - values) ** 2, starts)
+    sums = _from_here(np.add.reduceat(numbers * values, starts))
+    squares = _from_here(np.add.reduceat(numbers * values**2, starts))
+    cut = np.maximum(squares - 2 * levels * sums + above * levels**2, 0)
+    mean = total / numbers.sum()
+    spread = np.sqrt((np.cumsum(off) - off + cut) / max(numbers @ (values - mean) ** 2, 1e-300))
+    at = int(np.argmin(np.where(may, spread + DEAR * np.abs(shift), np.inf)))
+    return CoarseWeight(step, float(f"{levels[at]:.12g}"), float(shift[at]), float(spread[at]))
+
+
+def _from_here(numbers: FloatArray) -> FloatArray:
+    """Sums of each and all after it."""
+    return np.cumsum(numbers[::-1])[::-1]
+
+
+def require_finite(table: OpenedTable, name: str) -> None:
+    """Refuse weights that are infinite: one of them would be all that an answer says."""
+    if not pa.types.is_floating(table.schema.field(name).type):
+        return
+    infinite = sum(table.summaries(_infinite, [name]))
+    if infinite:
+        raise InvalidTable(
+            f"{records_that(infinite, 'has', 'have')} an infinite weight in '{name}'. Correct that "
+            "in the table, or leave it empty there: a record without a weight counts nothing.",
+            column=name,
+        )
+
+
+def _infinite(batches: Iterable[pa.RecordBatch]) -> int:
+    return sum(pc.sum(pc.is_inf(batch.column(0))).as_py() or 0 for batch in batches)
+
+
+LEAST_SPREAD: Final = 0.2
+MOST_SPREAD: Final = 2.0
+"""Of weights, as a share of their mean."""
+
+MOST_ROUND: Final = 0.2
+"""So many of them end with a zero at most."""
+
+MOST_PEOPLE: Final = 1e10
+NEARLY_ONE: Final = 1e-3
+
+
+def behaves_as_weight(name: str, tally: Tally, records: int) -> str:
+    """Why a column of numbers looks as if it weighed answers; nothing where it does not.
+
+    Weights are above zero, unlike each other by about their own size, seldom round, and sum up to
+    a population, or to the records where they were scaled so. Measures of bodies are not so spread;
+    amounts are round, have zeros, or would be of more people than there are. What is called an
+    amount is one, however it behaves.
+    """
+    called = any(words.search(name) for words in (BODIES, HEALTH, MONEY)) or visible(name)
+    if not tally.complete or called or tally.missing:
+        return ""
+    values, _ = distribution(tally)
+    numbers = tally.numbers[np.argsort(tally.values.to_numpy(zero_copy_only=False))]
+    if len(values) <= FEW_NUMBERS or len(values) != len(numbers) or values[0] <= 0:
+        return ""
+    total, people = float(values @ numbers), float(numbers.sum())
+    mean = total / people
+    spread = math.sqrt(float((values - mean) ** 2 @ numbers) / people) / mean
+    if not LEAST_SPREAD <= spread <= MOST_SPREAD or _round_share(values, numbers) > MOST_ROUND:
+        return ""
+    whole = bool((values == np.floor(values)).all())
+    scaled = not whole and abs(mean - 1) < NEARLY_ONE
+    fine = not whole and float(numbers[_decimals(values) > 2].sum()) > people / 2
+    counts = whole and len(values) > FEW_CODES
+    if not scaled and not ((fine or counts) and 2 * records <= total <= MOST_PEOPLE):
+        return ""
+    what = "their mean is one" if scaled else f"they sum up to {total:,.0f}"
+    return (
+        f"above zero, unequal, seldom round, related to no other number, and {what}: as weights are"
+    )
+
+
+def _round_share(values: FloatArray, numbers: IntArray) -> float:
+    """The share of records whose number is round: a tenth would be by chance."""
+    return float(numbers[(values % 10 == 0)].sum()) / float(numbers.sum())
+
+
+def _decimals(values: FloatArray) -> IntArray:
+    """How many decimals each number needs, up to four."""
+    needed = np.zeros(len(values), np.int64)
+    for digits in range(4):
+        off = np.abs(values - np.round(values, digits)) > 1e-9 * np.maximum(np.abs(values), 1)
+        needed[off] = digits + 1
+    return needed

@@ -1,1 +1,0 @@
-"""What is lost: distances between tables, associations, predictions, conclusions."""

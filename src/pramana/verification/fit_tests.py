@@ -1,0 +1,286 @@
+"""Released counts against their mean: a chi-square test that holds where few records change.
+
+The owner's check of a column with noise: is what was added what the certificate says?
+
+The sum of n released values is that of the true ones plus n draws of variance s^2, and the sum of
+their squares grows by n s^2 in the mean. Both are compared with their own law, by the central limit
+theorem, so that a release without noise and one with another scale are found.
+
+Whether the reports of a release fit the true table, for its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.release.certificate import Certificate
+from pramana.schema.codec import encode, encode_released
+from pramana.schema.joint_cells import cell_codes, cell_counts
+from pramana.schema.opened_table import OpenedTable, is_whole
+from pramana.schema.recoding import Noise
+from pramana.schema.schema import ASKED, Column, Schema
+from pramana.types import BoolArray, Codes, FloatArray
+from pramana.verification.checks import Check
+
+__all__ = ["ChiSquareFit", "fit_counts", "reports_against_truth", "with_noise_check"]
+
+FEWEST_EXPECTED = 5.0
+"""Cells with fewer expected records are put together: chi-square is a law of large numbers."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far counts lie from their mean, in units of their noise.
+
+    ``far`` is less than the square where one record more or less is a large step: of a table in
+    which hardly any record changes, the one that does lies many standard deviations off. A sum of
+    draws, each within b of its mean, is t deviations off no more often than a normal one is
+    t / sqrt(1 + b t / 3) (Bernstein).
+    """
+
+    square: float
+    far: float
+
+    @classmethod
+    def of(cls, shifts: FloatArray, steps: FloatArray) -> Distance:
+        """From deviations in independent directions, and the largest step of a record in each."""
+        squares = shifts**2
+        return cls(float(squares.sum()), float((squares / (1 + steps * np.abs(shifts) / 3)).sum()))
+
+    def __add__(self, other: Distance) -> Distance:
+        return Distance(self.square + other.square, self.far + other.far)
+
+
+@dataclass(frozen=True)
+class ChiSquareFit:
+    """A chi-square test of released counts.
+
+    Attributes:
+        found: how far the released records lie from the mean.
+        degrees: in how many directions they can.
+        grain: by how much the square may change within the rounding of counts to whole numbers.
+        truth: how far the true records themselves lie from it.
+        step: the largest step of one record.
+    """
+
+    found: Distance
+    degrees: int
+    grain: float
+    truth: Distance
+    step: float
+
+    @property
+    def p_value(self) -> float:
+        """How likely a sound release is to lie so far from the mean."""
+        return _tails(self.found, self)[0]
+
+    @property
+    def too_close(self) -> float:
+        """How likely a sound release is to lie so close to the mean."""
+        return _tails(self.found, self)[1]
+
+    @property
+    def chance(self) -> float:
+        """How likely a sound release is to be as far off, or as close, as this one."""
+        return min(1.0, 2 * min(_tails(self.found, self)))
+
+    @property
+    def of_truth(self) -> float:
+        """The chance of the true records themselves in place of the released ones."""
+        return min(1.0, 2 * min(_tails(self.truth, self)))
+
+    def __add__(self, other: ChiSquareFit) -> ChiSquareFit:
+        """Two independent tables together."""
+        return ChiSquareFit(
+            self.found + other.found,
+            self.degrees + other.degrees,
+            self.grain + other.grain,
+            self.truth + other.truth,
+            max(self.step, other.step),
+        )
+
+
+def _tails(distance: Distance, fit: ChiSquareFit) -> tuple[float, float]:
+    """Both tails; counts are whole numbers, so that the lower one begins half a record off."""
+    from scipy.special import chdtr, chdtrc
+
+    if not fit.degrees or not np.isfinite(distance.far):
+        return float(np.isfinite(distance.far)), 1.0
+    close = chdtr(fit.degrees, distance.square + fit.grain)
+    return float(chdtrc(fit.degrees, distance.far)), float(close)
+
+
+def fit_counts(values: FloatArray, before: FloatArray, after: FloatArray) -> ChiSquareFit:
+    """How well released counts fit the true ones under a matrix."""
+    mean = before @ values
+    covariance = np.diag(mean) - (values.T * before) @ values
+    ways = after - mean, before - mean
+    if mean.min(initial=np.inf) < FEWEST_EXPECTED:
+        gather = _gather(mean)
+        covariance = gather @ covariance @ gather.T
+        ways = gather @ ways[0], gather @ ways[1]
+    off = ways[0]
+    # Columns sum to the number of records, so that one direction has no variance: a pseudo-inverse.
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
+    idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
+    noise = np.sqrt(eigenvalues[kept])
+    axes = vectors[:, kept] / noise
+    steps = np.ptp(axes, axis=0) if kept.any() else noise
+    found, truth = (Distance.of(axes.T @ way, steps) for way in ways)
+    if idle > 1e-6 * max(1.0, float(before.sum())):  # moved where the matrices allow no movement
+        found = Distance(np.inf, np.inf)
+    grain, step = float((0.25 / noise**2).sum()), float(steps.max(initial=0.0))
+    return ChiSquareFit(found, int(kept.sum()), grain, truth, step)
+
+
+def _gather(mean: FloatArray) -> FloatArray:
+    """Sums up the cells that expect too few records, and leaves the others alone."""
+    few = np.flatnonzero(mean < FEWEST_EXPECTED)
+    many = np.flatnonzero(mean >= FEWEST_EXPECTED)
+    rows = np.eye(len(mean))[many]
+    if not len(few):
+        return rows
+    pooled = np.zeros((1, len(mean)))
+    pooled[0, few] = 1
+    if mean[few].sum() < FEWEST_EXPECTED and len(many):
+        rows[int(mean[many].argmin())] += pooled[0]
+        return rows
+    return np.vstack([rows, pooled])
+
+
+FOURTHS = {"laplace": 24.0, "normal": 3.0, "uniform": 1 / 5}
+"""Fourth moments of noise of a scale of one."""
+
+
+def with_noise_check(
+    column: Column, released: OpenedTable, original: OpenedTable, *, level: float
+) -> Check:
+    """Sum and sum of squares against the stated distribution; ``level`` is of a false alarm."""
+    from scipy.stats import norm
+
+    name, noise = f"{column.name} with its noise", column.recoding.noise
+    after, before = (_values(table, column.name) for table in (released, original))
+    if noise is None or len(after) != len(before):
+        return Check.of(name, False, "other values are missing than in the original")
+    if len(before) and np.array_equal(np.sort(before), np.sort(after)):
+        return Check.of(name, False, "the very values of the original: no noise was added")
+    whole = is_whole(released.schema.field(column.name).type)
+    shift, squares = _deviations(noise, before, after, whole=whole)
+    limit = float(norm.isf(level / 4))
+    good = abs(shift) <= limit and abs(squares) <= limit
+    words = "fit the stated noise" if good else "do not fit the stated noise"
+    return Check.of(
+        name,
+        good,
+        f"sum and squares {words} ({shift:+.1f} and {squares:+.1f} standard deviations, "
+        f"{limit:.1f} allowed)",
+    )
+
+
+def _values(table: OpenedTable, name: str) -> FloatArray:
+    column = table.to_arrow([name]).column(0)
+    values: FloatArray = np.asarray(
+        column.cast(pa.float64(), safe=False).drop_null(), dtype=np.float64
+    )
+    return values[np.isfinite(values)]
+
+
+def _deviations(
+    noise: Noise, before: FloatArray, after: FloatArray, *, whole: bool
+) -> tuple[float, float]:
+    """How far sum and sum of squares are from their means, in standard deviations.
+
+    Values are taken around the mean of the truth, which keeps squares small.
+    """
+    n = len(before)
+    if not n:
+        return 0.0, 0.0
+    variance = noise.spread(whole=whole)
+    rounding = variance - noise.variance
+    fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
+    centre = float(before.mean())
+    x, y = before - centre, after - centre
+    shift = float(y.sum() - x.sum()) / np.sqrt(n * variance)
+    # Var (x + e)^2 = 4 x^2 s^2 + E e^4 - s^4, as the noise is symmetric.
+    spread = 4 * variance * float((x**2).sum()) + n * max(fourth - variance**2, 0.0)
+    spread += n * rounding**2
+    squares = (float((y**2).sum()) - float((x**2).sum()) - n * variance) / np.sqrt(spread)
+    return shift, squares
+
+
+FEWEST = 5.0
+"""Cells of less variance are put together: chi-square is a law of large numbers."""
+
+LEAST = 1e-9
+"""Of a mean, at least so much is variance: what is less is lost in rounding."""
+
+
+def reports_against_truth(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
+) -> Iterator[Check]:
+    """One test a set, of its reports against the true table under its matrix."""
+    mechanism = certificate.mechanism
+    assert isinstance(mechanism, Reporting)  # noqa: S101 - the caller has looked
+    truth, told = original.to_arrow(list(mechanism.columns)), released.to_arrow()
+    sets = told.column(ASKED).cast(pa.string())
+    for one in mechanism.sets:
+        own = told.filter(pc.equal(sets, one.name))
+        before = _cells(certificate.schema, one, truth, released=False)
+        after = _cells(certificate.schema, one, own, released=True)
+        chance = _chance(one, before, after)
+        good = chance >= level / len(mechanism.sets)
+        yield Check.of(
+            f"reports of {one.name}",
+            good,
+            f"{after.sum():,.0f} reports, p = {chance:.2g} "
+            f"({'fit' if good else 'do not fit'} the matrix)",
+        )
+
+
+def _chance(one: AskedSet, before: FloatArray, after: FloatArray) -> float:
+    """How likely reports are to lie as far from their mean as these.
+
+    Who answers is a draw without replacement. With m and t the shares expected and true, N of n
+    records asked for the set, and c = retention**2 (N - 1) / (n - 1), the covariance of the counts
+    is N (diag(m) - m m' - c (diag(t) - t t')).
+    """
+    from scipy.stats import chi2
+
+    reports, records = float(after.sum()), float(before.sum())
+    true = before / records
+    mean = one.matrix.apply(true)
+    less = float(one.matrix.retention) ** 2 * max(reports - 1, 0.0) / max(records - 1, 1.0)
+    rare = reports * (mean - less * true) < FEWEST
+    # The last cell follows from the others.
+    gaps, mean, true = (_pooled(own, rare)[:-1] for own in (after - reports * mean, mean, true))
+    if not len(gaps):
+        return 1.0
+    spread = np.maximum(mean - less * true, LEAST * mean)
+    both, core = np.stack([mean, true]), np.diag([-1.0, less])
+    seen = both @ (gaps / spread)
+    bent = np.linalg.solve(np.eye(2) + core @ (both / spread) @ both.T, core @ seen)
+    far = float(gaps @ (gaps / spread) - seen @ bent) / reports
+    return float(chi2.sf(far, len(gaps)))
+
+
+def _pooled(own: FloatArray, rare: BoolArray) -> FloatArray:
+    """The rare cells put together, as the last one."""
+    return np.append(own[~rare], own[rare].sum()) if rare.any() else own
+
+
+def _cells(schema: Schema, one: AskedSet, table: pa.Table, *, released: bool) -> FloatArray:
+    """Records by the cells of a set."""
+    columns = [schema.column(name) for name in one.columns]
+    encoder = encode_released if released else encode
+    codes: list[Codes] = [encoder(column, table.column(column.name)) for column in columns]
+    labels = [column.labels for column in columns]
+    counts = cell_counts(codes, list(map(len, labels)))
+    found: FloatArray = counts[tuple(cell_codes(labels, one.cells))]
+    return found

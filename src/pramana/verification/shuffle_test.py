@@ -1,0 +1,421 @@
+"""Was the order of the released records drawn at random? Bets on every order that was not.
+
+In a shuffle each released record is drawn from those that are left, whatever stands before it. So a
+doubt about the order is a bet, record by record (bets.py): it says which values are likelier at a
+place, and the stake is divided by what it wins on average over the records that are left. Columns
+come one after the other: given the columns before it, the values of a column are drawn from the
+records left that agree in those. Exact for every table, whatever depends on whatever.
+
+The doubts: a record stands near those that stood near it in the truth, at distances from none to a
+quarter of the table, in the old direction or turned; all records moved by as much; stretches of
+records moved each by as much as it pleased; and records stand beside their like, as if sorted.
+What is likelier near a true record follows from its row of the matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pramana.base.workers import default_threads, in_order
+from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.mechanism import Step
+from pramana.mechanisms.transition import Label
+from pramana.types import BoolArray, FloatArray, IntArray
+from pramana.verification.checks import Check
+from pramana.verification.evalues import SURE, average, needed
+from pramana.verification.paired_records import Pair, PairedRecords, joined
+
+__all__ = ["order_check"]
+
+MOST_RECORDS = 20_000
+"""So many released records are looked at: the first ones, which are as good as any in a shuffle."""
+
+MOST_VALUES = 32
+"""Values that a column is looked at by; neighbouring ones are put together."""
+
+STRENGTHS = (0.9, 0.3, 0.1, 0.02)
+EACH = np.array(STRENGTHS)[:, None]
+WIDTHS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
+RUNS = (48, 192)
+"""Lengths of stretches that may have moved as a whole."""
+
+MOST_RUNS, FEWEST_RUNS = 16, 3
+RUN_PLACES = 2**28
+"""So many stretches, and fewer of a large table: each is held beside every place of the truth."""
+
+LIKELY_RUNS = 0.05
+CANDIDATES = 4
+PART = 2**16
+MOST_CELLS = 4096
+"""Of a step on several columns whose matrix is laid out."""
+SILENT = "cannot tell here: these columns are too alike"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Values of the true records, those released, and what a true value makes likelier."""
+
+    before: IntArray
+    after: IntArray
+    odds: FloatArray
+    """For a true value (row) how much likelier it makes a released one, less one."""
+
+    known: bool
+    """Whether these odds are those of what was done to it: else nothing is said of their power."""
+
+    @property
+    def size(self) -> int:
+        """How many values it has."""
+        return len(self.odds)
+
+    @classmethod
+    def of(cls, pair: Pair, matrix: FloatArray | None, *, kept: bool = False) -> Ordered:
+        """A column that passes a matrix, or is taken to be as it is, which ``kept`` says is so."""
+        whole = pair.size <= MOST_VALUES
+        own = pair.in_groups(MOST_VALUES)
+        rows = matrix if whole and matrix is not None else np.eye(own.size)
+        expected = np.bincount(own.before, minlength=own.size) @ rows / max(len(own.before), 1)
+        # A value that only the release has is met nowhere in the truth: nothing is bet on it.
+        odds = np.zeros_like(rows)
+        there = expected > 0
+        odds[:, there] = rows[:, there] / expected[there] - 1
+        return cls(own.before, own.after, odds, kept or (whole and matrix is not None))
+
+
+class Left:
+    """For each released record how many of those left, from it on, have which value of a column.
+
+    Only those that agree with it in the columns before are counted.
+    """
+
+    def __init__(self, prefix: IntArray, after: IntArray, size: int) -> None:
+        order = np.lexsort((-np.arange(len(after)), prefix))  # from the end, group by group
+        shown = np.zeros((len(after), size), dtype=np.int32)
+        shown[np.arange(len(after)), after[order]] = 1
+        total = shown.cumsum(axis=0, dtype=np.int32)
+        first = np.flatnonzero(np.diff(prefix[order], prepend=-1))
+        starts = np.repeat(first, np.diff([*first, len(after)]))
+        total -= total[starts] - shown[starts]
+        counts = np.empty_like(total)
+        counts[order] = total
+        self.shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+
+    def mean(self, odds: FloatArray) -> FloatArray:
+        """The mean of the odds at each place, over the records that are left."""
+        found: FloatArray = np.einsum("ja,ja->j", self.shares, odds)
+        return found
+
+
+class Orders:
+    """A release beside its truth, made ready for bets on the order."""
+
+    def __init__(self, columns: Sequence[Ordered], whole: Pair) -> None:
+        self.columns = columns
+        self.whole = whole
+        self.records = len(columns[0].before)
+        self.seen = min(self.records, MOST_RECORDS)
+        self.left: list[Left] = []
+        self.weights: list[float] = []
+        prefix = np.zeros(self.seen, dtype=np.int64)
+        for column in columns:
+            after = column.after[: self.seen]
+            self.left.append(Left(prefix, after, column.size))
+            # What is fixed by the columns before is no news: one record of each of their groups.
+            self.weights.append(1 - (int(prefix.max()) + 1) / self.seen)
+            prefix = np.unique(prefix * column.size + after, return_inverse=True)[1].ravel()
+
+    def steps(self, odds: Sequence[FloatArray]) -> FloatArray:
+        """The logarithm of what each record wins, by strength, for odds at each place."""
+        total = np.zeros((len(STRENGTHS), self.seen))
+        for column, left, own in zip(self.columns, self.left, odds, strict=True):
+            own = np.maximum(own, -1.0)
+            here = own[np.arange(self.seen), column.after[: self.seen]]
+            mean = left.mean(own)
+            total += np.log1p(EACH * here) - np.log1p(EACH * mean)
+        return total
+
+    def gain(self, odds: Sequence[FloatArray]) -> float:
+        """What a bet has won over all records."""
+        return average(self.steps(odds).sum(axis=1))
+
+    def still(self, *, turned: bool = False, moved: int = 0) -> float:
+        """The gain of a bet that whole records, in all columns, stand in their places."""
+        true = np.roll(self.whole.before[::-1] if turned else self.whole.before, moved)[: self.seen]
+        after, places = self.whole.after[: self.seen], np.arange(self.seen)
+        numbers = np.bincount(self.whole.before, minlength=self.whole.size)
+        rare = self.records / np.maximum(numbers, 1)[true]
+        keys = np.sort(after * self.seen + places)
+        ends = (
+            np.searchsorted(keys, at) for at in ((true + 1) * self.seen, true * self.seen + places)
+        )
+        here, mean = (
+            (after == true) * rare - 1,
+            np.subtract(*ends) / (self.seen - places) * rare - 1,
+        )
+        return average([float((np.log1p(s * here) - np.log1p(s * mean)).sum()) for s in STRENGTHS])
+
+    # -- doubts -----------------------------------------------------------------------------------
+
+    def near(self, width: int, *, turned: bool = False, moved: int = 0) -> list[FloatArray]:
+        """What the true records within ``width`` places make likelier."""
+        half = width // 2
+        places = (np.arange(-half, self.seen + half) - moved) % self.records
+        places = self.records - 1 - places if turned else places
+        return [_means(column.odds[column.before[places]], width) for column in self.columns]
+
+    def sorted(self, width: int) -> list[FloatArray]:
+        """What the released records just before make likelier."""
+        found = []
+        for column in self.columns:
+            after = column.after[: self.seen]
+            shown = np.zeros((self.seen, column.size))
+            shown[np.arange(self.seen), after] = 1
+            share = shown.mean(axis=0)
+            past = np.cumsum(np.vstack([np.zeros((width + 1, column.size)), shown]), axis=0)
+            window = past[width : width + self.seen] - past[: self.seen]
+            number = np.minimum(np.arange(self.seen), width)[:, None]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                odds = (window + share) / (number + 1) / share - 1
+            found.append(np.where(share > 0, odds, 0.0))
+        return found
+
+    def best_move(self, width: int, *, turned: bool) -> int:
+        """The distance at which the records fit the truth best."""
+        half, fits = width // 2, self._moves[turned]
+        ring = np.concatenate([fits[len(fits) - half :], fits, fits[:half]])
+        return int(np.argmax(_means(ring[:, None], width)))
+
+    @cached_property
+    def _moves(self) -> tuple[FloatArray, FloatArray]:
+        """How well the released records fit the truth, for every distance; and the truth turned.
+
+        Few records are looked at beside many true ones: waves of one stretch of the truth after
+        the other, each long enough for them, tell all distances, and fit in the cache.
+        """
+        from scipy.fft import irfft, rfft
+
+        length = 1 << (3 * self.seen - 1).bit_length()
+        told = length - self.seen + 1
+        waves = []
+        for column in self.columns:
+            values, here = _released(column.after[: self.seen])
+            wave = rfft(here.astype(np.float32), n=length)
+            waves.append((column.before, column.odds.T[values].astype(np.float32), wave))
+
+        def stretch(start: int) -> tuple[FloatArray, FloatArray]:
+            straight = np.zeros(length // 2 + 1, dtype=np.complex64)
+            turned = np.zeros_like(straight)
+            places = np.arange(start, start + length) % self.records
+            for before, likelier, wave in waves:
+                there = rfft(likelier.take(before[places], axis=1))
+                straight += (there * np.conj(wave)).sum(axis=0)
+                turned += (there * wave).sum(axis=0)  # a row turned round has the conjugate
+            return irfft(straight, n=length)[:told], irfft(turned, n=length)[self.seen - 1 :]
+
+        straight, turned = np.empty(self.records), np.empty(self.records)
+        starts = range(0, self.records, told)
+        for start, found in zip(
+            starts, in_order(stretch, starts, threads=default_threads()), strict=True
+        ):
+            places = np.arange(start, start + told)
+            straight[-places % self.records] = found[0]
+            turned[(places + self.seen) % self.records] = found[1]
+        return straight, turned
+
+    def fits(self, starts: Sequence[int], length: int) -> NDArray[np.float32]:
+        """How well the released records of short stretches fit the truth, for every distance.
+
+        The stretches follow each other, from the first record on.
+        """
+        total = np.zeros((len(starts), self.records), dtype=np.float32)
+        last = starts[-1] + length - 1
+
+        def add(begin: int) -> None:
+            """To some of the distances, which stay in the cache."""
+            part = total[:, begin : begin + PART]
+            distances = np.arange(begin - last, begin + part.shape[1])
+            rows, many = list(part), part.shape[1]
+            for column in self.columns:
+                true = column.before[-distances % self.records]  # further back, further moved
+                for value, here in zip(*_released(column.after[: last + 1]), strict=True):
+                    truth = column.odds[:, value].astype(np.float32).take(true)
+                    for place in np.flatnonzero(here).tolist():
+                        own, first = rows[place // length], last - place
+                        own += truth[first : first + many]
+
+        for _ in in_order(add, range(0, self.records, PART), threads=default_threads()):
+            pass
+        return total
+
+    def runs(self, length: int) -> float:
+        """The gain of a bet that stretches moved, each by as much as it pleased.
+
+        A stretch bets on all distances alike; of most of them the part of the stake is given up.
+        """
+        many = min(MOST_RUNS, max(FEWEST_RUNS, RUN_PLACES // (length * self.records)))
+        starts = range(0, min(self.seen, length * many) - length + 1, length)
+        fits = self.fits(starts, length)
+        return sum(map(self._run, fits, starts, repeat(length)))
+
+    def _run(self, fits: NDArray[np.float32], start: int, length: int) -> float:
+        stop = start + length
+        moved = np.argpartition(-fits, CANDIDATES)[:CANDIDATES]
+        places = (np.arange(start, stop) - moved[:, None]) % self.records
+        steps = np.zeros((len(moved), len(STRENGTHS)))
+        for column, left in zip(self.columns, self.left, strict=True):
+            odds = column.odds[column.before[places]]
+            here = odds[:, np.arange(length), column.after[start:stop]][:, None]
+            mean = np.einsum("ja,mja->mj", left.shares[start:stop], odds)[:, None]
+            steps += (np.log1p(EACH * here) - np.log1p(EACH * mean)).sum(axis=2)
+        won = (steps - math.log(len(STRENGTHS) * self.records)).ravel().tolist()
+        most = max(won)
+        stake = most + math.log(sum(math.exp(own - most) for own in won))
+        return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
+
+
+def _released(after: IntArray) -> tuple[IntArray, BoolArray]:
+    """The values that were released, and for each of them where."""
+    values = np.unique(after)
+    return values, after == values[:, None]
+
+
+def _means(odds: FloatArray, width: int) -> FloatArray:
+    """Means over every ``width`` places that follow each other."""
+    if width == 1:
+        return odds
+    total = np.cumsum(np.concatenate([np.zeros((1, odds.shape[1])), odds]), axis=0)
+    found: FloatArray = (total[width:] - total[:-width]) / width
+    return found
+
+
+# -- the check -------------------------------------------------------------------------------------
+
+
+def order_check(records: PairedRecords, *, level: float) -> Check:
+    """Whether the released order could be that of a shuffle; wrong less than once in 1 / level."""
+    columns = list(_columns(records))
+    kept = [] if records.kept_together is None else [records.kept_together]
+    whole = joined([*kept, *records.randomised.values()])
+    if not columns or whole is None:
+        return Check.stated("order", SILENT)
+    orders = Orders(columns, whole)
+    widths = [width for width in WIDTHS if width == 1 or width <= orders.records // 4]
+    bets = list(_bets(orders, widths))
+    least = needed(level, len(bets))
+    doubt, gain = max(bets, key=lambda bet: bet[1])
+    if gain >= least:
+        told = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
+        return Check.of("order", False, told)
+    reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
+    if reach is None:
+        return Check.stated("order", f"could be that of a shuffle; {SILENT}")
+    seen = "records left in their places" if reach == 1 else (
+        f"a shuffle inside stretches of up to {reach} records"
+    )  # fmt: skip
+    return Check.of("order", True, f"could be that of a shuffle; {seen} would be found")
+
+
+def _columns(records: PairedRecords) -> Iterator[Ordered]:
+    """Kept columns first, since they say most; then what passes matrices."""
+    for pair in records.kept.values():
+        if pair.size > 1:
+            yield Ordered.of(pair, None, kept=True)
+    mechanism = records.certificate.mechanism
+    steps = {n: step for step in (mechanism.steps if mechanism else ()) for n in step.columns}
+    for name, pair in records.randomised.items():
+        if pair.size < 2:
+            continue
+        step = steps.get(name)
+        if step is not None and len(step.columns) == 1 and step.matrix is not None:
+            own = records.cells(step)
+            yield Ordered.of(own or pair, None if own is None else step.matrix.values)
+        elif isinstance(mechanism, Reporting):
+            yield Ordered.of(pair, _reported(mechanism, name, records)[: pair.size, : pair.size])
+        else:
+            found = Ordered.of(pair, None if step is None else _among_others(step, name, records))
+            # What is kept together is no news twice: one column of a step speaks for its power.
+            yield found if step is None or name == step.columns[0] else replace(found, known=False)
+
+
+def _places(name: str, records: PairedRecords) -> dict[Label, int]:
+    labels = records.certificate.schema.column(name).labels
+    return {label: place for place, label in enumerate(labels)}
+
+
+def _reported(mechanism: Reporting, name: str, records: PairedRecords) -> FloatArray:
+    """What a column is told as, or not at all (the last), over all sets that ask for it."""
+    places = _places(name, records)
+    size = len(places)
+    rows = np.zeros((size + 1, size + 1))
+    for asked in mechanism.containing([name]):
+        at = asked.columns.index(name)
+        told = np.bincount([places[cell[at]] for cell in asked.cells], minlength=size)
+        kept = float(asked.matrix.retention)
+        rows[:size, :size] += asked.share * (kept * np.eye(size) + (1 - kept) * told / told.sum())
+    rows[:, size] = 1 - rows[:, :size].sum(axis=1)
+    return rows
+
+
+def _among_others(step: Step, name: str, records: PairedRecords) -> FloatArray | None:
+    """What becomes of a column that is moved together with others, on average over the people."""
+    if step.matrix is None or len(step.labels) > MOST_CELLS:
+        return None
+    cells, places = records.cells(step), _places(name, records)
+    if cells is None:
+        return None
+    at = step.columns.index(name)
+    own = np.array([places[cell[at]] for cell in step.labels])
+    told = np.eye(len(places))[own]
+    people = np.bincount(cells.before, minlength=cells.size)
+    rows: FloatArray = told.T @ (people[:, None] * (step.matrix.values @ told))
+    held = told.T @ people
+    return np.where(held[:, None] > 0, rows / np.maximum(held, 1)[:, None], np.eye(len(places)))
+
+
+def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
+    """Every doubt and what it has won."""
+    for turned in (False, True):
+        how = ", turned round" if turned else ""
+        yield f"whole records stand in their places{how}", orders.still(turned=turned)
+        for width in widths:
+            words = f"records stand within {width} places of where they stood{how}"
+            yield words, orders.gain(orders.near(width, turned=turned))
+        for width in (own for own in (1, 27) if own in widths):
+            moved = orders.best_move(width, turned=turned)
+            # All distances are bet on alike, and the others are given up.
+            gain = orders.gain(orders.near(width, turned=turned, moved=moved))
+            gain = average([gain, orders.still(turned=turned, moved=moved)])
+            yield f"records have moved by as much{how}", gain - math.log(orders.records)
+    for width in (1, 16, 128):
+        yield "records stand beside their like", orders.gain(orders.sorted(width))
+    for length in RUNS:
+        if 4 * length <= orders.seen:
+            yield f"stretches of {length} records have moved as they were", orders.runs(length)
+
+
+def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:
+    """The largest width inside which a shuffle would nearly always be found."""
+    found = None
+    for width in widths:
+        mean = square = 0.0
+        for column, weight, odds in zip(
+            orders.columns, orders.weights, orders.near(width), strict=True
+        ):
+            if not column.known:
+                continue
+            share = np.bincount(column.after, minlength=column.size) / orders.records
+            likelier = 1 + STRENGTHS[0] * np.maximum(odds, -1.0)
+            won = np.log(likelier)
+            mean += weight * float((share * likelier * won).sum())
+            square += weight * float((share * likelier * won**2).sum())
+        if mean - SURE * math.sqrt(square) < least:
+            break
+        found = width
+    return found

@@ -1,1 +1,0 @@
-"""Workloads: what people do with a release: learn trees from it."""

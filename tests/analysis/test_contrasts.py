@@ -1,0 +1,212 @@
+"""Tests of differences and ratios of cells: how the numbers of a table vary together."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pramana.analysis.channels import Channels
+from pramana.analysis.contrasts import Influence, SharesWithin
+from pramana.analysis.counts import estimate_counts
+from pramana.analysis.inference import Question
+from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.moments import Moments
+from pramana.errors import InvalidNumber
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures
+
+SHAPE = (3, 2)
+
+
+def worlds():
+    """Columns moved apart, moved together with a cell that cannot exist, filtered, kept beside."""
+    joint = Mechanism((joint_step(),))
+    yield layout_of(SHAPE, mixtures(SHAPE, 0.5))
+    yield layout_of(SHAPE, joint)
+    yield layout_of(SHAPE, joint, "a")
+    yield layout_of(SHAPE, mixtures(SHAPE, 0.5), "b", where={"a": ["a0", "a2"]})
+    yield layout_of(SHAPE, Mechanism(mixtures(SHAPE, 0.4).steps[:1]))
+
+
+def written_out(layout):
+    """The matrix, its inverse merged into groups, and the groups of every truth."""
+    whole, member = kronecker(layout), np.eye(1)
+    for axis in layout.axes:
+        member = np.kron(member, axis.membership)
+    return whole, np.linalg.inv(whole) @ member, member
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_covariance_of_counts_is_that_of_the_definition(place):
+    """Of a record with truth k, released as l with P_kl and counted b_lg: averaged over l."""
+    layout = list(worlds())[place]
+    truth = np.random.default_rng(place).integers(20, 90, np.prod(layout.shape)).astype(float)
+    whole, undone, member = written_out(layout)
+    released = (truth @ whole).reshape(layout.shape)
+    groups = undone.shape[1]
+    right = np.zeros((groups, groups))
+    for k, people in enumerate(truth):
+        products = (undone * whole[k][:, None]).T @ undone
+        right += people * (products - np.outer(member[k], member[k]))
+    channels = Channels(layout)
+    counts = channels.solve(released)
+    found = Influence.of_counts(Moments.of_counts(released), channels, counts, "records")
+    each = [layout.lay_out(one.reshape(layout.grouped_shape)) for one in np.eye(groups)]
+
+    assert np.allclose(found.covariance(each), right)
+    assert np.allclose(layout.gather(found.unbiased), counts)
+
+
+def test_about_a_population_counts_spread_like_independent_draws():
+    """Of n independent people: n times the covariance of one person's contribution."""
+    layout = layout_of(SHAPE, mixtures(SHAPE, 0.5))
+    truth = np.arange(1.0, 7.0) * 10
+    whole, undone, _ = written_out(layout)
+    released = truth @ whole
+    share, n = released / released.sum(), released.sum()
+    mean = share @ undone
+    right = n * ((undone * share[:, None]).T @ undone - np.outer(mean, mean))
+    channels = Channels(layout)
+    moments = Moments.of_counts(released.reshape(SHAPE))
+    found = Influence.of_counts(moments, channels, channels.solve(moments.w), "population")
+
+    assert np.allclose(found.covariance([one.reshape(SHAPE) for one in np.eye(6)]), right)
+
+
+def drawn(times: int, records: int = 400):
+    """One table of people released again and again, with a value that depends on them."""
+    rng = np.random.default_rng(3)
+    layout = layout_of(SHAPE, mixtures(SHAPE, 0.6))
+    whole = kronecker(layout)
+    truth = rng.choice(6, records, p=[0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
+    value = rng.gamma(2, 10, records) + 20 * truth
+    weight = rng.choice([1.0, 3.0], records)
+    edges = whole.cumsum(axis=1)
+    for _ in range(times):
+        seen = (rng.random(records)[:, None] > edges[truth]).sum(axis=1)
+        cells = np.column_stack(np.unravel_index(seen, SHAPE))
+        yield layout, Moments.of_records(layout, cells, values=value, weights=weight)
+    yield truth, value, weight
+
+
+@pytest.mark.parametrize("what", ["count", "share", "total", "mean"])
+def test_errors_of_differences_are_those_of_many_releases(what):
+    """The mean stated variance is that of 600 releases to 20 % (3.5 standard errors of a variance
+    from 600 draws), and the interval holds in 0.95 of them, give or take 4 standard errors."""
+    *releases, (truth, value, weight) = list(drawn(600))
+    makers = {
+        "count": lambda m, lay: estimate_counts(m, lay, method="inverse"),
+        "share": lambda m, lay: estimate_counts(m, lay, method="inverse", share=True),
+        "total": lambda m, lay: estimate_totals(m, lay, of="y"),
+        "mean": lambda m, lay: estimate_means(m, lay, of="y"),
+    }
+    first, second = ("a0", "b0"), ("a1", "b1")
+    own = [truth == 0, truth == 3]
+    figures = {
+        "count": [weight[o].sum() for o in own],
+        "share": [weight[o].sum() / weight.sum() for o in own],
+        "total": [(weight * value)[o].sum() for o in own],
+        "mean": [np.average(value[o], weights=weight[o]) for o in own],
+    }[what]
+    made = [makers[what](moments, layout) for layout, moments in releases]
+    made = [one for one in made if math.isfinite(one.difference(first, second).estimate)]
+    gaps = [one.difference(first, second) for one in made]
+    assert len(gaps) > (590 if what == "mean" else 599)  # a mean of next to nobody is not told
+    numbers = np.array([gap.estimate for gap in gaps])
+    right = figures[0] - figures[1]
+    held = np.mean([gap.low <= right <= gap.high for gap in gaps])
+
+    assert np.mean([gap.se**2 for gap in gaps]) == pytest.approx(numbers.var(), rel=0.2)
+    assert abs(held - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 600)
+    ratios = [one.ratio(first, second) for one in made]
+    held = np.mean([r.low <= figures[0] / figures[1] <= r.high for r in ratios])
+    assert abs(held - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 600)
+    apart = [np.hypot(one.cell(*first)["se"], one.cell(*second)["se"]) for one in made]
+    if what == "count":  # two cells of one table: leaving the covariance out would be found
+        assert np.mean(np.square(apart)) != pytest.approx(numbers.var(), rel=0.1)
+
+
+def test_shares_within_a_row_vary_as_shares_of_its_counts():
+    """By the quotient rule, numerically: moving counts a little moves shares by the derivative."""
+    layout = layout_of(SHAPE, mixtures(SHAPE, 0.5))
+    released = np.array([[50.0, 20], [30, 60], [40, 40]])
+    channels = Channels(layout)
+    moments = Moments.of_counts(released)
+    counts = Influence.of_counts(moments, channels, channels.solve(released), "records")
+    table, step = counts.unbiased, 1e-6
+    contrast = np.zeros(SHAPE)
+    contrast[0, 0], contrast[1, 0] = 1, -1
+    slopes = np.zeros(SHAPE)
+    for index in np.ndindex(SHAPE):
+        moved = table.copy()
+        moved[index] += step
+        shares = [t / t.sum(axis=1, keepdims=True) for t in (moved, table)]
+        slopes[index] = ((shares[0] - shares[1]) * contrast).sum() / step
+
+    found = SharesWithin(counts, 0).covariance([contrast])
+    assert found[0, 0] == pytest.approx(counts.covariance([slopes])[0, 0], rel=1e-4)
+
+
+def test_where_nobody_knows_how_numbers_vary_together_the_worst_is_stated():
+    """The standard error of a difference is then the sum of both; as bad as it can be."""
+    *_, (layout, moments), _ = list(drawn(1))
+    made = estimate_counts(moments, layout, method="inverse")
+    object.__setattr__(made, "together", None)
+    gap = made.difference(("a0", "b0"), ("a1", "b0"))
+    assert gap.se == pytest.approx(made.se[0, 0] + made.se[1, 0])
+    assert "not known" in gap.why
+
+
+def test_wide_tables_and_cells_that_are_not_there():
+    """The last column across; an unknown cell, a wrong figure and one column are refused."""
+    *_, (layout, moments), _ = list(drawn(1))
+    made = estimate_counts(moments, layout, method="inverse", question=Question(level=0.9))
+    wide = made.to_wide()
+    assert wide.column_names == ["a", "b=b0", "b=b1"]
+    assert wide["b=b1"].to_pylist() == made.estimate[:, 1].tolist()
+    assert made.to_wide("se")["b=b0"].to_pylist() == made.se[:, 0].tolist()
+    assert made.difference(("a0", "b0"), ("a1", "b0")).level == 0.9
+    with pytest.raises(KeyError, match="no such cell"):
+        made.difference(("a0", "b0"), "a1")
+    with pytest.raises(InvalidNumber, match="figure"):
+        made.to_wide("p")
+    same = made.difference(("a0", "b0"), ("a0", "b0"))
+    assert same.estimate == pytest.approx(0)
+    assert same.se == pytest.approx(0, abs=1e-6)
+    assert "less" in repr(same)
+    assert same.to_json()["level"] == 0.9
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_no_difference_is_surer_about_a_population_than_about_its_records(share):
+    """Twenty people through strong noise. Both errors are estimated, and that about the population
+    was the smaller one in one of three releases: intervals held in 0.91."""
+    rng = np.random.default_rng(2)
+    people = np.array([0.8, 0.15, 0.05])
+    matrix = 0.3 * np.eye(3) + 0.7 * np.array([0.6, 0.3, 0.1])
+    layout = layout_of((3,), Mechanism((Step(("a",), Dense.of(("a0", "a1", "a2"), matrix)),)))
+    held = []
+    for _ in range(400):
+        moments = Moments.of_counts(rng.multinomial(20, people @ matrix))
+        known, luck = (
+            estimate_counts(
+                moments, layout, method="inverse", share=share, question=Question(infer=infer)
+            )
+            for infer in ("records", "population")
+        )
+        surest, own = known.difference("a0", "a1"), luck.difference("a0", "a1")
+        assert own.se >= surest.se * (1 - 1e-9)
+        assert own.low <= surest.low + 1e-9
+        assert own.high >= surest.high - 1e-9
+        held.append(own.low <= 0.65 * (1 if share else 20) <= own.high)
+    assert np.mean(held) >= 0.93, np.mean(held)
+
+
+def test_a_contrast_may_have_any_level():
+    """A shrunken table starts with 1.1 times the misses: more than all of them at level 0.05."""
+    layout = layout_of((2,), mixtures((2,), 0.5))
+    found = estimate_counts(Moments.of_counts([30, 10]), layout, method="em")
+    wide, near = (found.difference("a0", "a1", level=level) for level in (0.95, 0.05))
+    assert wide.low < near.low <= near.estimate <= near.high < wide.high

@@ -1,0 +1,79 @@
+"""Every cell of the page's table of what each kind of release answers, asked of releases."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pramana.errors import NotCovered
+from tests.analysis.test_crossing import ask
+from tests.analysis.worlds import released
+
+PAGE = Path(__file__).parents[2] / "docs/howto/estimate.md"
+
+QUESTIONS = {
+    "columns released as they are, alone": "counts ill region",
+    "one randomised column": "counts a",
+    "several randomised columns": "counts a b",
+    "randomised with other columns": "counts a ill",
+    "mean or total by a randomised column": "mean inc by a",
+    "independence of randomised columns": "a and b independent",
+    "independence of a randomised and another column": "a and ill independent",
+    "regression on randomised columns": "regress on a key",
+    "regression on columns released as they are": "regress on the kept",
+    "rebuilt records": "rebuild",
+}
+
+
+def _rows() -> list[list[str]]:
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("| asked | matrices published") :].split("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+
+
+HEAD, _, *ROWS = _rows()
+CELLS = [
+    (row[0], method, cell)
+    for row in ROWS
+    for head, cell in zip(HEAD[1:], row[1:], strict=True)
+    for method in re.findall("`([a-z-]+)`", head)
+]
+
+
+def test_the_table_has_the_rows_that_are_asked():
+    """None is added without a question."""
+    assert [row[0] for row in ROWS] == list(QUESTIONS)
+    assert len(CELLS) == len(QUESTIONS) * 8
+
+
+@pytest.mark.parametrize(("row", "method", "cell"), CELLS, ids=lambda own: own[:24])
+def test_what_the_cell_says_is_what_happens(row, method, cell):
+    """Refused where it says so (of a method alone, where it is named); no interval, or exact, where
+    it says so; and else an answer with an error."""
+    release, own = released(method), QUESTIONS[row]
+    named = f"`{method}`" in cell and "refused" in cell
+    if cell.startswith("refused") or named:
+        with pytest.raises(NotCovered):
+            ask(release, own)
+        return
+    if own == "rebuild":  # the usual way: rank is for whole records
+        assert release.rebuild(seed=1).num_rows == release.table.num_rows
+        return
+    found = ask(release, own)
+    if not hasattr(found, "no_interval"):
+        return
+    assert ("no interval" in cell) == bool(found.no_interval)
+    assert bool(np.isfinite(found.se).all()) == (not found.no_interval)
+    exact = cell == "exact" or f"of `{method}` exact" in cell
+    assert exact == bool((found.se == 0).all())
+
+
+def test_of_centres_nothing_about_keys_is_answered():
+    """As the sentence below the table says."""
+    for row, own in QUESTIONS.items():
+        if "released as they are" not in row:
+            with pytest.raises(NotCovered):
+                ask(released("centroid"), own)

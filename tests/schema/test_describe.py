@@ -1,0 +1,271 @@
+"""Describing a table and completing a schema."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pramana.api import describe, design
+from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.io.opening import open_table
+from pramana.io.output import write_table
+from pramana.schema.codec import encode
+from pramana.schema.describe import complete
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.labels import Labels
+from pramana.schema.schema import Column, Impossible, Role, Schema
+
+RNG = np.random.default_rng(3)
+N = 400
+PEOPLE = pa.table(
+    {
+        "id": np.arange(N),
+        "sex": pa.array(np.array(["M", "F"])[RNG.integers(0, 2, N)]),
+        "age": pa.array(RNG.integers(17, 91, N), mask=RNG.random(N) < 0.1),
+        "work": pa.array(np.array(["x", "y", "?"])[RNG.integers(0, 3, N)]),
+        "income": RNG.lognormal(8, 1, N),
+        "wgt": RNG.uniform(1, 2, N),
+        "wgt2": RNG.uniform(1, 2, N),
+    }
+)
+
+
+def test_every_column_gets_a_role_and_a_reason():
+    """The schema is ready to use, the domains are marked as read off the data."""
+    found = describe(PEOPLE)
+    roles = {profile.name: str(profile.role) for profile in found.profiles}
+    assert roles == {
+        "id": "identifier", "sex": "key", "age": "key", "work": "key",
+        "income": "sensitive", "wgt": "weight", "wgt2": "identifier",
+    }  # fmt: skip
+    assert all(profile.why for profile in found.profiles)
+    assert found.column("sex").domain == Categories(("F", "M"))
+    assert isinstance(found.column("age").domain, Bins)
+    assert found.column("age").missing == "category"
+    assert found.column("sex").missing is None
+    assert not any(column.declared for column in found.keys)
+    assert "'?' looks as if it meant missing" in found.profiles[3].notes[0]
+    assert found.records == N
+    for column in found.keys:
+        assert len(encode(column, PEOPLE[column.name])) == N
+
+
+def test_given_roles_are_taken_as_given():
+    """And said to be so."""
+    found = describe(PEOPLE, keys=["income"], plain=["sex"], weight="wgt2", identifiers=["age"])
+    roles = {profile.name: (str(profile.role), profile.why) for profile in found.profiles}
+    assert roles["income"] == ("key", "as given")
+    assert roles["sex"] == ("plain", "as given")
+    role, why = roles["wgt2"]
+    assert role == "weight"
+    assert why.startswith("as given; rounded and cut, as few people share some weights: ")
+    assert roles["wgt"][0] == "identifier"
+    assert roles["age"] == ("identifier", "as given")
+    assert isinstance(found.column("income").domain, Bins)
+
+
+def test_unique_records_are_counted_on_the_keys():
+    """By hand: one F of 1 and one M of 2 stand alone, and so does the missing one."""
+    table = pa.table({"sex": ["F", "F", "F", "M", None], "area": [1, 2, 2, 2, 2]})
+    assert describe(table).unique == 3
+    assert describe(table, keys=["area"], plain=["sex"]).unique == 1
+    assert describe(table, plain=["sex", "area"]).unique == 0
+
+
+def test_unique_records_agree_with_pandas():
+    """A second road on random data with many keys."""
+    frame = pd.DataFrame({f"k{i}": RNG.integers(0, 4, 1_000) for i in range(5)})
+    expected = int((~frame.duplicated(keep=False)).sum())
+    assert 0 < describe(frame).unique == expected
+
+
+def test_the_toml_can_be_read_and_says_what_to_check():
+    """Reasons and the origin of domains are comments."""
+    found = describe(PEOPLE)
+    text = found.to_toml()
+    assert Schema.from_toml(text) == found.schema
+    assert "# read off the data: check that it lists every value that can occur" in text
+    assert "# its name speaks of an identifier" in text
+    assert 'missing = "category"' in text
+
+
+def test_rows_are_plain_data():
+    """For a table in the terminal and for JSON."""
+    row = describe(PEOPLE).rows()[1]
+    assert row["column"] == "sex"
+    assert row["distinct"] == 2
+    assert row["domain"] == {"categories": ["F", "M"]}
+
+
+def test_labels_of_a_file_complete_the_domain(tmp_path):
+    """A labelled code that does not occur can occur; the variable's label is shown."""
+    labels = Labels({"q": "Question"}, {"q": {1: "yes", 2: "no", 9: "refused"}})
+    table = pa.table({"q": [1, 2] * 20})
+    write_table(table, tmp_path / "t.sav", file_format="sav", labels=labels)
+    found = describe(tmp_path / "t.sav")
+    assert found.column("q").domain == Categories((1, 2, 9))
+    assert found.profiles[0].label == "Question"
+
+
+def test_bad_requests_are_refused():
+    """Unknown columns, two roles, a text instead of a list, a constant key."""
+    with pytest.raises(UnknownColumn, match="no column 'gender'"):
+        describe(PEOPLE, keys=["gender"])
+    with pytest.raises(InvalidSchema, match="'sex' has two roles"):
+        describe(PEOPLE, keys=["sex"], plain=["sex"])
+    with pytest.raises(InvalidSchema, match="list of names"):
+        describe(PEOPLE, keys="sex")
+    with pytest.raises(InvalidSchema, match="'c' must have at least two values"):
+        describe(pa.table({"c": [1, 1]}), keys=["c"])
+
+
+def test_a_million_texts_in_one_key_are_refused():
+    """In one line with the number."""
+    table = pa.table({"c": pa.array(range(10**6)).cast(pa.string())})
+    with pytest.raises(TooLarge, match="'c' has 1,000,000 categories"):
+        describe(table, keys=["c"])
+
+
+def test_completing_fills_only_the_gaps():
+    """Declared domains and stated policies stay; the schema given is not changed."""
+    schema = Schema(
+        (
+            Column("id", Role.IDENTIFIER),
+            Column("sex", Role.KEY),
+            Column("age", Role.KEY, Bins((0, 50, 100))),
+            Column("work", Role.KEY, Categories(("x", "y", "z", "?")), missing="keep"),
+            Column("income", Role.SENSITIVE),
+            Column("wgt", Role.WEIGHT),
+            Column("wgt2", Role.PLAIN),
+        )
+    )
+    full = complete(schema, open_table(PEOPLE))
+    assert full.column("sex") == Column(
+        "sex", Role.KEY, Categories(("F", "M")), missing="refuse", declared=False
+    )
+    assert full.column("age") == Column("age", Role.KEY, Bins((0, 50, 100)), missing="category")
+    assert full.column("work") == schema.column("work")
+    assert full.column("income") == schema.column("income")
+    assert schema.column("sex").domain is None
+    assert complete(full, open_table(PEOPLE)) is full
+
+
+def test_completing_a_stratum_lists_its_values():
+    """A stratum needs labels, not bins, although it is released as it is."""
+    table = pa.table({"region": np.arange(100), "sex": ["F", "M"] * 50})
+    schema = Schema((Column("region", Role.PLAIN), Column("sex", Role.KEY)), strata=("region",))
+    assert complete(schema, open_table(table)).column("region").labels == tuple(range(100))
+
+
+def test_a_schema_that_speaks_of_missing_values_gets_them():
+    """In an impossible combination or among the exempt."""
+    schema = Schema(
+        (Column("a", Role.KEY, exempt=(None,)), Column("b", Role.KEY)),
+        impossible=(Impossible.of({"a": [1], "b": [None]}),),
+    )
+    full = complete(schema, open_table(pa.table({"a": [1, 2], "b": [1, 2]})))
+    assert full.column("a").labels == full.column("b").labels == (1, 2, None)
+
+
+def test_completing_does_not_hide_values_outside_a_declared_domain():
+    """They are refused when the data are coded."""
+    schema = Schema((Column("a", Role.KEY, Categories((1, 2))),))
+    table = pa.table({"a": [1, 2, 3]})
+    with pytest.raises(OutsideDomain, match="1 record of 'a'"):
+        encode(complete(schema, open_table(table)).column("a"), table["a"])
+
+
+def test_a_file_that_states_that_nothing_is_missing_is_believed_and_checked(tmp_path):
+    """Columns with a domain are then not read before the release; a file without counts is."""
+    table = pa.table({"sex": ["F", "M"] * 3, "size": [1, 2, None] * 2, "x": [0.5, np.nan] * 3})
+    domains = {"sex": Categories(("F", "M")), "size": Categories((1, 2)), "x": Bins((0, 1, 2))}
+    schema = Schema(tuple(Column(name, Role.KEY, own) for name, own in domains.items()))
+    for stated in (True, False):
+        pq.write_table(table, tmp_path / "t.parquet", write_statistics=stated)
+        opened = open_table(tmp_path / "t.parquet", schema=schema)
+        assert opened.never_missing is not None
+        assert [opened.never_missing(name) for name in ("sex", "size")] == [stated, False]
+        policies = [column.missing for column in complete(schema, opened).columns]
+        assert policies == ["refuse", "category", "category"]
+
+
+def test_a_file_that_lies_about_missing_values_is_refused(tmp_path):
+    """What it states decides only what is read when: a missing value is refused all the same."""
+    pq.write_table(pa.table({"sex": ["F", None]}), tmp_path / "t.parquet")
+    opened = open_table(tmp_path / "t.parquet")
+    lying = replace(opened, never_missing=lambda _: True)
+    schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))),))
+
+    (column,) = complete(schema, lying).columns
+    with pytest.raises(OutsideDomain, match="1 record of 'sex' is missing"):
+        encode(column, lying.to_arrow()["sex"])
+
+
+def people_of_homes(homes: int = 400, each: int = 3) -> pa.Table:
+    """People of households, who have tenure, rooms, an income and a weight in common."""
+    rng = np.random.default_rng(11)
+    whose = np.repeat(np.arange(homes), each)
+    return pa.table(
+        {
+            "home": whose + 5000,
+            "tenure": np.array(["own", "rent"])[rng.integers(0, 2, homes)][whose],
+            "rooms": rng.integers(1, 9, homes)[whose],
+            "income": rng.lognormal(8, 1, homes).round(2)[whose],
+            "wgt": rng.uniform(1, 2, homes).round(4)[whose],
+            "sex": rng.choice(["F", "M"], len(whose)),
+            "age": rng.integers(0, 90, len(whose)),
+            "work": rng.choice(list("abcd"), len(whose)),
+        }
+    )
+
+
+def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
+    """Once it is said what numbers them; without it, design refuses the roles one by one."""
+    table = people_of_homes()
+    found = describe(table, household="home")
+
+    roles = {column.name: str(column.role) for column in found.columns}
+    assert found.household == "home"
+    assert roles == {
+        "home": "identifier", "tenure": "plain", "rooms": "identifier", "income": "identifier",
+        "wgt": "identifier", "sex": "key", "age": "key", "work": "key",
+    }  # fmt: skip
+    assert Schema.from_toml(found.to_toml()) == found.schema
+    assert design(found, PkAnonymity(k=5), data=table).crowd >= 100
+
+    without = replace(describe(table).schema, household="home")
+    with pytest.raises(Infeasible, match="the same for all of a household"):
+        design(without, PkAnonymity(k=5), data=table)
+
+
+def test_a_weight_is_shared_by_enough_of_those_who_share_what_leaves_beside_it():
+    """Of a household's tenure, or what is given as plain: the usual design is made all the same."""
+    table = people_of_homes(1_000).drop_columns("wgt")
+    weights = np.random.default_rng(4).uniform(20, 200, len(table)).round(2)
+    table = table.append_column("pwgt", pa.array(weights))
+    area = pa.array(np.random.default_rng(5).choice(list("nswe"), len(table)))
+    for own, given in (
+        (table, {"household": "home"}),
+        (table.append_column("area", area), {"plain": ["area", "tenure"], "identifiers": ["home"]}),
+    ):
+        found = describe(own, **given)
+        assert found.column("tenure").role is Role.PLAIN
+        assert found.column("pwgt").role is Role.WEIGHT
+        assert design(found, PkAnonymity(k=20), data=own).crowd > 20
+
+
+def test_roles_that_are_given_are_taken_beside_a_household():
+    """What the steward says of a column of the household is said by the schema, too."""
+    found = describe(people_of_homes(60), household="home", sensitive=["rooms"])
+
+    assert found.column("rooms").role is Role.SENSITIVE
+    with pytest.raises(UnknownColumn, match="no column 'hid'"):
+        describe(PEOPLE, household="hid")
+    with pytest.raises(InvalidSchema, match="two roles"):
+        describe(PEOPLE, household="sex", keys=["sex"])

@@ -1,0 +1,154 @@
+"""Proposed roles and bins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pramana as pm
+from pramana.errors import TooLarge
+from pramana.io.opening import open_table
+from pramana.schema.domains import Bins, Categories
+from pramana.schema.proposals import propose_bins, propose_domain, propose_role
+from pramana.schema.schema import CATEGORY_LIMIT, Role
+from pramana.schema.tally import tally
+
+
+def seen(values):
+    """The tally of some values."""
+    return tally(open_table(pa.table({"v": values})))["v"]
+
+
+RNG = np.random.default_rng(7)
+FEW = RNG.integers(0, 5, 1_000)
+AGES = RNG.integers(17, 91, 1_000)
+AMOUNTS = np.exp(RNG.normal(8, 2, 1_000)).round(2)
+WEIGHTS = RNG.uniform(1, 100, 1_000)
+NUMBERS = np.arange(1_000)
+WORDS = [f"word {i}" for i in RNG.integers(0, 400, 1_000)]
+ROWS = np.sort(RNG.choice(48_842, 1_000, replace=False))
+PERSONAL = (10_000 * (99 - NUMBERS**2 // 14_500) + 101 + NUMBERS % 28) * 10_000 + NUMBERS
+NAMES = [f"person {i}" for i in range(1_000)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role", "why"),
+    [
+        ("sex", FEW, Role.KEY, "few values"),
+        ("colour", [f"c{i}" for i in FEW], Role.KEY, "few values"),
+        ("age", AGES, Role.KEY, "bins proposed"),
+        ("x", AMOUNTS, Role.SENSITIVE, "long tail"),
+        ("monthlyIncome", AGES, Role.SENSITIVE, "money"),
+        ("income", [f"c{i}" for i in FEW], Role.SENSITIVE, "private"),
+        ("diagnosis", FEW, Role.SENSITIVE, "private"),
+        ("fnlwgt", WEIGHTS, Role.WEIGHT, "weights"),
+        ("sampling_weight", FEW, Role.WEIGHT, "weights"),
+        ("weight_kg", WEIGHTS, Role.KEY, "bins proposed"),
+        ("BodyWeight", WEIGHTS, Role.KEY, "bins proposed"),
+        ("birth_weight", WEIGHTS, Role.KEY, "bins proposed"),
+        ("id", NUMBERS, Role.IDENTIFIER, "identifier"),
+        ("email", NAMES, Role.IDENTIFIER, "identifier"),
+        ("firstName", WORDS, Role.IDENTIFIER, "identifier"),
+        ("row", NUMBERS, Role.IDENTIFIER, "row number"),
+        ("__index_level_0__", ROWS, Role.IDENTIFIER, "row number"),
+        ("Unnamed: 0", ROWS, Role.IDENTIFIER, "row number"),
+        ("x", ROWS, Role.IDENTIFIER, "no value occurs twice"),
+        ("x", NUMBERS.astype(float), Role.IDENTIFIER, "its own"),
+        ("x", np.append(NUMBERS, np.nan), Role.IDENTIFIER, "its own"),
+        ("person_id", ROWS * 1.0, Role.IDENTIFIER, "identifier"),
+        ("shuffled_idx", RNG.permutation(NUMBERS) + 100_000, Role.IDENTIFIER, "its own"),
+        ("DIABDX", NUMBERS, Role.SENSITIVE, "private"),
+        ("pnr", PERSONAL, Role.IDENTIFIER, "nearly all have 10 digits"),
+        ("x", (AMOUNTS * 100).round(), Role.SENSITIVE, "long tail"),
+        ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
+        ("who", NAMES, Role.IDENTIFIER, "its own"),
+        ("remarks", WORDS, Role.IDENTIFIER, "too many to randomise"),
+        ("occupation", [f"o{i}" for i in np.arange(10_000) % 300], Role.KEY, "consider fewer"),
+        ("constant", [1] * 50, Role.PLAIN, "single value"),
+        ("empty", pa.nulls(50), Role.PLAIN, "no values"),
+        ("email", FEW, Role.KEY, "few values"),
+        ("race", RNG.integers(0, 28, 1_000) ** 3, Role.KEY, "codes"),
+        ("race", RNG.integers(0, 28, 1_000) ** 3 * 1.0, Role.KEY, "codes"),
+    ],
+)
+def test_roles_with_their_reasons(name, values, role, why):
+    """Names and values speak; every suggestion has a reason."""
+    proposal = propose_role(name, seen(values), len(values))
+    assert proposal.role is role
+    assert why in proposal.why
+
+
+def test_ages_are_cut_at_round_numbers_about_ten_times():
+    """The outer edges do not tell the youngest and the oldest."""
+    bins = propose_bins(seen(AGES))
+    assert 7 <= bins.size <= 12
+    assert all(isinstance(edge, int) for edge in bins.edges)
+    assert sum(edge % 5 == 0 for edge in bins.edges) >= len(bins.edges) - 2
+    assert bins.edges[0] < 17
+    assert bins.edges[-1] > 90
+
+
+def test_a_domain_of_few_numbers_lists_them_and_of_many_cuts_them():
+    """Sorted, not in order of appearance; a stratum is never cut."""
+    assert propose_domain("v", seen([3, 1, 2, 1])) == Categories((1, 2, 3))
+    assert isinstance(propose_domain("v", seen(AGES)), Bins)
+    assert isinstance(propose_domain("v", seen(AGES), categories=True), Categories)
+
+
+def test_labelled_values_belong_to_the_domain():
+    """Also those that do not occur."""
+    assert propose_domain("v", seen([1, 3]), known=(1, 2, 3, 9)) == Categories((1, 2, 3, 9))
+
+
+def test_too_many_texts_are_refused():
+    """The column, how many, and what to do."""
+    many = seen([str(i) for i in range(CATEGORY_LIMIT + 1)])
+    with pytest.raises(TooLarge, match=r"'v' has 100,001 categories.*Coarsen"):
+        propose_domain("v", many)
+
+
+@given(
+    st.lists(
+        st.integers(-(10**9), 10**9) | st.integers(0, 3), min_size=21, max_size=300, unique=False
+    ).filter(lambda v: len(set(v)) > 1)
+)
+def test_bins_of_integers_hold_every_value(values):
+    """At least two bins, rising edges, nothing outside; strictly beyond the extremes but at 0."""
+    bins = propose_bins(seen(values))
+    assert bins.size >= 2
+    assert bins.edges[0] <= min(values)
+    assert bins.edges[-1] > max(values)
+    assert bins.edges[0] < min(values) or min(values) == 0
+
+
+@given(
+    st.lists(
+        st.floats(-1e12, 1e12).filter(lambda v: v == 0 or abs(v) > 1e-9), min_size=2, max_size=60
+    ).filter(lambda v: len(set(v)) > 1)
+)
+def test_bins_of_any_numbers_hold_every_value(values):
+    """The same for fractions, tiny and huge together."""
+    bins = propose_bins(seen(values))
+    assert bins.size >= 2
+    assert bins.edges[0] <= min(values)
+    assert max(values) <= bins.edges[-1]
+
+
+@pytest.mark.parametrize("ends", [(-np.inf,), (np.inf,), (-np.inf, np.inf)])
+def test_infinite_values_open_the_outer_bins(ends):
+    """They are values like others and stay inside the domain."""
+    bins = propose_bins(seen([*AGES.tolist(), *ends]))
+    assert {edge for edge in bins.edges if np.isinf(edge)} == set(ends)
+    assert propose_bins(seen([-np.inf, np.inf, 1.0])).size >= 2
+
+
+@pytest.mark.parametrize("name", ["Name", "Name_2", "surname", "First Name", "last_name"])
+def test_names_of_people_are_dropped_however_few_they_are(name):
+    """Eight surnames in a court file are no categories; names of schools are."""
+    some = ["Rao", "Khan", "Weber", "Rossi", "Novak", "Lopez", "Smith", "Miller"] * 50
+    schools = RNG.choice(["North", "South", "East"], len(some))
+    found = pm.describe(pa.table({name: some, "school_name": schools}))
+    assert [str(column.role) for column in found.columns] == ["identifier", "key"]
