@@ -60,22 +60,24 @@ def true_delta(rows: np.ndarray, people: int, factor: Fraction) -> Fraction:
     worst = Fraction(0)
     truths = range(len(rows))
     for others in itertools.combinations_with_replacement(truths, people - 1):
-        crowd = np.zeros((people + 1,) * (values - 1), dtype=np.int64)
-        crowd[(0,) * (values - 1)] = 1
+        anonymity_set = np.zeros((people + 1,) * (values - 1), dtype=np.int64)
+        anonymity_set[(0,) * (values - 1)] = 1
         for truth in others:
-            crowd = _with(crowd, rows[truth])
-        seen = [_with(crowd, row) for row in rows]
+            anonymity_set = _with(anonymity_set, rows[truth])
+        seen = [_with(anonymity_set, row) for row in rows]
         for own, other in itertools.permutations(truths, 2):
             gap = seen[own] * factor.denominator - seen[other] * factor.numerator
             worst = max(worst, Fraction(int(gap[gap > 0].sum()), factor.denominator))
     return worst / int(rows[0].sum()) ** people
 
 
-def _with(crowd: np.ndarray, row: np.ndarray) -> np.ndarray:
+def _with(anonymity_set: np.ndarray, row: np.ndarray) -> np.ndarray:
     """One more record: every value with its weight."""
-    total = int(row[-1]) * crowd
+    total = int(row[-1]) * anonymity_set
     for axis, weight in enumerate(row[:-1].tolist()):
-        total += weight * np.roll(crowd, 1, axis=axis)  # the last place is empty until the end
+        total += weight * np.roll(
+            anonymity_set, 1, axis=axis
+        )  # the last place is empty until the end
     return total
 
 
@@ -174,7 +176,9 @@ def _reports(random) -> World:
         for part in (first, second)
     ]
     pairs = (zip(shares, pair, strict=True) for pair in itertools.product(*columns))
-    return World("reports", np.array(rows), [[BlanketLaw.of_parts(pair) for pair in pairs]])
+    return World(
+        "attribute-sampling", np.array(rows), [[BlanketLaw.of_parts(pair) for pair in pairs]]
+    )
 
 
 def _same(rows: np.ndarray, truth: int) -> BlanketLaw:

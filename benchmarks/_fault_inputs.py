@@ -585,8 +585,8 @@ def _command(folder: Path, sources: dict[str, bytes], chance: random.Random) -> 
 
 USUAL = {"describe": ("people.csv",), "protect": ("people.csv",), "verify": ("old",),
          "design": ("people.csv",), "estimate": ("old",), "audit": ("people.csv", "old"),
-         "report": ("old",), "regress": ("old",), "rebuild": ("old",), "advise": ("people.csv",),
-         "compare": ("people.csv",), "mine": ("old",), "schema": ("schema.toml",),
+         "report": ("old",), "regress": ("old",), "synthesize": ("old",), "advise": ("people.csv",),
+         "compare": ("people.csv",), "learn": ("old",), "schema": ("schema.toml",),
          "ledger": ("show", "check"), "collect new": ("survey.toml",), "collect check": ("asked",),
          "collect status": ("asked",), "collect invite": ("coded",),
          "collect close": ("asked",)}  # fmt: skip
@@ -604,7 +604,12 @@ def _said(words: list[str]) -> str:
         except SystemExit as left:
             code = left.code
     told = err.getvalue()
-    if MARKER in out.getvalue() and words[0] not in ("protect", "rebuild", "describe", "estimate"):
+    if MARKER in out.getvalue() and words[0] not in (
+        "protect",
+        "synthesize",
+        "describe",
+        "estimate",
+    ):
         return f"{MARKER} on stdout of {words}"
     if code not in (0, 1, 2, None):
         return f"traceback: exit {code} of {words}"

@@ -70,7 +70,7 @@ VERBS = (
     Verb("compare", "compare people.csv --schema schema.toml --k 2 -o new.html", ("new.html",)),
     Verb("compare --force", "compare people.csv --schema schema.toml --k 2 -o old.html --force",
          ("old.html",), True),
-    Verb("rebuild", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
+    Verb("synthesize", "rebuild old -o new.parquet --method rank", ("new.parquet",)),
     Verb("rebuild --force", "rebuild old -o old.parquet --method rank --force", ("old.parquet",),
          True),
     Verb("rebuild csv", "rebuild old -o new.csv --method rank", ("new.csv",)),
@@ -91,7 +91,7 @@ VERBS = (
     Verb("clean", "clean stale --remove", ("stale",), replaces=True),
     Verb("design --save-plan", f"design {STATED} --save-plan new.plan", ("new.plan",)),
     Verb("protect --plan", "protect people.csv --plan old.plan -o new", ("new",)),
-    Verb("protect reports", f"protect {STATED} --method reports -o new", ("new",)),
+    Verb("protect reports", f"protect {STATED} --method attribute-sampling -o new", ("new",)),
     Verb("protect --force --ledger", f"{PROTECT[:-3]}old --force --ledger book",
          ("old", "book", "book.key", "book.lock"), True),
     Verb("rebuild dta", "rebuild old -o new.dta --method rank", ("new.dta",)),
@@ -145,7 +145,7 @@ def make_template(folder: Path, *, records: int = 400) -> None:
     (folder / "schema.toml").write_text(SCHEMA)
     (folder / "old.toml").write_text(SCHEMA)
     (folder / "survey.toml").write_text(SURVEY.format(expected=500))
-    (folder / "diary.txt").write_text("mine")
+    (folder / "diary.txt").write_text("learn")
     (folder / ".hidden").mkdir()
     (folder / ".hidden" / "diary.txt").write_text("mine too")
     (folder / "tmp").mkdir()

@@ -28,10 +28,10 @@ QUESTIONS = {
     ),
     "mean income, M over F": lambda r, how: r.mean("income", by=["sex"], **how).ratio("M", "F"),
     "share of work, M less F": lambda r, how: r.crosstab(
-        "sex", "work", share="row", method="inverse", **how
+        "sex", "work", share="row", method="unbiased", **how
     ).difference(("M", "yes"), ("F", "yes")),
     "working women over men": lambda r, how: r.crosstab(
-        "sex", "work", method="inverse", **how
+        "sex", "work", method="unbiased", **how
     ).ratio(("F", "yes"), ("M", "yes")),
 }
 

@@ -25,8 +25,8 @@ from benchmarks._measure import Result
 
 MOST_VALUES = 20
 BINS = 8
-METHODS = ("retention", "reports")
-READ = ("inverse", "auto", "rebuilt")
+METHODS = ("retention", "attribute-sampling")
+READ = ("unbiased", "auto", "rebuilt")
 
 TABLES = (
     ("crc_ma2019.csv", ["SEX", "MSP"]),
@@ -130,18 +130,18 @@ def _measured(
         plan = pm.design(schema, promise, data=table, method=method)
         known = {frozenset(own): error for own, error in plan.expected_error.tables}
         errors["expected", method] = float(np.mean([known[frozenset(pair)] for pair in some]))
-        errors["inverse", method] = _unbiased(table, plan, some, truth, options.releases)
+        errors["unbiased", method] = _unbiased(table, plan, some, truth, options.releases)
         if options.quick:
             continue
         release = pm.protect(table, plan, seed=1)
         errors["auto", method] = float(
             np.mean([truth.off(release.crosstab(*pair)) for pair in some])
         )
-        made = release.rebuild(seed=1)
+        made = release.synthesize(seed=1)
         errors["rebuilt", method] = float(np.mean([_apart(table, made, pair) for pair in some]))
-    least = min(METHODS, key=lambda method: errors["inverse", method])
-    good = errors["inverse", chosen] <= 1.02 * errors["inverse", least]
-    foreseen = abs(errors["inverse", chosen] / errors["expected", chosen] - 1) <= 0.1
+    least = min(METHODS, key=lambda method: errors["unbiased", method])
+    good = errors["unbiased", chosen] <= 1.02 * errors["unbiased", least]
+    foreseen = abs(errors["unbiased", chosen] / errors["expected", chosen] - 1) <= 0.1
     told = ((how, method) for how in ("expected", *READ) for method in METHODS)
     cells = (f"{errors[one]:.3f}" if one in errors else "" for one in told)
     return (chosen, *cells, least), good, foreseen
@@ -155,7 +155,7 @@ def _unbiased(table: pa.Table, plan, some, truth: Truth, most: int) -> float:
     for seed in range(1, most + 1):
         release = pm.protect(table, plan, seed=seed)
         found.append(
-            np.mean([truth.off(release.crosstab(*pair, method="inverse")) for pair in some])
+            np.mean([truth.off(release.crosstab(*pair, method="unbiased")) for pair in some])
         )
         if seed >= 4 and np.std(found, ddof=1) <= 0.02 * np.mean(found) * seed**0.5:
             break

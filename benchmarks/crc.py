@@ -230,9 +230,11 @@ def _reports(promise):
         import pramana as pm
 
         schema = pm.describe(table, keys=names)
-        method = pm.Reports(tables=tuple(_wanted(names)))
+        method = pm.AttributeSampling(tables=tuple(_wanted(names)))
         plan = pm.design(schema, promise(pm), records=table.num_rows, method=method)
-        return pm.protect(table, plan).rebuild(seed=seed)  # a seed would void the central promise
+        return pm.protect(table, plan).synthesize(
+            seed=seed
+        )  # a seed would void the central promise
 
     return road
 
@@ -243,7 +245,7 @@ def _whole(k: float, how: str):
 
         schema = pm.describe(table, keys=names)
         plan = pm.design(schema, pm.PkAnonymity(k=k), records=table.num_rows, method="retention")
-        return pm.protect(table, plan, seed=seed).rebuild(method=how, seed=seed)
+        return pm.protect(table, plan, seed=seed).synthesize(method=how, seed=seed)
 
     return road
 

@@ -63,7 +63,7 @@ def four_way(options) -> Result:
         for name in ("Status3", "Race3"):
             codes = worlds.survey(data, ["Gender", "Age18", "Income12", name], 100_000)
             truths[f"ACS, {name}"] = worlds.table_of(codes)
-    head = ("truth", "inverse", "clipped", "plain EM", "pairwise", "default", "inverse / default")
+    head = ("truth", "unbiased", "clipped", "plain EM", "pairwise", "default", "inverse / default")
     result = Result("Error of the four-way table, share of the records", head)
     for name, truth in truths.items():
         errors = _four_way_errors(truth, options.draws or 5)
@@ -269,7 +269,7 @@ def coverage(options) -> Result:
     tables["3 x 3, V 0.8, strong noise"] = (_pair(1, (3, 3), 5000, "diagonal", 1.0), 0.21)
     tables["10 x 8, diagonal"] = (_pair(1, (10, 8), 20_000, "diagonal", 3.0), 0.3)
     for name, (margin, kept) in tables.items():
-        for method in ("inverse", "auto"):
+        for method in ("unbiased", "auto"):
             result.rows.append(_coverage_of_counts(name, margin, kept, method, draws))
     result.rows += _coverage_of_values(truth.sum(axis=2), draws)
     result.rows.append(_coverage_of_rare_groups(draws))
@@ -362,7 +362,7 @@ def _held_of_few(truth, matrix, draws):
     tables, times = np.unique(np.sum(drawn, axis=0), axis=0, return_counts=True)
     held = np.zeros(len(truth))
     for table, many in zip(tables, times, strict=True):
-        found = estimate_counts(Moments.of_counts(table), layout, method="inverse")
+        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
         held += many * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held / draws
 
@@ -402,7 +402,7 @@ def _held_by_values(name, codes, values, layout, draws, rng):
         held["total"] = held["total"] + ((found.low <= total) & (total <= found.high))
     every = {"mean": bounded, "total": draws}
     return [
-        (f"{name}, {what}", "inverse", *_by_size(held[what], truth, every[what])) for what in held
+        (f"{name}, {what}", "unbiased", *_by_size(held[what], truth, every[what])) for what in held
     ]
 
 
@@ -458,7 +458,7 @@ def errors(options) -> Result:
         )
     codes = worlds.survey(data, ["Gender", "Age10", "Education", "State"])
     truth, draws = worlds.table_of(codes), options.draws or 3
-    head = ("k", "table", "cells", "inverse", "clipped", "em", "default takes")
+    head = ("k", "table", "cells", "unbiased", "clipped", "shrunk", "default takes")
     title = f"Error by method and k: ACS sample, {truth.sum():,} records, share of the records"
     result = Result(title, head)
     for k in (2, 10, 100, 1000):
@@ -499,11 +499,11 @@ def _errors_of(truth, kept, draws):
         fitted = fit(table, channels).truth(table, channels)
         found.append([worlds.error(part, truth) for part in (solved, clip(solved), fitted)])
         se = np.sqrt(np.maximum(channels.spread(table) - solved, 0))
-        takes.add("inverse" if np.sqrt(2 / np.pi) * se.sum() / table.sum() <= 0.05 else "em")
+        takes.add("unbiased" if np.sqrt(2 / np.pi) * se.sum() / table.sum() <= 0.05 else "shrunk")
     return (*(f"{value:.3f}" for value in np.mean(found, axis=0)), ", ".join(sorted(takes)))
 
 
-def rebuild(options) -> Result:
+def synthesize(options) -> Result:
     """Mean absolute difference of pairwise Cramer's V to the truth."""
     worlds_of = {"generated, 4 columns": _expanded(worlds.generated(5, worlds.FOUR_WAY, 100_000))}
     data = worlds.folder(options.data)
@@ -537,7 +537,7 @@ def files(options) -> Result:
         for k in (2, 20, 200):
             plan = api.design(schema, PkAnonymity(k=k), data=table, method="retention")
             release = api.protect(table, plan, seed=k)
-            made = {how: release.rebuild(method=how, seed=1) for how in ("rank", "posterior")}
+            made = {how: release.synthesize(method=how, seed=1) for how in ("rank", "posterior")}
             rng = np.random.default_rng(2)
             loose = [
                 made["rank"][own].take(rng.permutation(table.num_rows)) for own in schema.names
@@ -603,7 +603,7 @@ def speed(_options) -> Result:
         truth = worlds.generated(1, shape, 1_000_000, (0.5, 0.25))
         moments = Moments.of_counts(worlds.released(truth, layout, rng))
         what = f"em, {truth.size:,} cells of {len(shape)} columns, errors included"
-        result.rows.append((what, *_timed(estimate_counts, moments, layout, method="em")))
+        result.rows.append((what, *_timed(estimate_counts, moments, layout, method="shrunk")))
     shape = (2, 10, 8, 5, 10, 25, 9, 5)
     layout = worlds.layout_of(shape, [0.5] * 8)
     hidden = rng.integers(0, 6, 1_000_000)
@@ -633,7 +633,7 @@ SHOWS = {
         few,
         unbiased,
         errors,
-        rebuild,
+        synthesize,
         files,
         speed,
     )

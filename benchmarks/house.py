@@ -26,15 +26,55 @@ from pathlib import Path
 TOP = Path(__file__).parent.parent
 SHELLS = ("cli", "studio", "collect", "experiments", "spark")
 
-NAMES = ("own", "found", "told", "those", "crowd", "beside", "stands", "shall", "truth",
-         "verbatim", "rebuild", "rebuilt", "mine", "mined", "plain", "dial", "dials")  # fmt: skip
+NAMES = (
+    "own",
+    "found",
+    "told",
+    "those",
+    "anonymity_set",
+    "beside",
+    "stands",
+    "shall",
+    "truth",
+    "verbatim",
+    "synthesize",
+    "rebuilt",
+    "learn",
+    "mined",
+    "public",
+    "dial",
+    "dials",
+)
 """Words of the old dialect that are parts of names."""
 
-PHRASES = ("beside", "crowd", "crowds", "dial", "hang together", "hangs together", "of its own",
-           "of their own", "off by", "plain", "rebuild", "rebuilt", "released as it is",
-           "released as they are", "shall", "so many", "stands", "that of", "the road",
-           "the truth", "those of", "told", "true table", "verbatim", "what leaves",
-           "word for word")  # fmt: skip
+PHRASES = (
+    "beside",
+    "anonymity_set",
+    "anonymity_sets",
+    "dial",
+    "hang together",
+    "hangs together",
+    "of its own",
+    "of their own",
+    "off by",
+    "public",
+    "synthesize",
+    "rebuilt",
+    "released as it is",
+    "released as they are",
+    "shall",
+    "so many",
+    "stands",
+    "that of",
+    "the road",
+    "the truth",
+    "those of",
+    "told",
+    "true table",
+    "verbatim",
+    "what leaves",
+    "word for word",
+)
 """Words and phrases of the old dialect in texts."""
 
 PRIVATE = re.compile(r"_(?!.*__$)")

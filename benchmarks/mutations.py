@@ -262,24 +262,32 @@ def _bases(place):
         Column("sex", Role.KEY, Categories(("F", "M"))),
         Column("age", Role.KEY, Bins((0, 16, 40, 80))),
         Column("marital", Role.KEY, Categories(("single", "married"))),
-        Column("region", Role.PLAIN),
+        Column("region", Role.PUBLIC),
         Column("income", Role.SENSITIVE),
     )
     rule = Impossible.of({"age": ["[0, 16)"], "marital": ["married"]})
     plans = {
-        "retention": pm.design(Schema(columns, (rule,)), pm.PkAnonymity(k=5), data=people,
-                               method="retention"),
+        "retention": pm.design(
+            Schema(columns, (rule,)), pm.PkAnonymity(k=5), data=people, method="retention"
+        ),
         "invariant": pm.design(Schema(columns), data=people, method=pm.Invariant(stay=0.6)),
         "resample": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="resample"),
         "centroid": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="centroid"),
         "permute": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="permute"),
         "gaussian": pm.design(Schema(columns), pm.KAnonymity(k=4), data=people, method="gaussian"),
-        "reports": pm.design(Schema(columns), pm.PkAnonymity(k=5), data=people, method="reports"),
-        "inverse": pm.design(Schema(columns), pm.CorrectMatch(xi=0.5), data=people,
-                             method="inverse-frequency"),
-        "optimal": pm.design(Schema(columns), pm.SpontaneousRecognition(alpha=0.5, width=2),
-                             data=people, method="optimal"),
-    }  # fmt: skip
+        "attribute-sampling": pm.design(
+            Schema(columns), pm.PkAnonymity(k=5), data=people, method="attribute-sampling"
+        ),
+        "unbiased": pm.design(
+            Schema(columns), pm.CorrectMatch(xi=0.5), data=people, method="inverse-frequency"
+        ),
+        "optimal": pm.design(
+            Schema(columns),
+            pm.SpontaneousRecognition(alpha=0.5, width=2),
+            data=people,
+            method="optimal",
+        ),
+    }
     for name, plan in plans.items():
         pm.protect(people, plan, to=place / name, seed=1)
     formats = ("csv", "feather", "sav", "dta")
@@ -421,7 +429,7 @@ def _careful(folder, chance, _):
 
     before = read_certificate(folder)
     changes = [
-        lambda c: replace(c, crowd=max(1, c.crowd + chance.choice((-1, 1, 100)))),
+        lambda c: replace(c, anonymity_set=max(1, c.anonymity_set + chance.choice((-1, 1, 100)))),
         lambda c: replace(c, records=c.records + chance.choice((-1, 1))),
         lambda c: replace(c, kind=chance.choice(("withheld", "groups")), mechanism=None),
         lambda c: replace(c, method=chance.choice(sorted(_known_methods()))),

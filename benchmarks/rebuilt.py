@@ -84,13 +84,13 @@ def _measured(table: pa.Table, k: float, method: str, releases: int) -> dict[str
     plan = pm.design(schema, pm.PkAnonymity(k=k), records=table.num_rows, method=method)
     truth = _Codes(table)
     found: dict[str, list[float]] = {
-        way: [] for way in WAYS if (way, method) != ("rank", "reports")
+        way: [] for way in WAYS if (way, method) != ("rank", "attribute-sampling")
     }
     for seed in range(releases):
         release = pm.protect(table, plan, seed=seed)
-        made = {"default": release.rebuild(seed=seed)}
+        made = {"default": release.synthesize(seed=seed)}
         if "rank" in found:
-            made["rank"] = release.rebuild(method="rank", seed=seed)
+            made["rank"] = release.synthesize(method="rank", seed=seed)
         made["margins"] = _margins(release, names, table.num_rows, seed)
         for way, own in made.items():
             found[way].append(truth.apart(own))

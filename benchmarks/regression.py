@@ -29,7 +29,7 @@ SCHEMA = Schema(
         Column("sex", Role.KEY, Categories(("F", "M"))),
         Column("age", Role.KEY, Bins((20, 30, 40, 50, 60, 70))),
         Column("work", Role.KEY, Categories(("no", "yes"))),
-        Column("region", Role.PLAIN, Categories(("north", "south", "west"))),
+        Column("region", Role.PUBLIC, Categories(("north", "south", "west"))),
         Column("years", Role.SENSITIVE),
         Column("children", Role.SENSITIVE),
         Column("income", Role.SENSITIVE),
@@ -78,9 +78,9 @@ def people(records: int, rng) -> pa.Table:
 
 def plan_of(retention: float, table: pa.Table, release: str = "whole"):
     """Every key through a uniform mixture; or reports, with what stands for epsilon."""
-    if release == "reports":
+    if release == "attribute-sampling":
         promise = DifferentialPrivacy(epsilon=retention)
-        return api.design(REPORTED, promise, data=table, method="reports")
+        return api.design(REPORTED, promise, data=table, method="attribute-sampling")
     matrices = {
         column.name: UniformMixture.of(column.labels, retention=retention)
         for column in SCHEMA.randomised
@@ -135,7 +135,7 @@ def coverage(
 def arguments(parser) -> None:
     parser.add_argument("--draws", type=int, default=500, help="releases to draw")
     parser.add_argument("--records", type=int, default=4_000)
-    parser.add_argument("--release", choices=("whole", "reports"), default="whole")
+    parser.add_argument("--release", choices=("whole", "attribute-sampling"), default="whole")
     parser.add_argument("--retention", type=float, nargs="*", help="epsilon for reports")
     parser.add_argument("--seed", type=int, default=0, help="another one for another slice")
     parser.add_argument("--infer", choices=("population", "records"), default="population")

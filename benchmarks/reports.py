@@ -71,7 +71,7 @@ def scale(options: argparse.Namespace) -> Result:
         schema = pm.describe(folder / "people.parquet", keys=names)
         promise = pm.PkAnonymity(k=options.k)
         plans = {}
-        for method in ("reports", "retention"):
+        for method in ("attribute-sampling", "retention"):
             plans[method] = timed(
                 f"design, {method}",
                 lambda method=method: pm.design(
@@ -80,7 +80,7 @@ def scale(options: argparse.Namespace) -> Result:
             )
         result.rows += _protected(plans, folder)
         for method in plans:
-            timed(f"rebuild, {method}", lambda method=method: pm.load(folder / method).rebuild())
+            timed(f"rebuild, {method}", lambda method=method: pm.load(folder / method).synthesize())
     result.notes.append(
         f"{options.records:,} records, {len(SIZES)} columns, k = {options.k:g}; protect: once to "
         "warm up, then the median of five turns, one method after the other."
@@ -103,7 +103,7 @@ def _protected(plans, folder: Path) -> list[tuple[str, str, str, str]]:
     peak = f"{peak_memory() / 2**20:,.0f}"
     rows = [(f"protect, {method}", f"{clock:.2f}", f"{used:.2f}", peak)
             for method, (clock, used) in found.items()]  # fmt: skip
-    ratio = found["reports"] / found["retention"]
+    ratio = found["attribute-sampling"] / found["retention"]
     return [*rows, ("protect, reports / retention", f"{ratio[0]:.2f} x", f"{ratio[1]:.2f} x", "")]
 
 
@@ -126,7 +126,7 @@ def _people(records: int) -> pa.Table:
 def tables(options: argparse.Namespace) -> Result:
     head = ("world", "tables", "cells", "largest |z|", "covered", "least, by table", "most")
     result = Result("Two-way tables of reports, unbiased estimates", head)
-    for name in ("plain", "impossible", "missing", "strata", "households"):
+    for name in ("public", "impossible", "missing", "strata", "households"):
         result.rows.append((name, *_over_releases(name, options.releases)))
     result.notes.append(f"{options.releases:,} releases each, 2,000 records, k = 20, level 95 %.")
     return result
@@ -154,7 +154,7 @@ def _world(name: str):
     ]  # fmt: skip
     if name == "strata":
         columns["part"] = np.array(["x", "y"])[(hidden < 0.4).astype(int)]
-        keys.append(pm.Column("part", pm.Role.PLAIN))
+        keys.append(pm.Column("part", pm.Role.PUBLIC))
         strata = ("part",)
     if name == "households":
         columns["home"] = np.arange(2_000) // 2
@@ -168,14 +168,14 @@ def _over_releases(name: str, releases: int) -> tuple[str, ...]:
     import pramana as pm
 
     table, schema, pairs = _world(name)
-    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="attribute-sampling")
     truth = Truth(table)
     off = {pair: [] for pair in pairs}
     inside = {pair: [] for pair in pairs}
     for seed in range(releases):
         release = pm.protect(table, plan, seed=seed)
         for pair in pairs:
-            found = release.crosstab(*pair, method="inverse")
+            found = release.crosstab(*pair, method="unbiased")
             true = truth.counts(found)
             off[pair].append(found.estimate - true)
             inside[pair].append((found.low <= true) & (true <= found.high))
@@ -239,9 +239,9 @@ def _accuracies(learn: pa.Table, check: pa.Table, target: str) -> list[str]:
     pairs = tuple((name, target) for name in others)
     for k in KS:
         schema = pm.describe(learn, keys=names)
-        method = pm.Reports(tables=pairs)
+        method = pm.AttributeSampling(tables=pairs)
         plan = pm.design(schema, pm.PkAnonymity(k=k), records=learn.num_rows, method=method)
-        made = pm.protect(learn, plan, seed=k).rebuild(seed=k)
+        made = pm.protect(learn, plan, seed=k).synthesize(seed=k)
         texts = {name: made[name].cast(pa.string()).fill_null("none") for name in names}
         found.append(_accuracy(pa.table(texts), check, target))
     return [f"{100 * own:.1f} %" for own in found]

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> Result:
             begin, found = time.process_time(), []
             for k in (2, 10, 100):
                 law = law_of_columns(math.log((records - 1) / (k - 1)) / 2, sizes)
-                found.append(epsilon_of([law], crowd=records, delta=delta))
+                found.append(epsilon_of([law], anonymity_set=records, delta=delta))
             seconds = (time.process_time() - begin) / 3
             stated = REFERENCE.get(records, [found] * 3)[place]
             gap = max(gap, *(abs(a / b - 1) for a, b in zip(found, stated, strict=True)))
@@ -85,7 +85,8 @@ def _enumerated(channels: int) -> str:
         factor = max(Fraction(1), Fraction(round(16 * math.exp(random.uniform(0, dial))), 16))
         epsilon = max(0.0, math.log(factor) * (1 - 2**-50))
         bound = min(
-            max(delta_of(law, crowd=people, epsilon=epsilon) for law in laws) for laws in world.laws
+            max(delta_of(law, anonymity_set=people, epsilon=epsilon) for law in laws)
+            for laws in world.laws
         )
         true = world.true_delta(people, factor)
         below += Fraction(bound) < true

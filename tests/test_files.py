@@ -83,11 +83,11 @@ def new_and_theirs(place, path, there):
     if there == "link":
         path.symlink_to("nowhere")
     elif there == "file":
-        path.write_text("mine")
+        path.write_text("learn")
     else:
         path.mkdir()
         if there == "full folder":
-            (path / "diary").write_text("mine")
+            (path / "diary").write_text("learn")
 
 
 @pytest.mark.parametrize("there", ["link", "file"])
@@ -98,7 +98,7 @@ def test_what_is_no_folder_is_not_exchanged_for_one(tmp_path, there):
     with pytest.raises(OutputExists, match="appeared"), replaced as place:
         new_and_theirs(place, path, there)
     assert [one.name for one in tmp_path.iterdir()] == ["release"]
-    assert path.is_symlink() if there == "link" else path.read_text() == "mine"
+    assert path.is_symlink() if there == "link" else path.read_text() == "learn"
 
 
 def test_a_folder_that_changes_while_it_is_replaced_is_put_back(tmp_path):
@@ -186,7 +186,7 @@ def test_small_files_have_the_permissions_asked_for(tmp_path):
 
 def test_a_file_replaces_a_file_and_nothing_else(tmp_path):
     """Neither without force, nor a link or a folder with it; and places must have names."""
-    (tmp_path / "a").write_text("mine")
+    (tmp_path / "a").write_text("learn")
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "broken").symlink_to("nowhere")
     (tmp_path / "folder").mkdir()
@@ -197,13 +197,13 @@ def test_a_file_replaces_a_file_and_nothing_else(tmp_path):
         write_whole(tmp_path / "nowhere" / "a", "new")
     with pytest.raises(InputError, match="name"), whole_folder(Path()):
         pass
-    assert (tmp_path / "a").read_text() == "mine"
+    assert (tmp_path / "a").read_text() == "learn"
 
 
 KILLED = """
 import sys, time
 from pathlib import Path
-from pramana.files import whole_file
+from pramana.base.atomic_files import whole_file
 with whole_file(Path(sys.argv[1])) as place:
     place.write_text("half")
     print("writing", flush=True)
@@ -426,7 +426,7 @@ def test_every_writer_goes_through_here():
     assert {name: calls for name, calls in found.items() if calls} == {}
 
 
-@pytest.mark.parametrize("verb", ["describe", "compare", "report", "rebuild"])
+@pytest.mark.parametrize("verb", ["describe", "compare", "report", "synthesize"])
 def test_nothing_replaces_what_is_read_nor_a_part_of_a_release(tmp_path, verb, capsys):
     """With --force too: tables, schemas, records of a release; nor is a pipe waited for."""
     truth, schema, release = tmp_path / "t.csv", tmp_path / "s.toml", tmp_path / "release"
@@ -439,7 +439,7 @@ def test_nothing_replaces_what_is_read_nor_a_part_of_a_release(tmp_path, verb, c
         "describe": ([truth], [truth, data, pipe]),
         "compare": ([truth, "--schema", schema, "--k", "2"], [truth, schema, data, pipe]),
         "report": ([release, "--original", truth], [truth, data, pipe]),
-        "rebuild": ([release], [data, pipe]),
+        "synthesize": ([release], [data, pipe]),
     }
     inputs, forbidden = asked[verb]
     capsys.readouterr()

@@ -102,7 +102,7 @@ def test_charts_say_which_addresses_they_lack():
     """The engine that draws them would end the process."""
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))\n"
-        "from pramana.pictures import plain_svg; plain_svg(None)"
+        "from pramana.base.charts import plain_svg; plain_svg(None)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "TooLarge: Charts reserve 72 GiB" in done.stderr
@@ -111,8 +111,8 @@ def test_charts_say_which_addresses_they_lack():
 SHUFFLED = """
 import re, sys
 from pathlib import Path
-from pramana.engines.local.table import LocalTable
-from pramana.randomness import Keystream
+from pramana.engine.local import LocalTable
+from pramana.base.randomness import Keystream
 own = Path(sys.argv[1])
 LocalTable.of(own).shuffle(keystream=Keystream.from_seed(1)).write(own.with_suffix(".pq"))
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])

@@ -119,7 +119,7 @@ class Slow(MetaPathFinder):
             time.sleep(0.02)
 
 sys.meta_path.insert(0, Slow())
-from pramana.worker_threads import side_by_side
+from pramana.base.workers import side_by_side
 
 with side_by_side(2) as pool:
     parts = [pool.submit(import_module, name) for name in ("scipy.special", "scipy.fft")]

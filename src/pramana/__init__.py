@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pramana.analysis.learning import ReleasedFeatures, learn
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
-    from pramana.analysis.trees import mine_tree
+    from pramana.analysis.trees import learn_tree
     from pramana.api import (
         advise,
         attack,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
     from pramana.mechanisms.transition import TransitionMatrix
-    from pramana.methods.attribute_sampling import Reports
+    from pramana.methods.attribute_sampling import AttributeSampling
     from pramana.methods.base import Method
     from pramana.methods.given import GivenMatrices, MatricesFromData
     from pramana.methods.invariant import Invariant
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlteredRelease",
+    "AttributeSampling",
     "Bins",
     "Budget",
     "Categories",
@@ -124,7 +125,6 @@ __all__ = [
     "Release",
     "ReleasedFeatures",
     "Replicates",
-    "Reports",
     "Resample",
     "Retention",
     "Role",
@@ -146,9 +146,9 @@ __all__ = [
     "describe",
     "design",
     "learn",
+    "learn_tree",
     "load",
     "make_keys",
-    "mine_tree",
     "protect",
     "report",
     "verbatim",
@@ -160,7 +160,7 @@ _SOURCES = {
     "analysis.learning": "ReleasedFeatures learn",
     "analysis.regression_results": "Regression",
     "analysis.release": "Release",
-    "analysis.trees": "mine_tree",
+    "analysis.trees": "learn_tree",
     "api": "advise attack audit compare describe load report verbatim verify design protect",
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
@@ -176,7 +176,7 @@ _SOURCES = {
     "ledger.ledger": "Budget Ledger",
     "mechanisms.mechanism": "Dense Mechanism Step UniformMixture",
     "mechanisms.transition": "TransitionMatrix",
-    "methods.attribute_sampling": "Reports",
+    "methods.attribute_sampling": "AttributeSampling",
     "methods.base": "Method",
     "methods.given": "GivenMatrices MatricesFromData",
     "methods.invariant": "Invariant",

@@ -169,7 +169,7 @@ def describe(
     *,
     keys: tuple[str, ...] | list[str] = (),
     sensitive: tuple[str, ...] | list[str] = (),
-    plain: tuple[str, ...] | list[str] = (),
+    public: tuple[str, ...] | list[str] = (),
     identifiers: tuple[str, ...] | list[str] = (),
     weight: str | None = None,
     household: str | None = None,
@@ -181,7 +181,7 @@ def describe(
         table: a file or a data frame.
         keys: columns by which a person could be recognised; they will be randomised.
         sensitive: columns that an adversary does not know, released as they are.
-        plain: columns that an adversary may know, released as they are.
+        public: columns that an adversary may know, released as they are.
         identifiers: columns to drop.
         weight: the column of sampling weights.
         household: the column that numbers households; it is dropped, and what their people have in
@@ -199,7 +199,7 @@ def describe(
         opened,
         keys=keys,
         sensitive=sensitive,
-        plain=plain,
+        public=public,
         identifiers=identifiers,
         weight=weight,
         household=household,

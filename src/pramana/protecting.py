@@ -176,7 +176,7 @@ def _require_fit(plan: Plan, opened: OpenedTable) -> None:
     """Refuse for this very table what a design with it would refuse, whatever the plan has seen.
 
     A plan may be made for a number of records, or from another table. What a method asks of each
-    value and of its crowd, it asks itself while it releases.
+    value and of its anonymity set, it asks itself while it releases.
     """
     require_numbers(plan.schema, opened)
     require_listed(plan.schema, opened)
@@ -321,7 +321,7 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
         mechanism=plan.mechanism if plan.nature.shows_matrices else None,
         method=plan.method.name,
         records=plan.records,
-        crowd=plan.crowd,
+        anonymity_set=plan.anonymity_set,
         attached=plan.attached,
         labels=labels.of_columns([column.name for column in schema.released]),
         claims=plan.published,

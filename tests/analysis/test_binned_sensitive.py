@@ -22,8 +22,17 @@ from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
 
 EDGES = (0, 20_000, 50_000, 200_000)
-METHODS = ["retention", "reports", "optimal", "invariant", "inverse-frequency", "resample",
-           "permute", "gaussian", "centroid"]  # fmt: skip
+METHODS = [
+    "retention",
+    "attribute-sampling",
+    "optimal",
+    "invariant",
+    "inverse-frequency",
+    "resample",
+    "permute",
+    "gaussian",
+    "centroid",
+]
 
 
 def people(rows: int = 1_500, *, missing: bool = False) -> pa.Table:
@@ -53,7 +62,7 @@ def plan_of(method: str, own: Schema, table: pa.Table):
     """A plan of that method with a modest target."""
     aims = {
         "retention": (PkAnonymity(k=3),),
-        "reports": (PkAnonymity(k=3),),
+        "attribute-sampling": (PkAnonymity(k=3),),
         "optimal": (SpontaneousRecognition(alpha=0.3),),
         "invariant": (),
         "inverse-frequency": (CorrectMatch(xi=0.5),),
@@ -107,9 +116,11 @@ def test_a_folder_and_a_saved_release_hold_the_same_bytes(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-@pytest.mark.parametrize("role", [Role.PLAIN, Role.WEIGHT])
+@pytest.mark.parametrize("role", [Role.PUBLIC, Role.WEIGHT])
 def test_bins_that_nothing_would_use_are_refused(role):
-    """A known column splits the crowd by its values, and weights are summed: no silent bins."""
+    """A known column splits the anonymity set by its values, and weights are summed: no silent
+    bins.
+    """
     own = schema()
     own = own.replace_columns([replace(own.column("income"), role=role)])
     with pytest.raises(InvalidSchema, match="bins of 'income' would not be used"):

@@ -31,8 +31,8 @@ CALLS = {
     "Release.mean": lambda release, **given: release.mean("inc", **given),
     "Release.proportion": lambda release, **given: release.proportion("inc>=100", **given),
     "Release.quantile": lambda release, **given: release.quantile("inc", **given),
-    "Release.rebuild": lambda release, **given: release.rebuild(**given),
-    "Release.rebuilt": lambda release, **given: release.rebuilt(None, **given),
+    "Release.rebuild": lambda release, **given: release.synthesize(**given),
+    "Release.rebuilt": lambda release, **given: release.synthesized(None, **given),
     "Release.regress": lambda release, **given: release.regress("inc ~ ill", **given),
     "Release.total": lambda release, **given: release.total("inc", **given),
     "Release.write_rebuilt": lambda release, **given: release.write_rebuilt("x.csv", **given),
@@ -42,7 +42,7 @@ CALLS = {
     "attack": lambda release, **given: pm.attack(given["name"], release),
     "audit": lambda _, **given: pm.audit(truth(), keys=["a"], **given),
     "learn": lambda release, **given: pm.learn(release, "ill", **given),
-    "mine_tree": lambda release, **given: pm.mine_tree(release, target="ill", **given),
+    "learn_tree": lambda release, **given: pm.learn_tree(release, target="ill", **given),
 }
 """How each verb with a choice is called, but for the choice."""
 
@@ -84,7 +84,7 @@ def choices() -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("method", ["retention", "invariant", "resample", "reports"])
+@pytest.mark.parametrize("method", ["retention", "invariant", "resample", "attribute-sampling"])
 @pytest.mark.parametrize(("verb", "parameter"), sorted(choices()))
 def test_no_choice_takes_nonsense(verb, parameter, method):
     """One line that names the parameter's words, for every kind of release."""

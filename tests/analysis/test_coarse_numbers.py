@@ -23,7 +23,7 @@ PEOPLE = pa.table({"sex": ["f", "m"] * 200, "pay": PAY, "cut": PAY})
 EDGES = (0, 10, 20, 100)
 KINDS = {
     "retention": (DifferentialPrivacy(epsilon=2),),
-    "reports": (DifferentialPrivacy(epsilon=2),),
+    "attribute-sampling": (DifferentialPrivacy(epsilon=2),),
     "resample": (KAnonymity(k=5),),
     "invariant": (),
 }

@@ -99,10 +99,10 @@ def test_a_release_is_rebuilt_in_the_company_of_what_it_shows_as_it_is():
     tables = (
         people,
         release.table,
-        release.rebuild(seed=2),
-        release.rebuild(method="rank", seed=2),
+        release.synthesize(seed=2),
+        release.synthesize(method="rank", seed=2),
     )
-    truth, seen, rebuilt, ranked = (gap(table) for table in tables)
+    truth, seen, synthesized, ranked = (gap(table) for table in tables)
 
-    assert abs(rebuilt - truth) < abs(seen - truth) / 2
-    assert abs(rebuilt - truth) < abs(ranked - truth) / 2
+    assert abs(synthesized - truth) < abs(seen - truth) / 2
+    assert abs(synthesized - truth) < abs(ranked - truth) / 2

@@ -97,8 +97,8 @@ def test_errors_of_differences_are_those_of_many_releases(what):
     from 600 draws), and the interval holds in 0.95 of them, give or take 4 standard errors."""
     *releases, (truth, value, weight) = list(drawn(600))
     makers = {
-        "count": lambda m, lay: estimate_counts(m, lay, method="inverse"),
-        "share": lambda m, lay: estimate_counts(m, lay, method="inverse", share=True),
+        "count": lambda m, lay: estimate_counts(m, lay, method="unbiased"),
+        "share": lambda m, lay: estimate_counts(m, lay, method="unbiased", share=True),
         "total": lambda m, lay: estimate_totals(m, lay, of="y"),
         "mean": lambda m, lay: estimate_means(m, lay, of="y"),
     }
@@ -152,7 +152,7 @@ def test_shares_within_a_row_vary_as_shares_of_its_counts():
 def test_where_nobody_knows_how_numbers_vary_together_the_worst_is_stated():
     """The standard error of a difference is then the sum of both; as bad as it can be."""
     *_, (layout, moments), _ = list(drawn(1))
-    made = estimate_counts(moments, layout, method="inverse")
+    made = estimate_counts(moments, layout, method="unbiased")
     object.__setattr__(made, "together", None)
     gap = made.difference(("a0", "b0"), ("a1", "b0"))
     assert gap.se == pytest.approx(made.se[0, 0] + made.se[1, 0])
@@ -162,7 +162,7 @@ def test_where_nobody_knows_how_numbers_vary_together_the_worst_is_stated():
 def test_wide_tables_and_cells_that_are_not_there():
     """The last column across; an unknown cell, a wrong figure and one column are refused."""
     *_, (layout, moments), _ = list(drawn(1))
-    made = estimate_counts(moments, layout, method="inverse", question=Question(level=0.9))
+    made = estimate_counts(moments, layout, method="unbiased", question=Question(level=0.9))
     wide = made.to_wide()
     assert wide.column_names == ["a", "b=b0", "b=b1"]
     assert wide["b=b1"].to_pylist() == made.estimate[:, 1].tolist()
@@ -192,7 +192,7 @@ def test_no_difference_is_surer_about_a_population_than_about_its_records(share)
         moments = Moments.of_counts(rng.multinomial(20, people @ matrix))
         known, luck = (
             estimate_counts(
-                moments, layout, method="inverse", share=share, question=Question(infer=infer)
+                moments, layout, method="unbiased", share=share, question=Question(infer=infer)
             )
             for infer in ("records", "population")
         )
@@ -207,6 +207,6 @@ def test_no_difference_is_surer_about_a_population_than_about_its_records(share)
 def test_a_contrast_may_have_any_level():
     """A shrunken table starts with 1.1 times the misses: more than all of them at level 0.05."""
     layout = layout_of((2,), mixtures((2,), 0.5))
-    found = estimate_counts(Moments.of_counts([30, 10]), layout, method="em")
+    found = estimate_counts(Moments.of_counts([30, 10]), layout, method="shrunk")
     wide, near = (found.difference("a0", "a1", level=level) for level in (0.95, 0.05))
     assert wide.low < near.low <= near.estimate <= near.high < wide.high

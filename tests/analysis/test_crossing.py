@@ -77,7 +77,7 @@ QUESTIONS = {
     "ill and region independent": (
         "independence", ("ill", "region"), {}, (ANSWER, ANSWER, ANSWER, ANSWER)
     ),
-    "rebuild": ("rebuild", (), {}, (ANSWER, REFUSED, REFUSED, REFUSED)),
+    "synthesize": ("synthesize", (), {}, (ANSWER, REFUSED, REFUSED, REFUSED)),
     "learn": ("channel", (), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
     "learn a key": ("learn", ("a",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
     "learn what is kept": ("learn", ("ill",), {}, (ANSWER, REFUSED, REFUSED, ANSWER)),
@@ -88,7 +88,7 @@ QUESTIONS = {
     ),
 }  # fmt: skip
 
-NO_TABLE = ("channel", "independence", "learn", "rebuild", "regress")
+NO_TABLE = ("channel", "independence", "learn", "synthesize", "regress")
 
 OPTIONS = [{"level": 0.8}, {"infer": "population"}, {"simultaneous": True}]
 
@@ -124,12 +124,12 @@ def ask(release, name: str, **options):
         return release.proportion(f"inc>={LIMIT}", by=by, **how, **options)
     if verb == "quantile":
         return release.quantile("inc", 0.5, by=by, **how, **options)
-    if verb == "rebuild":
-        return release.rebuild(method="rank", seed=1)
+    if verb == "synthesize":
+        return release.synthesize(method="rank", seed=1)
     if verb == "channel":
         return release.reading.channel()
     if verb == "learn":
-        return pm.mine_tree(release, target=by[0], seed=1)
+        return pm.learn_tree(release, target=by[0], seed=1)
     if verb == "regress":
         return release.regress(f"inc ~ {' + '.join(by)}", **how)
     return getattr(release, verb)(*by, **how, **options)
@@ -198,7 +198,7 @@ def test_answered_openly_said_or_refused(method, name):
         assert found.to_json()["no_interval"] == found.no_interval
     elif name.endswith("independent"):
         assert isinstance(found, IndependenceTest)
-    elif not name.startswith(("learn", "rebuild", "regress")):
+    elif not name.startswith(("learn", "synthesize", "regress")):
         assert not found.no_interval
         assert np.isfinite(found.se).all()
 
@@ -214,7 +214,7 @@ def test_answered_openly_said_or_refused(method, name):
 def test_answers_are_right_over_many_releases(method, name):
     """Unbiased to 4.5 standard errors of the mean, and 95 % intervals hold as often as a binomial
     of 0.95 does with probability 1 - 1e-4, even if all cells of a table miss together."""
-    undo = {"method": "inverse"} if _undone(method, name) else {}
+    undo = {"method": "unbiased"} if _undone(method, name) else {}
     releases = RELEASES if method in KINDS["groups"] else MORE_RELEASES
     found = [ask(released(method, seed), name, **undo) for seed in range(releases)]
     right = true_figures(name, found[0])
@@ -229,7 +229,7 @@ def test_answers_are_right_over_many_releases(method, name):
 
 
 def _undone(method: str, name: str) -> bool:
-    may_shrink = (*KINDS["published"], *KINDS["reports"])
+    may_shrink = (*KINDS["published"], *KINDS["attribute-sampling"])
     return method in may_shrink and QUESTIONS[name][0] == "crosstab"
 
 
@@ -240,7 +240,7 @@ def test_options_mean_the_same_in_every_kind(method, options):
     for name, (verb, *_) in QUESTIONS.items():
         if verb in NO_TABLE or due(method, name) != ANSWER:
             continue
-        undo = {"method": "inverse"} if _undone(method, name) else {}
+        undo = {"method": "unbiased"} if _undone(method, name) else {}
         usual = ask(released(method), name, **undo)
         found = ask(released(method), name, **undo, **options)
         widths = [one.high - one.low for one in (usual, found)]
@@ -263,9 +263,9 @@ def test_a_method_that_does_not_exist_is_refused_by_every_kind(method):
     for by in ("a", "ill"):
         with pytest.raises((InvalidNumber, NotCovered)):
             release.crosstab(by, method="nonsense")
-    if release.certificate.kind not in ("published", "reports"):
+    if release.certificate.kind not in ("published", "attribute-sampling"):
         with pytest.raises(NotCovered):
-            release.crosstab("a", method="inverse")
+            release.crosstab("a", method="unbiased")
 
 
 @pytest.mark.parametrize("method", DESIGNS)
@@ -297,7 +297,7 @@ def test_one_number_is_a_frame_of_one_row(method):
         assert frame.num_rows == 1
 
 
-@pytest.mark.parametrize("method", ["retention", "optimal", "reports", "resample"])
+@pytest.mark.parametrize("method", ["retention", "optimal", "attribute-sampling", "resample"])
 def test_rows_count_each_record_once(method):
     """Each row of a randomised column is estimated from all records: as many as of the table."""
     release = released(method)
@@ -307,14 +307,14 @@ def test_rows_count_each_record_once(method):
     assert table.records <= RECORDS
 
 
-@pytest.mark.parametrize("method", ["retention", "optimal", "reports"])
+@pytest.mark.parametrize("method", ["retention", "optimal", "attribute-sampling"])
 def test_differences_of_percentages_have_one_error_however_the_table_is_made(method):
     """Shares vary together by the unbiased counts, asked for by name or behind a default."""
     named, usual = (
         released(method)
         .crosstab("a", "b", share="row", **how)
         .difference(("a0", "b1"), ("a1", "b1"))
-        for how in ({"method": "inverse"}, {})
+        for how in ({"method": "unbiased"}, {})
     )
     assert 0 < named.se < math.inf
     assert usual.se == pytest.approx(named.se)
@@ -335,12 +335,12 @@ def test_without_an_interval_neither_differences_nor_ratios_have_one(method):
 
 def test_what_reports_say_of_their_bias():
     """Ratios are nearly unbiased; counts, totals and shares of all records are so exactly."""
-    release = released("reports")
+    release = released("attribute-sampling")
     exact = [release.crosstab("a"), release.crosstab("a", share=True), release.total("inc", by="a")]
     ratios = [
         release.mean("inc", by="a"), release.quantile("inc", by="a"),
         release.proportion("inc>=100", by="a"),
-        release.crosstab("a", "ill", share="row", method="inverse"),
+        release.crosstab("a", "ill", share="row", method="unbiased"),
         release.crosstab("a", where={"b": "b1"}, share=True),
     ]  # fmt: skip
 
@@ -423,7 +423,7 @@ def test_weights_are_a_column_like_others():
         release("invariant").crosstab("a")
     assert release("invariant").crosstab("a", weighted=False, share=True).what == "share"
     assert release("retention").independence("a", "b").method == "rao-scott"
-    for method in ("retention", "reports", "invariant", "resample"):
+    for method in ("retention", "attribute-sampling", "invariant", "resample"):
         if method != "retention":
             with pytest.raises(NotCovered, match="weighted=False, on the command line --unwei"):
                 release(method).independence("a", "b")

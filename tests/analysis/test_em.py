@@ -162,7 +162,7 @@ def test_impossible_cells_stay_out_of_the_fit():
     layout = layout_of((3, 2, 4), mechanism)
     table = np.random.default_rng(4).integers(0, 40, layout.shape)
 
-    result = estimate_counts(Moments.of_counts(table), layout, method="em")
+    result = estimate_counts(Moments.of_counts(table), layout, method="shrunk")
 
     assert (result.estimate[2, 1] == 0).all()
     assert (result.estimate >= 0).all()
@@ -176,8 +176,8 @@ def test_em_agrees_with_inverse_where_data_are_plenty():
     truth = dependent_truth(2, (3, 4), 1_000_000)
     table = Moments.of_counts(released(truth, layout, rng)[0])
 
-    inverse = estimate_counts(table, layout, method="inverse")
-    em = estimate_counts(table, layout, method="em")
+    inverse = estimate_counts(table, layout, method="unbiased")
+    em = estimate_counts(table, layout, method="shrunk")
 
     assert (np.abs(inverse.estimate - em.estimate) < inverse.se).all()
 
@@ -257,7 +257,7 @@ def test_em_gives_a_table_of_people_whatever_was_released(kind, seed, density):
     table = np.random.default_rng(seed).poisson(density, size=layout.shape)
     table.flat[seed % table.size] += 1
 
-    result = estimate_counts(Moments.of_counts(table), layout, method="em")
+    result = estimate_counts(Moments.of_counts(table), layout, method="shrunk")
 
     assert np.isfinite(result.estimate).all()
     assert (result.estimate >= 0).all()
@@ -271,8 +271,8 @@ def test_weighted_tables_are_fitted_as_so_many_equal_records():
     layout = layout_of((4, 5), mixtures((4, 5), 0.4))
     table = np.random.default_rng(9).integers(5, 40, (4, 5)).astype(float)
 
-    plain = estimate_counts(Moments.of_counts(table), layout, method="em")
-    heavy = estimate_counts(Moments(table, 3 * table, 9 * table), layout, method="em")
+    plain = estimate_counts(Moments.of_counts(table), layout, method="shrunk")
+    heavy = estimate_counts(Moments(table, 3 * table, 9 * table), layout, method="shrunk")
 
     assert np.allclose(heavy.estimate, 3 * plain.estimate)
     assert np.allclose(heavy.se, 3 * plain.se)

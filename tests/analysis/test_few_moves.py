@@ -97,7 +97,7 @@ def test_a_cell_released_empty_may_hold_people(people, share):
     for _ in range(RELEASES // 2):
         shown = rng.binomial(people, RARE)
         moments = Moments.of_counts([100 + (people - shown).sum(), *shown])
-        found = estimate_counts(moments, layout, method="inverse", share=share)
+        found = estimate_counts(moments, layout, method="unbiased", share=share)
         right = people / (moments.count if share else 1)
         held.append((found.low[1:] <= right + 1e-9) & (right <= found.high[1:] + 1e-9))
     assert np.mean(held, axis=0).min() >= 0.93, np.mean(held, axis=0)
@@ -107,7 +107,7 @@ def test_a_value_that_cannot_move_has_no_interval_for_being_empty():
     """Nothing is left where nothing can be hidden: of a value that always stays."""
     matrix = Dense.of(("a0", "a1", "a2"), [[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
     layout = layout_of((3,), Mechanism((Step(("a",), matrix),)))
-    found = estimate_counts(Moments.of_counts([60, 40, 0]), layout, method="inverse")
+    found = estimate_counts(Moments.of_counts([60, 40, 0]), layout, method="unbiased")
     assert found.low[2] == found.high[2] == 0
 
 
@@ -122,7 +122,7 @@ def counted(truth, matrix, draws, seed=1):
     every, times = np.unique(tables, axis=0, return_counts=True)
     held = np.zeros(len(truth))
     for table, many in zip(every, times, strict=True):
-        found = estimate_counts(Moments.of_counts(table), layout, method="inverse")
+        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
         held += many * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held / draws
 
@@ -188,7 +188,7 @@ def test_differences_and_ratios_know_who_is_not_seen(share):
     assert often.sum() == 2000
     for shown, times in zip(seen, often, strict=True):
         moments = Moments.of_counts([50 + 3 - shown, shown, 10])
-        found = estimate_counts(moments, layout, method="inverse", share=share)
+        found = estimate_counts(moments, layout, method="unbiased", share=share)
         whole = 63 if share else 1
         pairs = [
             (found.difference("a1", "a2"), (3 - 10) / whole),
@@ -216,7 +216,7 @@ def held_of_all(truth, matrix):
         tables = longer
     held = np.zeros(len(truth))
     for table, chance in tables.items():
-        found = estimate_counts(Moments.of_counts(table), layout, method="inverse")
+        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
         held += chance * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held
 

@@ -39,9 +39,9 @@ def release():
 def test_what_is_typed_for_missing_is_missing(release, word):
     """The word of the tables, or nothing: the same as None, also where it is excluded."""
     for name in ("key", "pay"):
-        typed = release.crosstab("kept", where=[f"{name}={word}"], method="inverse")
+        typed = release.crosstab("kept", where=[f"{name}={word}"], method="unbiased")
         assert typed.estimate == pytest.approx(
-            release.crosstab("kept", where={name: None}, method="inverse").estimate
+            release.crosstab("kept", where={name: None}, method="unbiased").estimate
         )
     assert release.total("pay", where=[f"key!={word}"]).estimate == pytest.approx(
         release.total("pay", where={"key": ["a", "b"]}).estimate
@@ -69,7 +69,7 @@ def test_a_text_that_reads_missing_is_found_beside_it(release):
 
 def test_a_wide_table_keeps_both(release):
     """A column for the text and one for none, though both read alike."""
-    wide = release.crosstab("key", "kept", method="inverse").to_wide()
+    wide = release.crosstab("key", "kept", method="unbiased").to_wide()
     assert wide.column_names == ["key", "kept=missing", "kept=x", "kept missing"]
     assert sum(map(sum, (wide[name].to_pylist() for name in wide.column_names[1:]))) == (
         pytest.approx(200)

@@ -134,14 +134,14 @@ def test_a_key_that_stays_a_number_refuses_missing_values_too(method):
 
 @pytest.mark.parametrize("same", [(0.0, -0.0), (None, float("nan"))], ids=["zero", "missing"])
 def test_groups_know_one_zero_and_one_missing(same):
-    """What is released alike parts no crowd: a plan that was made is released."""
+    """What is released alike parts no anonymity set: a plan that was made is released."""
     known = pa.array([*[1.0] * 20, *[same[0]] * 19, same[1]], from_pandas=False)
     table = pa.table({"x": np.arange(40.0), "known": known, "v": np.arange(40) % 9})
-    columns = Column("x", Role.KEY), Column("known", Role.PLAIN), Column("v", Role.SENSITIVE)
+    columns = Column("x", Role.KEY), Column("known", Role.PUBLIC), Column("v", Role.SENSITIVE)
     plan = api.design(Schema(columns), KAnonymity(k=3), data=table, method="resample")
 
-    assert plan.crowd == 20
-    assert api.protect(table, plan, seed=1).certificate.crowd == 20
+    assert plan.anonymity_set == 20
+    assert api.protect(table, plan, seed=1).certificate.anonymity_set == 20
 
 
 def test_sensitive_values_can_be_made_diverse():

@@ -45,7 +45,7 @@ def world(names: tuple[str, ...]) -> tuple[pa.Table, pm.Schema]:
         pm.Column(two, pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse"),
         pm.Column(amount, pm.Role.SENSITIVE),
         pm.Column(factor, pm.Role.WEIGHT),
-        pm.Column(place, pm.Role.PLAIN, pm.Categories(("x", "z")), missing="refuse"),
+        pm.Column(place, pm.Role.PUBLIC, pm.Categories(("x", "z")), missing="refuse"),
     )
     return table, pm.Schema(columns)
 
@@ -98,7 +98,7 @@ def test_no_answer_depends_on_what_a_column_is_called(names, tmp_path):
 @pytest.mark.parametrize("names", HOSTILE)
 def test_reports_do_not_mind_either(names, tmp_path):
     """Every answer is there, and the release verifies."""
-    release = released(names, "reports", to=tmp_path / "one")
+    release = released(names, "attribute-sampling", to=tmp_path / "one")
 
     assert all(np.isfinite(part).all() for part in answers(release, names, whole=False))
     assert pm.verify(tmp_path / "one", original=world(names)[0]).valid
@@ -117,7 +117,7 @@ def test_nor_do_the_verbs_of_a_steward(names, tmp_path):
     assert pm.attack("linkage", release, knowledge=table).holds
     assert pm.attack("composition", release, release)
     assert "<html" in str(pm.report(release, external=True).html)
-    assert release.rebuild(seed=1).num_rows == RECORDS
+    assert release.synthesize(seed=1).num_rows == RECORDS
     assert pm.Ledger.load(tmp_path / "book").entries
 
 
@@ -125,7 +125,7 @@ def test_the_names_of_sums_are_nobody_elses(tmp_path: Path):
     """A column that begins like them is refused, by its name, in a schema and in a file of one."""
     for name in (f"{RESERVED}n", f"{RESERVED.upper()}w"):
         with pytest.raises(pm.InvalidSchema, match="may have a name that begins"):
-            pm.Column(name, pm.Role.PLAIN)
-    (tmp_path / "schema.toml").write_text(f'[columns."{RESERVED}n"]\nrole = "plain"\n')
+            pm.Column(name, pm.Role.PUBLIC)
+    (tmp_path / "schema.toml").write_text(f'[columns."{RESERVED}n"]\nrole = "public"\n')
     with pytest.raises(pm.InvalidSchema, match="may have a name that begins"):
         pm.Schema.load(tmp_path / "schema.toml")

@@ -15,7 +15,7 @@ from tests.analysis.test_crossing import QUESTIONS, REFUSED, ask, due
 from tests.analysis.worlds import DESIGNS, RECORDS, SCHEMA, truth
 
 HOUSEHOLDS = Schema((*SCHEMA.columns, Column("hh", Role.IDENTIFIER)), household="hh")
-METHODS = ("retention", "reports", "optimal", "invariant", "resample", "permute")
+METHODS = ("retention", "attribute-sampling", "optimal", "invariant", "resample", "permute")
 
 
 @cache

@@ -117,8 +117,8 @@ def test_a_model_of_a_release_scores_raw_records(sick):
     assert tree.score(clean, clean["sick"]) > 0.93
     assert near.score(clean, clean["sick"]) > 0.9
     assert tree.predict_proba(clean).shape == (3_000, 2)
-    mined = pm.mine_tree(sick, target="sick", seed=1, test=clean)
-    assert tree.score(clean, clean["sick"]) == pytest.approx(mined.accuracy.value, abs=0.02)
+    learned = pm.learn_tree(sick, target="sick", seed=1, test=clean)
+    assert tree.score(clean, clean["sick"]) == pytest.approx(learned.accuracy.value, abs=0.02)
 
 
 def test_features_at_the_prompt_are_a_line_of_names(sick):
@@ -144,7 +144,7 @@ def test_numbers_released_as_they_are_can_be_predicted(paid):
     they stand a good part less."""
     clean = workers(2_000, 5).to_pandas()
     model = pm.learn(paid, "salary", learner=LinearRegression(), seed=2)
-    naive = pm.learn(paid, "salary", learner=LinearRegression(), rebuild="none")
+    naive = pm.learn(paid, "salary", learner=LinearRegression(), synthesis="none")
     names = list(model[0].get_feature_names_out())
     effect = dict(zip(names, model[1].coef_, strict=True))
     plain = dict(zip(names, naive[1].coef_, strict=True))
@@ -161,8 +161,8 @@ def test_refusals(sick, paid, monkeypatch):
         pm.ReleasedFeatures.of(sick, target="sick").transform(pd.DataFrame({"age": [30.0]}))
     with pytest.raises(UnknownColumn, match="target"):
         pm.learn(sick, "nobody")
-    with pytest.raises(InvalidNumber, match="rebuild"):
-        pm.learn(sick, "sick", rebuild="magic")
+    with pytest.raises(InvalidNumber, match="synthesize"):
+        pm.learn(sick, "sick", synthesis="magic")
     with pytest.raises(NotCovered, match="takes no weights"):
         pm.learn(paid, "sex", learner=KNeighborsClassifier())
     with pytest.raises(InvalidTable, match="made of a release"):
@@ -177,13 +177,13 @@ def test_reports_are_learned_from_as_whole_records() -> None:
     """The rule is found by both verbs; as they stand, most cells were not asked for."""
     from tests.analysis.worlds import released, truth
 
-    reports, people = released("reports"), truth()
+    reports, people = released("attribute-sampling"), truth()
     model = pm.learn(reports, "ill", seed=3)
-    mined = pm.mine_tree(reports, target="ill", seed=3, test=people)
+    learned = pm.learn_tree(reports, target="ill", seed=3, test=people)
     assert set(model.predict(people)) <= {"y", "n"} | set(people["ill"].to_pylist())
-    assert mined.accuracy is not None
-    for verb in (lambda: pm.learn(reports, "ill", rebuild="none"),
-                 lambda: pm.mine_tree(reports, target="ill", rebuild="none")):  # fmt: skip
+    assert learned.accuracy is not None
+    for verb in (lambda: pm.learn(reports, "ill", synthesis="none"),
+                 lambda: pm.learn_tree(reports, target="ill", synthesis="none")):  # fmt: skip
         with pytest.raises(pm.NotCovered, match="rebuilt"):
             verb()
 
@@ -192,6 +192,6 @@ def test_reports_are_learned_from_as_whole_records() -> None:
 def test_what_nothing_undoes_is_learned_from_as_it_stands_where_told_so(method):
     """And is then not said to be rebuilt; without the word it is refused."""
     release = released(method)
-    with pytest.raises(pm.NotCovered, match="--rebuild none"):
-        pm.mine_tree(release, target="ill")
-    assert pm.mine_tree(release, target="ill", rebuild="none").rebuild == "none"
+    with pytest.raises(pm.NotCovered, match="--synthesis none"):
+        pm.learn_tree(release, target="ill")
+    assert pm.learn_tree(release, target="ill", synthesis="none").synthesis == "none"

@@ -32,7 +32,7 @@ PEOPLE = pa.table(
 )
 MADE = {
     "retention": (DifferentialPrivacy(epsilon=4),),
-    "reports": (DifferentialPrivacy(epsilon=4),),
+    "attribute-sampling": (DifferentialPrivacy(epsilon=4),),
     "resample": (KAnonymity(k=5),),
     "invariant": (),
 }
@@ -78,7 +78,7 @@ def test_tables_keep_the_codes_apart_and_missing_too(release):
 
 def test_by_randomised_groups_and_in_models_of_them():
     """Means of years lie between 1 and 3; a model says who is left out of it."""
-    for method in ("retention", "reports"):
+    for method in ("retention", "attribute-sampling"):
         made = released(method)
         means = made.mean("years", by=["sex"])
         assert 1 < means.cell("f")["estimate"] < 3

@@ -24,7 +24,7 @@ QUESTIONS = {
     "independence of a randomised and another column": "a and ill independent",
     "regression on randomised columns": "regress on a key",
     "regression on columns released as they are": "regress on the kept",
-    "rebuilt records": "rebuild",
+    "rebuilt records": "synthesize",
 }
 
 
@@ -59,8 +59,8 @@ def test_what_the_cell_says_is_what_happens(row, method, cell):
         with pytest.raises(NotCovered):
             ask(release, own)
         return
-    if own == "rebuild":  # the usual way: rank is for whole records
-        assert release.rebuild(seed=1).num_rows == release.table.num_rows
+    if own == "synthesize":  # the usual way: rank is for whole records
+        assert release.synthesize(seed=1).num_rows == release.table.num_rows
         return
     found = ask(release, own)
     if not hasattr(found, "no_interval"):

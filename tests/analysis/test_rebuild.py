@@ -60,11 +60,11 @@ def test_rank_hands_out_estimated_counts_in_order():
     layout = layout_of((2,), mixtures((2,), 0.5))
     codes = [np.repeat(np.array([1, 0], np.uint8), [40, 60])]
 
-    rebuilt = rebuild_records(codes, layout, keystream=Keystream.from_seed(1), method="rank")
+    synthesized = rebuild_records(codes, layout, keystream=Keystream.from_seed(1), method="rank")
 
-    assert np.bincount(rebuilt.codes[0]).tolist() == [70, 30]
-    assert (rebuilt.codes[0][codes[0] == 0] == 0).all()
-    assert rebuilt.codes[0].dtype == np.uint8
+    assert np.bincount(synthesized.codes[0]).tolist() == [70, 30]
+    assert (synthesized.codes[0][codes[0] == 0] == 0).all()
+    assert synthesized.codes[0].dtype == np.uint8
 
 
 @pytest.mark.parametrize("method", ["rank", "posterior"])
@@ -73,12 +73,12 @@ def test_without_randomisation_records_stay_as_they_are(method):
     shape = (3, 4)
     codes = records_of(dependent_truth(1, shape, 500))
 
-    rebuilt = rebuild_records(
+    synthesized = rebuild_records(
         codes, layout_of(shape, mixtures(shape, 1.0)), keystream=Keystream.from_seed(1),
         method=method,
     )  # fmt: skip
 
-    assert all(np.array_equal(a, b) for a, b in zip(rebuilt.codes, codes, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(synthesized.codes, codes, strict=True))
 
 
 def test_draws_follow_the_posterior():
@@ -133,9 +133,11 @@ def check_dependence(monkeypatch, *, joint_cells):
 
     errors = {}
     for method in ("rank", "posterior"):
-        rebuilt = rebuild_records(released, layout, keystream=Keystream.from_seed(3), method=method)
-        errors[method] = np.abs(cramers_v(rebuilt.codes, shape) - truth).mean()
-        for new, old, size in zip(rebuilt.codes, codes, shape, strict=True):
+        synthesized = rebuild_records(
+            released, layout, keystream=Keystream.from_seed(3), method=method
+        )
+        errors[method] = np.abs(cramers_v(synthesized.codes, shape) - truth).mean()
+        for new, old, size in zip(synthesized.codes, codes, shape, strict=True):
             shares = [np.bincount(part, minlength=size) / len(old) for part in (new, old)]
             assert np.abs(shares[0] - shares[1]).sum() < 0.06
 
@@ -158,8 +160,10 @@ def test_impossible_combinations_are_never_rebuilt():
     codes = [np.array([0, 0, 1, 1, 2] * 50, np.uint8), np.array([0, 1, 0, 1, 0] * 50, np.uint8)]
 
     for method in ("rank", "posterior"):
-        rebuilt = rebuild_records(codes, layout, keystream=Keystream.from_seed(4), method=method)
-        assert not ((rebuilt.codes[0] == 2) & (rebuilt.codes[1] == 1)).any()
+        synthesized = rebuild_records(
+            codes, layout, keystream=Keystream.from_seed(4), method=method
+        )
+        assert not ((synthesized.codes[0] == 2) & (synthesized.codes[1] == 1)).any()
 
 
 @pytest.mark.parametrize("joint_cells", [0, 200_000])
@@ -177,9 +181,11 @@ def test_strata_and_columns_released_as_they_are_stay(monkeypatch, joint_cells):
     codes = [rng.integers(0, 3, 4000).astype(np.uint8), rng.integers(0, 2, 4000).astype(np.uint8)]
 
     for method in ("rank", "posterior"):
-        rebuilt = rebuild_records(codes, layout, keystream=Keystream.from_seed(6), method=method)
-        assert np.array_equal(rebuilt.codes[1], codes[1])
-        assert np.array_equal(rebuilt.codes[0][codes[1] == 0], codes[0][codes[1] == 0])
+        synthesized = rebuild_records(
+            codes, layout, keystream=Keystream.from_seed(6), method=method
+        )
+        assert np.array_equal(synthesized.codes[1], codes[1])
+        assert np.array_equal(synthesized.codes[0][codes[1] == 0], codes[0][codes[1] == 0])
 
 
 def test_many_columns_need_no_joint_table():
@@ -194,14 +200,14 @@ def test_many_columns_need_no_joint_table():
     codes = [((hidden + rng.integers(0, 2, 3000)) % 10).astype(np.uint8) for _ in shape]
     released = release_of(codes, shape, 0.6)
 
-    rebuilt = rebuild_records(released, layout, keystream=Keystream.from_seed(8))
+    synthesized = rebuild_records(released, layout, keystream=Keystream.from_seed(8))
 
     truth, before, after = (
-        cramers_v(part, shape).mean() for part in (codes, released, rebuilt.codes)
+        cramers_v(part, shape).mean() for part in (codes, released, synthesized.codes)
     )
     right = [
         np.mean([np.mean(a == b) for a, b in zip(part, codes, strict=True)])
-        for part in (released, rebuilt.codes)
+        for part in (released, synthesized.codes)
     ]
     assert abs(after - truth) < abs(before - truth) / 3
     assert right[1] > right[0] + 0.02  # eleven noisy columns tell much about the twelfth
@@ -244,9 +250,9 @@ def test_equal_values_are_told_apart_by_chance(method):
     layout = layout_of(shape, mixtures(shape, 0.3))
     released = release_of(codes, shape, 0.3, 5)
 
-    rebuilt = rebuild_records(released, layout, keystream=Keystream.from_seed(1), method=method)
+    synthesized = rebuild_records(released, layout, keystream=Keystream.from_seed(1), method=method)
 
-    assert cramers_v(rebuilt.codes, shape).max() < 0.05
+    assert cramers_v(synthesized.codes, shape).max() < 0.05
 
 
 # -- never worse than margins ------------------------------------------------------------------

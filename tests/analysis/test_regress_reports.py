@@ -19,14 +19,16 @@ from pramana.analysis.release import Release
 from pramana.base.rounding import TOTAL
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.release.certificate import Certificate
-from pramana.schema.schema import ASKED, Column, Role, Schema
+from pramana.schema.schema import REPORTED, Column, Role, Schema
 
 TRUTH = bench.people(6_000, np.random.default_rng(3))
-PAIRS = Reports(tables=(("sex", "age"), ("sex", "region"), ("age", "region"), ("age", "work")))
+PAIRS = AttributeSampling(
+    tables=(("sex", "age"), ("sex", "region"), ("age", "region"), ("age", "work"))
+)
 
 
 def reported(epsilon: float = 2.0, table: pa.Table = TRUTH, schema: Schema = bench.REPORTED):
@@ -100,10 +102,12 @@ def test_one_set_of_all_columns_is_a_step_on_all_of_them(formula, family, infer)
     )
     seen = _drawn(names, cells, kept=0.6)
     mark = pa.array(["*".join(names)] * 6_000)
-    schema = Schema((*bench.REPORTED.columns, Column(ASKED, Role.SENSITIVE, missing="refuse")))
-    sets = Reporting(sets=(AskedSet(names, TOTAL, matrix),))
-    certificate = Certificate(schema, "reports", sets, "reports", 6_000, 6_000, ())
-    by_reports = Release(certificate, api.open_source(seen.append_column(ASKED, mark)))
+    schema = Schema((*bench.REPORTED.columns, Column(REPORTED, Role.SENSITIVE, missing="refuse")))
+    sets = AttributeSampler(sets=(AttributeSet(names, TOTAL, matrix),))
+    certificate = Certificate(
+        schema, "attribute-sampling", sets, "attribute-sampling", 6_000, 6_000, ()
+    )
+    by_reports = Release(certificate, api.open_source(seen.append_column(REPORTED, mark)))
     by_steps = Release(whole, api.open_source(seen))
     one, other = (own.regress(formula, family=family, infer=infer)
                   for own in (by_reports, by_steps))  # fmt: skip
@@ -139,7 +143,9 @@ def test_least_squares_from_pairs_alone():
     schema = Schema((*(Column(name, Role.KEY, bench.Categories((0, 1))) for name in names),
                      Column("y", Role.SENSITIVE)))  # fmt: skip
     table = pa.table({**{name: x[:, j].astype(int) for j, name in enumerate(names)}, "y": y})
-    plan = api.design(schema, DifferentialPrivacy(epsilon=1.3), data=table, method="reports")
+    plan = api.design(
+        schema, DifferentialPrivacy(epsilon=1.3), data=table, method="attribute-sampling"
+    )
     assert {len(one.columns) for one in plan.mechanism.sets} == {2}
     found = api.protect(table, plan, seed=4).regress("y ~ a + b + c")
     right = np.linalg.lstsq(np.column_stack([np.ones(30_000), x]), y, rcond=None)[0]
@@ -175,7 +181,13 @@ def test_intervals_hold(model):
     standard error is within a third of the true one. More releases: benchmarks."""
     draws = 30
     held, bias, width, refused, _ = bench.coverage(
-        model, 3.0, draws=draws, records=5_000, infer="population", release="reports", seed=9
+        model,
+        3.0,
+        draws=draws,
+        records=5_000,
+        infer="population",
+        release="attribute-sampling",
+        seed=9,
     )
 
     assert refused == 0

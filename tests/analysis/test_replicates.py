@@ -60,7 +60,7 @@ def test_the_variance_is_that_of_the_replicates(release):
     }
     asked = {"infer": "population", "replicates": JACKKNIFE}
     found = {
-        "count": release.crosstab("sex", method="inverse", **asked).cell("f"),
+        "count": release.crosstab("sex", method="unbiased", **asked).cell("f"),
         "mean": release.mean("income", by=["sex"], **asked).cell("f"),
     }
     for what, (whole, *others) in by_hand.items():
@@ -97,7 +97,7 @@ def test_no_error_is_smaller_than_that_of_the_randomisation(release):
     alike = pm.Replicates(("r1", "r2"), kind="bootstrap", scale=1e-12)
     asked = {"infer": "population", "replicates": alike}
     for ask in (
-        lambda **how: release.crosstab("sex", method="inverse", **how),
+        lambda **how: release.crosstab("sex", method="unbiased", **how),
         lambda **how: release.mean("income", by=["sex"], **how),
         lambda **how: release.regress("income ~ sex", **how),
     ):
@@ -108,7 +108,7 @@ def test_no_error_is_smaller_than_that_of_the_randomisation(release):
     assert gap.se == pytest.approx(np.hypot(*release.mean("income", by=["sex"]).se), rel=1e-3)
 
 
-@pytest.mark.parametrize("method", ["retention", "reports"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_what_a_replicate_does_not_have_has_no_error_by_them(method):
     """All of one region lie in one cluster: left out, there is no mean of them. The interval was
     the estimate itself, and reports divided by 0."""
@@ -272,12 +272,12 @@ def test_replicates_of_the_schema_are_in_the_release_and_give_its_errors(people,
 
 
 def test_replicates_are_known_unless_they_are_called_sensitive(people):
-    """Clusters of fifty with two weights each: no crowd of forty shares them."""
+    """Clusters of fifty with two weights each: no anonymity set of forty shares them."""
     names = [f"r{r + 1}" for r in range(8)]
     text = STATED.replace('"r*"', str(names)).replace("sensitive", "# sensitive")
     known = pm.Schema.from_toml(f'{text}[columns.income]\nrole = "sensitive"\n')
     assert set(names) < set(known.known)
-    with pytest.raises(PramanaError, match="crowd|alike|share"):
+    with pytest.raises(PramanaError, match="anonymity set|alike|share"):
         api.design(known, pm.PkAnonymity(k=40), data=people)
     api.design(pm.Schema.from_toml(STATED), pm.PkAnonymity(k=40), data=people)
 

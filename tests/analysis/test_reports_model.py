@@ -36,13 +36,13 @@ def people():
 def release(people):
     """Reports of pairs at most; income and work stand beside."""
     schema = pm.describe(people, keys=["age", "education", "region"], sensitive=["income", "work"])
-    plan = pm.design(schema, pm.PkAnonymity(k=5), records=N, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=5), records=N, method="attribute-sampling")
     return pm.protect(people, plan, seed=1)
 
 
 def test_rebuilt_records_tie_reported_columns_to_those_beside(people, release):
     """Income by education comes back to within a tenth of its range; what stands beside stays."""
-    made = release.rebuild(seed=1).to_pandas()
+    made = release.synthesize(seed=1).to_pandas()
     truth = people.to_pandas()
     means = [own.groupby("education").income.mean().to_numpy() for own in (truth, made)]
 
@@ -75,7 +75,7 @@ def test_a_table_that_no_report_holds_is_the_models_without_an_interval(people, 
     assert "% interval" not in shown
     assert "Intervals hold" not in shown
     with pytest.raises(NotCovered, match="nothing to undo"):
-        release.crosstab(*names, method="inverse")
+        release.crosstab(*names, method="unbiased")
     with pytest.raises(NotCovered, match="about the population"):
         release.crosstab(*names, infer="population")
 
@@ -99,7 +99,7 @@ def _released(table, method):
 
 def test_a_table_from_the_model_is_never_said_to_be_weighted(weighted):
     """The model counts records: with weights or replicates it refuses and says the way out."""
-    release, names = _released(weighted, "reports"), ("a", "b", "c")
+    release, names = _released(weighted, "attribute-sampling"), ("a", "b", "c")
     by_parts = pm.Replicates("w1,w2", kind="jackknife")
 
     for asked in (
@@ -113,13 +113,13 @@ def test_a_table_from_the_model_is_never_said_to_be_weighted(weighted):
     assert found.estimate.sum() == pytest.approx(N)
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_rebuilt_records_keep_the_tie_of_the_weight(weighted, method):
     """Weighted shares of rebuilt records are those of the truth, and not those of the records."""
     table = weighted.drop_columns(["c", "w1", "w2"])
     schema = pm.describe(table, keys=["a", "b"], weight="w")
     plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=6), data=table, method=method)
-    made = pm.protect(table, plan, seed=3).rebuild(seed=1).to_pandas()
+    made = pm.protect(table, plan, seed=3).synthesize(seed=1).to_pandas()
     truth = table.to_pandas()
     shares = [own.w[own.a == 4].sum() / own.w.sum() for own in (truth, made)]
 
@@ -159,12 +159,15 @@ def test_few_reports_tell_what_they_can():
     table = pa.table({name: list((own * 2)[:2]) for name, own in keys.items()})
     columns = (pm.Column(n, pm.Role.KEY, pm.Categories(tuple(own))) for n, own in keys.items())
     plan = pm.design(
-        pm.Schema(tuple(columns)), pm.DifferentialPrivacy(1.0), data=table, method="reports"
+        pm.Schema(tuple(columns)),
+        pm.DifferentialPrivacy(1.0),
+        data=table,
+        method="attribute-sampling",
     )
     found = set()
     for seed in range(8):
         release = pm.protect(table, plan, seed=seed)
-        assert len(release.rebuild(seed=1)) == 2
+        assert len(release.synthesize(seed=1)) == 2
         told = {frozenset(own.split("*")) for own in release.table["asked"].to_pylist()}
         silent = {"a", "b"} - frozenset.union(*told)
         if any({"a", "b"} <= own for own in told):

@@ -22,18 +22,18 @@ def test_shares_by_kept_groups_have_the_error_of_a_ratio():
     )
     keys = [pm.Column(name, pm.Role.KEY, pm.Categories(values), missing="refuse")
             for name, values in (("a", ("x", "y", "z")), ("b", ("u", "v")))]  # fmt: skip
-    schema = pm.Schema((*keys, pm.Column("place", pm.Role.PLAIN)))
-    plan = pm.design(schema, pm.PkAnonymity(k=5), data=people, method="reports")
+    schema = pm.Schema((*keys, pm.Column("place", pm.Role.PUBLIC)))
+    plan = pm.design(schema, pm.PkAnonymity(k=5), data=people, method="attribute-sampling")
     release = pm.protect(people, plan, seed=2)
 
-    counts = release.crosstab("place", where={"a": "y"}, method="inverse")
-    found = release.crosstab("place", where={"a": "y"}, method="inverse", share=True)
+    counts = release.crosstab("place", where={"a": "y"}, method="unbiased")
+    found = release.crosstab("place", where={"a": "y"}, method="unbiased", share=True)
     (one, two), (first, second) = counts.estimate, counts.se**2
     expected = np.sqrt(two**2 * first + one**2 * second) / (one + two) ** 2
 
     assert found.estimate == pytest.approx([one / (one + two), two / (one + two)])
     assert found.se == pytest.approx([expected, expected])
-    rows = release.crosstab("a", "place", method="inverse", share="row")
+    rows = release.crosstab("a", "place", method="unbiased", share="row")
     assert rows.estimate.sum(axis=1) == pytest.approx(np.ones(3))
     assert rows.cell("y", "north")["se"] == pytest.approx(expected)
 
@@ -53,7 +53,9 @@ def test_shares_within_rows_of_a_table_from_the_model_are_those_of_the_table():
     names = ("a", "b", "c")
     people = pa.table({name: rng.choice(["x", "y", "z"], 900) for name in names})
     keys = [pm.Column(n, pm.Role.KEY, pm.Categories(("x", "y", "z"))) for n in names]
-    plan = pm.design(pm.Schema(tuple(keys)), pm.PkAnonymity(k=50), data=people, method="reports")
+    plan = pm.design(
+        pm.Schema(tuple(keys)), pm.PkAnonymity(k=50), data=people, method="attribute-sampling"
+    )
     release = pm.protect(people, plan, seed=2)
     table = release.crosstab(*names).estimate
 
@@ -84,12 +86,12 @@ def test_weighted_shares_add_up_and_their_intervals_hold():
         ),
         tables=(("sex",), ("job",)),
     )
-    plan = pm.design(schema, pm.PkAnonymity(3), data=truth, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(3), data=truth, method="attribute-sampling")
     share = weight[sex == "f"].sum() / weight.sum()
     held = []
     for seed in range(60):
         release = pm.protect(truth, plan, seed=seed)
-        found = release.crosstab("sex", share=True, method="inverse")
+        found = release.crosstab("sex", share=True, method="unbiased")
         told = release.crosstab("sex", share=True)
         assert found.estimate.sum() == pytest.approx(1)
         assert told.estimate.sum() == pytest.approx(1)

@@ -21,7 +21,7 @@ from tests.analysis.worlds import layout_of, mixtures
 def estimate():
     """A two-way table by solving."""
     layout = layout_of((2, 2), mixtures((2, 2), 0.5))
-    return estimate_counts(Moments.of_counts([[60, 40], [30, 70]]), layout, method="inverse")
+    return estimate_counts(Moments.of_counts([[60, 40], [30, 70]]), layout, method="unbiased")
 
 
 def test_json_has_the_documented_form(estimate):
@@ -29,7 +29,7 @@ def test_json_has_the_documented_form(estimate):
     form = json.loads(json.dumps(estimate.to_json()))
 
     assert form["by"] == ["a", "b"]
-    assert form["method"] == "inverse"
+    assert form["method"] == "unbiased"
     assert form["level"] == 0.95
     assert list(form["cells"][0]) == ["a", "b", "estimate", "se", "low", "high"]
     assert [cell["b"] for cell in form["cells"]] == ["b0", "b1", "b0", "b1"]
@@ -65,7 +65,7 @@ def test_html_names_the_method_and_escapes_labels(estimate):
     text = estimate._repr_html_()
 
     assert text.count("<tr>") == 5
-    assert "inverse" in text
+    assert "unbiased" in text
     assert "<caption>" in text
 
 
@@ -74,7 +74,7 @@ def test_columns_named_like_figures_keep_their_labels():
     matrix = UniformMixture.of(("x", "y"), retention=0.5)
     mechanism = Mechanism((Step(("low",), matrix),))
     layout = Layout.of(("low",), labels={"low": matrix.labels}, mechanism=mechanism)
-    made = estimate_counts(Moments.of_counts([60, 40]), layout, method="inverse")
+    made = estimate_counts(Moments.of_counts([60, 40]), layout, method="unbiased")
 
     assert [cell["low_"] for cell in made.cells] == ["x", "y"]
     assert made.to_arrow().column_names == ["low_", "estimate", "se", "low", "high"]
@@ -102,6 +102,6 @@ def test_labels_of_several_kinds_become_text():
     step = Step(("a",), UniformMixture.of(labels, retention=0.5))
     layout = Layout.of(["a"], labels={"a": labels}, mechanism=Mechanism((step,)))
 
-    table = estimate_counts(Moments.of_counts([5, 6, 7]), layout, method="inverse").to_arrow()
+    table = estimate_counts(Moments.of_counts([5, 6, 7]), layout, method="unbiased").to_arrow()
 
     assert table["a"].to_pylist() == ["1", "x", None]

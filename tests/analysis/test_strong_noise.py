@@ -30,7 +30,7 @@ def releases(method: str, epsilon: float, number: int = 6):
     return [pm.protect(even_people(), plan, seed=seed) for seed in range(number)]
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 @pytest.mark.parametrize("epsilon", [0.02, 0.2])
 def test_even_truth_does_not_come_back_as_one_cell(method, epsilon):
     """Every cell holds an eighth, or a sixty-fourth: chance must not make one nearly all."""
@@ -45,18 +45,18 @@ def test_even_truth_does_not_come_back_as_one_cell(method, epsilon):
             assert (found.estimate <= found.high).all()
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_rebuilt_records_are_not_all_the_same(method):
     """On average over columns and releases: one column of a release may be off by much."""
     tops = []
     for release in releases(method, 0.5, 4):
-        made = release.rebuild(seed=1)
+        made = release.synthesize(seed=1)
         tops += [max(Counter(made[name].to_pylist()).values()) / RECORDS for name in NAMES]
     assert np.mean(tops) < 0.42
 
 
 def test_little_noise_is_not_called_unreliable():
-    (release,) = releases("reports", 6.0, 1)
+    (release,) = releases("attribute-sampling", 6.0, 1)
     found = release.crosstab("a", "b")
     assert DROWNED not in found.why
 

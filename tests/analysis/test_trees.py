@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import pramana as pm
 from pramana import api
-from pramana.analysis.trees import Accuracy, mine_tree
+from pramana.analysis.trees import Accuracy, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.experiments.agrawal import make_applicants
@@ -59,7 +59,7 @@ def test_a_rule_of_two_columns_is_found_in_a_randomised_release(randomise_class)
     truth, clean = people(20_000, 1), people(3_000, 2)
     release = release_of(truth, schema_of(randomise_class=randomise_class), gamma=6)
 
-    found = mine_tree(release, target="sick", test=clean, seed=3).accuracy
+    found = learn_tree(release, target="sick", test=clean, seed=3).accuracy
 
     assert found.value > 0.9
     assert found.baseline < 0.65
@@ -71,7 +71,7 @@ def test_posterior_beats_rank_and_released_records():
     release = release_of(truth, schema_of(randomise_class=False), gamma=4)
 
     values = {
-        how: mine_tree(release, target="sick", test=clean, rebuild=how, seed=1).accuracy.value
+        how: learn_tree(release, target="sick", test=clean, synthesis=how, seed=1).accuracy.value
         for how in ("posterior", "rank", "none")
     }
 
@@ -94,7 +94,9 @@ def test_a_table_that_is_not_randomised_is_learned_as_it_is():
     )
 
     found = [
-        mine_tree(release, target="sick", test=clean, rebuild=how, seed=2, draws=1).accuracy.value
+        learn_tree(
+            release, target="sick", test=clean, synthesis=how, seed=2, draws=1
+        ).accuracy.value
         for how in ("posterior", "rank", "none")
     ]
 
@@ -106,8 +108,8 @@ def test_folder_learner_rules_and_predictions(tmp_path):
     truth, clean = people(4_000, 8), people(500, 9)
     release_of(truth, schema_of(randomise_class=False), gamma=8).save(tmp_path / "release")
 
-    tree = mine_tree(tmp_path / "release", target="sick", test=clean, seed=1)
-    bayes = mine_tree(tmp_path / "release", target="sick", learner=GaussianNB(), seed=1)
+    tree = learn_tree(tmp_path / "release", target="sick", test=clean, seed=1)
+    bayes = learn_tree(tmp_path / "release", target="sick", learner=GaussianNB(), seed=1)
 
     assert "age" in tree.rules()
     assert set(tree.predict(clean.drop(["sick"]))) == {"no", "yes"}
@@ -123,7 +125,7 @@ def test_the_same_seed_gives_the_same_tree():
     truth, clean = people(2_000, 12), people(1_000, 13)
     release = release_of(truth, schema_of(randomise_class=True), gamma=5)
 
-    once, twice = (mine_tree(release, target="sick", test=clean, seed=4) for _ in range(2))
+    once, twice = (learn_tree(release, target="sick", test=clean, seed=4) for _ in range(2))
 
     assert once.accuracy.confusion.tolist() == twice.accuracy.confusion.tolist()
 
@@ -134,18 +136,18 @@ def test_bad_input_is_refused_in_one_line():
     release = release_of(truth, schema_of(randomise_class=False), gamma=5)
 
     with pytest.raises(UnknownColumn, match="'ill' is not in the release"):
-        mine_tree(release, target="ill")
+        learn_tree(release, target="ill")
     with pytest.raises(UnknownColumn, match="lacks 1: town"):
-        mine_tree(release, target="sick", test=truth.drop(["town"]))
+        learn_tree(release, target="sick", test=truth.drop(["town"]))
     with pytest.raises(InvalidNumber, match="rebuild must be one of"):
-        mine_tree(release, target="sick", rebuild="magic")
+        learn_tree(release, target="sick", synthesis="magic")
     numbers = Schema((TOWN, Column("age", Role.SENSITIVE), Column("sick", Role.SENSITIVE)))
     matrix = UniformMixture.of(TOWN.labels, gamma=5)
     released = api.protect(
         truth, api.design(numbers, data=truth, method=GivenMatrices({"town": matrix})), seed=1
     )
     with pytest.raises(InvalidTable, match="must be a column of classes"):
-        mine_tree(released, target="age")
+        learn_tree(released, target="age")
 
 
 def test_agrawal_release_keeps_numbers_that_were_not_randomised():
@@ -164,10 +166,10 @@ def test_agrawal_release_keeps_numbers_that_were_not_randomised():
         some, api.design(schema, data=some, method=GivenMatrices({"zipcode": matrix})), seed=1
     )
 
-    assert mine_tree(release, target="class", test=some, seed=1).accuracy.value > 0.97
+    assert learn_tree(release, target="class", test=some, seed=1).accuracy.value > 0.97
 
 
-@pytest.mark.parametrize("method", ["retention", "reports"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_a_weight_keeps_its_tie_to_the_target(method):
     """Who has the event weighs a ninth, and some have no weight. The weighted share of the event in
     each leaf is that of the truth, within what rebuilding takes off dependence: it was 0.69 and
@@ -188,7 +190,7 @@ def test_a_weight_keeps_its_tie_to_the_target(method):
     )
     plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=5), data=table, method=method)
     release = pm.protect(table, plan, seed=1)
-    shares = pm.mine_tree(release, target="y", seed=1).learner.predict_proba(np.arange(4)[:, None])
+    shares = pm.learn_tree(release, target="y", seed=1).learner.predict_proba(np.arange(4)[:, None])
 
     counted = np.where(gone, 0.0, weight)
     truth = [counted[event & (a == own)].sum() / counted[a == own].sum() for own in range(4)]
@@ -210,18 +212,18 @@ def test_records_without_a_class_are_no_class_unless_the_schema_says_so(role, mi
     schema = Schema((AGE, Column("y", role, domain, missing=missing)))
     plan = pm.design(schema, data=table, method=pm.Retention(retention=0.9))
     release = pm.protect(table, plan, seed=11)
-    mined = mine_tree(release, target="y", test=table, seed=1)
+    learned = learn_tree(release, target="y", test=table, seed=1)
 
-    found, answers = mined.accuracy, mined.predict(table)
+    found, answers = learned.accuracy, learned.predict(table)
     names = ("[0, 5)", "[5, 10]") if binned else ("no", "yes")
     truth = [None if left else names[own] for own, left in zip(sick.astype(int), gone, strict=True)]
     listed = missing == "category"
     right = [a == t for a, t in zip(answers, truth, strict=True) if listed or t is not None]
-    assert mined.classes == ((*names, None) if listed else names)
+    assert learned.classes == ((*names, None) if listed else names)
     assert found.value == pytest.approx(np.mean(right))
     assert found.records == len(right)
     assert (
-        found.without_class == mined.to_json()["test_records_without_class"] == 6_000 - len(right)
+        found.without_class == learned.to_json()["test_records_without_class"] == 6_000 - len(right)
     )
     if not listed:
         assert found.value > 0.85

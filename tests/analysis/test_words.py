@@ -14,14 +14,14 @@ from tests.analysis.worlds import SCHEMA, released, truth
 
 def test_the_number_of_sets_is_of_those_behind_the_answer():
     """Of several, or of one; what a record was asked for is no column of the truth to filter by."""
-    release = released("reports")
+    release = released("attribute-sampling")
     holding = [one.name for one in release.certificate.mechanism.sets if "a" in one.columns]
     assert len(holding) > 1
     assert f"of {len(holding)} sets that hold these" in release.crosstab("a").why
     with pytest.raises(NotCovered, match="which chance alone decided"):
         release.crosstab("a", where={"asked": holding[0]})
     schema = replace(SCHEMA, tables=(("a", "b"), ("c",)))
-    plan = api.design(schema, PkAnonymity(k=5), data=truth(), method="reports")
+    plan = api.design(schema, PkAnonymity(k=5), data=truth(), method="attribute-sampling")
     only = api.protect(truth(), plan, seed=1).crosstab("a")
     assert "of 1 set that holds these" in only.why
 

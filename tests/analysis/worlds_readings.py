@@ -24,7 +24,7 @@ SCHEMA = Schema(
         Column("a", Role.KEY, Categories(("a0", "a1"))),
         Column("b", Role.KEY, Categories(("b0", "b1", "b2"))),
         Column("c", Role.KEY, Categories(tuple(range(20)))),
-        Column("region", Role.PLAIN, Categories(("north", "south"))),
+        Column("region", Role.PUBLIC, Categories(("north", "south"))),
         Column("ill", Role.SENSITIVE, Categories(("no", "yes"))),
         Column("inc", Role.SENSITIVE),
     )
@@ -32,7 +32,7 @@ SCHEMA = Schema(
 
 DESIGNS = {
     "retention": ((PkAnonymity(k=5),), {"method": "retention"}),
-    "reports": ((PkAnonymity(k=5),), {"method": "reports"}),
+    "attribute-sampling": ((PkAnonymity(k=5),), {"method": "attribute-sampling"}),
     "optimal": ((SpontaneousRecognition(alpha=0.5, width=2),), {"method": "optimal"}),
     "optimal withheld": (
         (SpontaneousRecognition(alpha=0.5, width=2),),
@@ -51,7 +51,7 @@ KINDS = {
     "published": ("retention", "optimal"),
     "withheld": ("invariant", "inverse-frequency"),
     "groups": ("resample", "permute", "gaussian", "centroid"),
-    "reports": ("reports",),
+    "attribute-sampling": ("attribute-sampling",),
     "sealed": ("optimal withheld",),
 }
 

@@ -349,7 +349,7 @@ def test_the_command_line_goes_through_doors_only(path: Path) -> None:
 
 def test_a_command_that_goes_past_a_door_would_be_found() -> None:
     """In a function as well as at the top, by either kind of import."""
-    assert beside_doors("def f():\n    from pramana.release.verify import verify_folder")
+    assert beside_doors("def f():\n    from pramana.verification.verify import verify_folder")
     assert beside_doors("import pramana.evaluation.compare")
     assert not beside_doors("from pramana import api\nfrom pramana.collect import live")
 

@@ -113,7 +113,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-@pytest.fixture(params=["retention", "reports"])
+@pytest.fixture(params=["retention", "attribute-sampling"])
 def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Survey]:
     """A survey of whole records, and one of reports."""
     yield from serving(tmp_path, survey_text(request.param))
@@ -125,7 +125,7 @@ def served_whole(tmp_path: Path) -> Iterator[Survey]:
     yield from serving(tmp_path, survey_text("retention"))
 
 
-@pytest.fixture(scope="module", params=["retention", "reports"])
+@pytest.fixture(scope="module", params=["retention", "attribute-sampling"])
 def looked_at(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Survey]:

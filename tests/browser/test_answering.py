@@ -388,7 +388,7 @@ def test_the_page_for_trying_out_sends_and_keeps_nothing(
 MONTHS = """title = "t"
 expected = 1000
 k = 5
-method = "reports"
+method = "attribute-sampling"
 [[questions]]
 name = "moved"
 text = "When did you move here?"
@@ -452,7 +452,7 @@ NESTED = small_survey(
     ("a", ["constructor", "begin"], ""),
     ("b", ["yes", "no"], 'ask_if = { a = ["constructor"] }'),
     ("c", ["yes", "no"], 'ask_if = { b = ["yes"] }'),
-    head='expected = 1000\nk = 5\nmethod = "reports"',
+    head='expected = 1000\nk = 5\nmethod = "attribute-sampling"',
 )
 
 
@@ -544,15 +544,15 @@ def test_no_file_leaves_but_an_answer_that_the_page_saved(
         good = {"survey": survey.definition.key, "record": record, "token": token, "work": ""}
         high = ".".join("9" * width for width in channel.widths)
         bad = [
-            good | {"diary": "mine"},
+            good | {"diary": "learn"},
             {name: own for name, own in good.items() if name != "work"},
             good | {"survey": "0" * 64},
             good | {"token": "My diary of today" if codes else "E" * 64},
-            good | {"work": "mine"},
+            good | {"work": "learn"},
             good | {"work": 1},
-            *(good | {"record": own} for own in (high, f"{record} ", f"{record}.0", "mine", [])),
+            *(good | {"record": own} for own in (high, f"{record} ", f"{record}.0", "learn", [])),
             [good],
-            "mine",
+            "learn",
             None,
         ]
         texts = [json.dumps(own).encode() for own in bad]
@@ -696,7 +696,7 @@ def test_a_household_answers_on_one_device(context: Any, tmp_path: Path) -> None
     """Each with a code of their own; who comes back sees what they sent, and no other's."""
     from pramana.collect.folder import opened_store
 
-    for survey in serving(tmp_path, survey_text("reports", extra="codes = true\n")):
+    for survey in serving(tmp_path, survey_text("attribute-sampling", extra="codes = true\n")):
         with opened_store(survey.folder, survey.definition) as store:
             store.invite(["AAAAA", "BBBBB"])
         page = context.new_page()
@@ -740,7 +740,7 @@ FOR_LIFE = """(code) => Object.fromEntries(Object.entries(localStorage)
 """What a device keeps for good for a code."""
 
 
-@pytest.mark.parametrize("method", ["retention", "reports"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_a_code_put_right_in_a_panel_keeps_what_it_drew_for_life(
     context: Any, tmp_path: Path, method: str
 ) -> None:

@@ -21,7 +21,7 @@ COLOURS = """["rect", "text"].map((one) =>
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Both editions of every kind, and a comparison."""
-    folder = tmp_path_factory.mktemp("reports")
+    folder = tmp_path_factory.mktemp("attribute-sampling")
     found = {}
     for kind in METHODS:
         release = released_to(folder, kind)

@@ -182,7 +182,7 @@ def test_a_page_that_was_changed_does_not_run(page: Any, looked_at_whole: Survey
 
 def test_browser_and_python_send_the_same_records_of_a_panel(page: Any, tmp_path: Path) -> None:
     """What is kept for life and what a wave sends, word for word."""
-    for method in ("retention", "reports"):
+    for method in ("retention", "attribute-sampling"):
         (tmp_path / method).mkdir()
         extra = "waves = 3\nall_waves_epsilon = 4.0\n"
         source = tmp_path / method / "survey.toml"

@@ -271,7 +271,7 @@ def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProce
     wide.locator("#role-6").select_option("identifier")
     follow(wide, wide.get_by_role("link", name="region", exact=True))
     assert "/columns/" in wide.url
-    other.locator("#role-1").select_option("plain")
+    other.locator("#role-1").select_option("public")
     follow(other, other.get_by_role("button", name="Save roles"))
     other.get_by_text("Something was changed meanwhile").wait_for()
     assert other.locator("#role-1").input_value() == "key"

@@ -97,7 +97,9 @@ def schema(*, binned: bool) -> pm.Schema:
 def test_releases_by_reports_are_audited_by_set(binned, tmp_path, run):
     """With and without the original, from Python and from the command line alike."""
     truth = people()
-    plan = pm.design(schema(binned=binned), pm.PkAnonymity(k=20), data=truth, method="reports")
+    plan = pm.design(
+        schema(binned=binned), pm.PkAnonymity(k=20), data=truth, method="attribute-sampling"
+    )
     pm.protect(truth, plan, seed=1).save(tmp_path / "release")
     pa.csv.write_csv(truth, tmp_path / "people.csv")
     release = pm.load(tmp_path / "release")

@@ -290,10 +290,10 @@ def test_a_matrix_option_without_column_or_file_is_refused(
     refused(run, f"design people.csv --schema schema.toml --matrix {option}")
 
 
-def test_one_record_is_no_crowd(steward: Path, run: Run) -> None:
+def test_one_record_is_no_anonymity_set(steward: Path, run: Run) -> None:
     """Nobody hides alone."""
     people("\n".join(people_csv().splitlines()[:2]) + "\n")
-    assert "crowd of 1" in refused(run, PROTECT)
+    assert "anonymity set of 1" in refused(run, PROTECT)
     assert "at least two records" in refused(run, PROTECT.replace("--k 2", "--epsilon 1"))
 
 
@@ -323,7 +323,7 @@ def test_no_key_at_all_is_refused(steward: Path, run: Run) -> None:
 def test_a_folder_that_exists_is_left_alone(steward: Path, run: Run) -> None:
     """Also one that is not a release, and that one even with --force."""
     Path("release").mkdir()
-    Path("release/diary.txt").write_text("mine")
+    Path("release/diary.txt").write_text("learn")
     assert "--force" in refused(run, PROTECT)
     assert "not a release folder" in refused(run, f"{PROTECT} --force")
 

@@ -1,4 +1,4 @@
-"""Tests of ``pramana estimate`` and ``pramana rebuild``."""
+"""Tests of ``pramana estimate`` and ``pramana synthesize``."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_means_totals_shares_and_a_test(capsys, release):
             ("--by", "sex", "--mean", "income", "--share", "row"),
             "--share says nothing about --mean",
         ),
-        (("--by", "sex", "--total", "income", "--method", "em"), "--method says nothing"),
+        (("--by", "sex", "--total", "income", "--method", "shrunk"), "--method says nothing"),
         (
             ("--by", "sex,region", "--independence", "--mean", "income", "--infer", "population"),
             "--mean, --infer says nothing about --independence",
@@ -123,7 +123,7 @@ def test_a_number_of_everybody_is_a_line_of_csv(capsys, release):
 @pytest.mark.parametrize("only", ["single", "widowed"])
 def test_a_group_of_nobody_is_a_row_without_a_number(capsys, tmp_path, only):
     """Wherever it stands: of reports, who is filtered out has no mean."""
-    reports = api.design(SCHEMA, PkAnonymity(k=3), data=people(2_000), method="reports")
+    reports = api.design(SCHEMA, PkAnonymity(k=3), data=people(2_000), method="attribute-sampling")
     api.protect(people(2_000), reports, to=tmp_path / "release", seed=5)
     asked = ("--by", '"marital"', "--mean", "income", "--where", f"marital={only}")
     code, out, err = run(capsys, "estimate", str(tmp_path / "release"), *asked)
@@ -214,11 +214,11 @@ def test_choices_on_the_command_line_are_those_of_the_library():
     from pramana.analysis.inference import Inference
     from pramana.analysis.regression import FAMILIES
     from pramana.analysis.shares import SHARES
-    from pramana.analysis.synthesis import REBUILDS
+    from pramana.analysis.synthesis import SYNTHESIS_METHODS
     from pramana.cli import options
 
     assert [choice.value for choice in options.CountMethod] == list(METHODS)
-    assert [choice.value for choice in options.RebuildMethod] == list(REBUILDS)
+    assert [choice.value for choice in options.RebuildMethod] == list(SYNTHESIS_METHODS)
     assert [choice.value for choice in options.ModelFamily] == list(FAMILIES)
     assert [choice.value for choice in options.Infer] == list(get_args(Inference))
     assert {choice.value for choice in options.ShareOf} == {s for s in SHARES if isinstance(s, str)}
@@ -235,7 +235,7 @@ def test_a_folder_that_is_no_release(capsys, tmp_path):
 def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
     """With a note in the file, the same again by seed, and never over an existing file."""
     target = tmp_path / "mining.parquet"
-    code, out, _ = run(capsys, "rebuild", release, "-o", str(target), "--seed", "1", "--json")
+    code, out, _ = run(capsys, "synthesize", release, "-o", str(target), "--seed", "1", "--json")
     table = pq.read_table(target)
 
     assert code == 0
@@ -247,8 +247,10 @@ def test_rebuild_writes_a_table_that_says_what_it_is(capsys, release, tmp_path):
     pairs = set(zip(table["age"].to_pylist(), table["marital"].to_pylist(), strict=True))
     assert ("[0, 16)", "married") not in pairs
 
-    code, _, err = run(capsys, "rebuild", release, "-o", str(target))
+    code, _, err = run(capsys, "synthesize", release, "-o", str(target))
     assert code == 2
     assert "exists already" in err
-    code, _, _ = run(capsys, "rebuild", release, "-o", str(target), "--force", "--method", "rank")
+    code, _, _ = run(
+        capsys, "synthesize", release, "-o", str(target), "--force", "--method", "rank"
+    )
     assert code == 0

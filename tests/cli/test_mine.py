@@ -1,4 +1,4 @@
-"""``pramana mine`` and ``pramana experiment`` from the command line."""
+"""``pramana learn`` and ``pramana experiment`` from the command line."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def command(line: str, capsys) -> tuple[int, str, str]:
 
 
 @pytest.fixture(scope="module")
-def mined(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mine")
+def learned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learn")
     data = applicants(1, records=3_000, tests=500, seed=1)
     release_at(data, bin_schema(data, 6), gamma=8, seed=2).save(folder / "release")
     pq.write_table(data.test, folder / "clean.parquet")
     return folder
 
 
-def test_mine_shows_accuracy_and_rules(mined, capsys):
+def test_mine_shows_accuracy_and_rules(learned, capsys):
     """In words for people, as one JSON object for machines; the rule is about age."""
-    line = f"mine {mined}/release --target class --test {mined}/clean.parquet --seed 1"
+    line = f"mine {learned}/release --target class --test {learned}/clean.parquet --seed 1"
     code, text, _ = command(line, capsys)
     assert code == 0
     assert "Right on" in text
@@ -43,23 +43,23 @@ def test_mine_shows_accuracy_and_rules(mined, capsys):
     ("options", "message"),
     [
         ("--target klass", "'klass' is not in the release"),
-        ("--target class --rebuild magic", "rebuild must be one of"),
+        ("--target class --synthesis magic", "rebuild must be one of"),
         ("--target class --test {folder}/release/certificate.json", ""),
     ],
 )
-def test_bad_input_leaves_with_two_and_one_line(mined, capsys, options, message):
+def test_bad_input_leaves_with_two_and_one_line(learned, capsys, options, message):
     """Exit code 2; what is wrong is said in one line on stderr."""
-    code, _, error = command(f"mine {mined}/release {options.format(folder=mined)}", capsys)
+    code, _, error = command(f"mine {learned}/release {options.format(folder=learned)}", capsys)
 
     assert code == 2
     assert message in error
     assert len(error.strip().splitlines()) == 1
 
 
-def test_a_test_file_with_other_columns_is_refused(mined, capsys, tmp_path):
+def test_a_test_file_with_other_columns_is_refused(learned, capsys, tmp_path):
     """The lacking columns are named."""
-    pq.write_table(pq.read_table(mined / "clean.parquet").drop(["age"]), tmp_path / "t.parquet")
-    line = f"mine {mined}/release --target class --test {tmp_path}/t.parquet"
+    pq.write_table(pq.read_table(learned / "clean.parquet").drop(["age"]), tmp_path / "t.parquet")
+    line = f"mine {learned}/release --target class --test {tmp_path}/t.parquet"
     code, _, error = command(line, capsys)
 
     assert code == 2
@@ -95,9 +95,11 @@ def test_bad_experiments_leave_with_two(line, message, capsys):
     assert message in error
 
 
-def test_the_guide_finds_gamma_and_bins_for_a_table(mined, capsys):
+def test_the_guide_finds_gamma_and_bins_for_a_table(learned, capsys):
     """A third of the table is held out; the grid and the choice as JSON."""
-    line = f"design {mined}/clean.parquet --target class --gamma 5:12 --accuracy 0.5 --quick --json"
+    line = (
+        f"design {learned}/clean.parquet --target class --gamma 5:12 --accuracy 0.5 --quick --json"
+    )
     code, text, _ = command(line, capsys)
     form = json.loads(text)
 
@@ -107,13 +109,13 @@ def test_the_guide_finds_gamma_and_bins_for_a_table(mined, capsys):
     assert len(form["grid"]) == 4
 
 
-def test_the_guide_refuses_what_it_cannot_try(mined, capsys):
+def test_the_guide_refuses_what_it_cannot_try(learned, capsys):
     """A range that is none; no class named; a class that is not there."""
     for options, message in (
         ("--gamma 12:5", "must read like 5:12"),
         ("--gamma 5:12", "add --target"),
         ("--gamma 5:12 --target colour", "no column 'colour'"),
     ):
-        code, _, error = command(f"design {mined}/clean.parquet {options}", capsys)
+        code, _, error = command(f"design {learned}/clean.parquet {options}", capsys)
         assert code == 2
         assert message in error

@@ -30,8 +30,8 @@ def test_an_option_counts_before_the_plan(steward: Path, run: Run) -> None:
     """A target, a method and a schema that are given besides."""
     PlanFile("schema.toml", {"k": 3}, "retention").save(steward / "plan.toml")
     stated = run("design people.csv --plan plan.toml --json").json
-    other = run("design people.csv --plan plan.toml --k 5 --method reports --json").json
-    assert (stated["method"], other["method"]) == ("retention", "reports")
+    other = run("design people.csv --plan plan.toml --k 5 --method attribute-sampling --json").json
+    assert (stated["method"], other["method"]) == ("retention", "attribute-sampling")
     assert [own["guarantees"][0]["asked"]["k"] for own in (stated, other)] == [3, 5]
     refused = run("design people.csv --plan plan.toml --schema none.toml")
     assert "none.toml does not exist" in refused.err

@@ -37,8 +37,8 @@ BAD: dict[str, tuple[str, dict[str, str | None], str]] = {
         "", {"sex": 'role = "sensitive"', "age": 'role = "sensitive"'}, "at least one key",
     ),
     "date of numbers": ("", {"income": 'role = "sensitive"\ndate = "year"'}, "must hold dates"),
-    "rounded text": ("", {"note": 'role = "plain"\nround = 5'}, "a number to be rounded"),
-    "text cut at the top": ("", {"note": 'role = "plain"\ntop = 5'}, "cut at its ends"),
+    "rounded text": ("", {"note": 'role = "public"\nround = 5'}, "a number to be rounded"),
+    "text cut at the top": ("", {"note": 'role = "public"\ntop = 5'}, "cut at its ends"),
     "noise on text": (
         "", {"note": 'role = "sensitive"\nnoise = {distribution = "normal", scale = 3}'},
         "'note' must be a number to add noise",

@@ -33,12 +33,12 @@ def test_reports_for_the_owner_and_for_everybody(release: Path, run: Run) -> Non
 
 def test_a_file_is_replaced_only_when_told(release: Path, run: Run) -> None:
     """With --force it is."""
-    Path("report.html").write_text("mine")
+    Path("report.html").write_text("learn")
     refused = run("report release --external -o report.html")
 
     assert refused.code == 2
     assert "exists" in refused.err
-    assert Path("report.html").read_text() == "mine"
+    assert Path("report.html").read_text() == "learn"
     assert run("report release --external -o report.html --force").code == 0
 
 

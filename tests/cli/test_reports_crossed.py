@@ -34,7 +34,7 @@ missing = "category"
 role = "key"
 categories = ["a", "b", "c", "d"]
 [columns.place]
-role = "plain"
+role = "public"
 [columns.income]
 role = "sensitive"
 missing = "keep"
@@ -91,7 +91,7 @@ def _people() -> str:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The table and its schema; the first who asks makes the release."""
-    folder = tmp_path_factory.mktemp("reports")
+    folder = tmp_path_factory.mktemp("attribute-sampling")
     (folder / "people.csv").write_text(_people())
     (folder / "schema.toml").write_text(SCHEMA)
     return folder
@@ -110,7 +110,7 @@ def release(world: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_reports_are_what_comes_where_no_method_is_stated(release: Path) -> None:
     """A pair of columns a record, each told or not asked for; kept columns beside all of them."""
     certificate = json.loads((release / "certificate.json").read_text())
-    assert certificate["method"] == "reports"
+    assert certificate["method"] == "attribute-sampling"
     head, *lines = (release / "data.csv").read_text().splitlines()
     names = [name.strip('"') for name in head.split(",")]
     assert names == ["age", "wed", "sex", "job", "place", "income", "weight", "asked"]

@@ -107,12 +107,12 @@ def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, st
     chosen, stated = run(command).json, run(f"{command} --method retention").json
     made = run("protect people.csv --schema schema.toml --k 5 -o release").out
 
-    assert chosen["method"] == "reports"
+    assert chosen["method"] == "attribute-sampling"
     assert "for the same promise with --method retention" in chosen["choice"]
     assert "instead" not in chosen
     assert "Method reports was chosen: two-way tables" in " ".join(made.split())
     assert (stated["method"], "choice" in stated) == ("retention", False)
-    assert "--method reports" in stated["instead"]
+    assert "--method attribute-sampling" in stated["instead"]
     assert "the tables asked for" in run(f"{command} --tables pairs").json["choice"]
 
 
@@ -256,9 +256,9 @@ def test_a_release_against_the_wrong_original_does_not_hold(steward: Path, run: 
 
 
 def test_a_plan_that_a_known_column_breaks_is_refused(steward: Path, run: Run) -> None:
-    """A plain column splits the crowd: k counts the smallest group."""
+    """A plain column splits the anonymity set: k counts the smallest group."""
     Path("schema.toml").write_text(
-        SCHEMA.replace('[columns.region]\nrole = "key"', '[columns.region]\nrole = "plain"')
+        SCHEMA.replace('[columns.region]\nrole = "key"', '[columns.region]\nrole = "public"')
     )
     smallest = Path("people.csv").read_text().count(",west,")
     outcome = run(f"design people.csv --schema schema.toml --k {smallest + 1}")
@@ -267,7 +267,7 @@ def test_a_plan_that_a_known_column_breaks_is_refused(steward: Path, run: Run) -
     before = run("design --schema schema.toml --records 400 --k 5")
     assert "smallest_group" in before.err
     stated = "design --schema schema.toml --records 400 --k 5 --smallest-group 30 --json"
-    assert run(stated).json["crowd"] == 30
+    assert run(stated).json["anonymity_set"] == 30
 
 
 def test_what_a_seed_takes_away_is_not_shown_as_promised(steward: Path, run: Run) -> None:

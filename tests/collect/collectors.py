@@ -24,7 +24,8 @@ from tests.collect.conftest import PERSON
 NURSERY = """
 import json, os, sys
 import pramana.collect.postgres, pramana.collect.serving, pramana.collect.closing
-import pramana.release.ties, starlette.applications, starlette.requests, starlette.responses
+import pramana.verification.consistency
+import starlette.applications, starlette.requests, starlette.responses
 import uvicorn, uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.httptools_impl
 from pramana.cli.app import main
 for line in sys.stdin:

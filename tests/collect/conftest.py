@@ -22,7 +22,7 @@ optional = true
 PERSON = {"age": "[18, 30)", "sex": "f", "employed": "yes", "travel": "car"}
 
 
-def survey_text(method: str = "reports", target: str = "k = 20", extra: str = "") -> str:
+def survey_text(method: str = "attribute-sampling", target: str = "k = 20", extra: str = "") -> str:
     """The survey of the demonstration, with a question that may be left open."""
     text = SURVEY.format(expected=5000).replace("k = 20", f'{target}\nmethod = "{method}"')
     employed = '[[questions]]\nname = "employed"'
@@ -38,7 +38,7 @@ def small_survey(*asked: tuple[str, list[str], str], head: str) -> str:
     return "\n".join(['title = "t"', head, *questions, ""])
 
 
-@pytest.fixture(params=["reports", "retention"])
+@pytest.fixture(params=["attribute-sampling", "retention"])
 def method(request: pytest.FixtureRequest) -> str:
     """Reports of some questions, and whole records."""
     return str(request.param)

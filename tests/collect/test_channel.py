@@ -22,7 +22,7 @@ from pramana.collect.channel import AnswerChannel, Draw
 from pramana.collect.definition import Definition, respond
 from pramana.collect.page import questionnaire
 from pramana.errors import InputError, OutsideDomain
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from tests.collect.conftest import PERSON
 
 TOTAL = 2**64
@@ -42,7 +42,7 @@ def words_for(draw: Draw, truth: tuple[str, ...]) -> dict[int, int]:
 def test_as_many_words_give_a_cell_as_the_matrix_says(definition: Definition) -> None:
     """Every set, every true cell, every released cell, to the last word."""
     mechanism = definition.mechanism
-    parts = mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
+    parts = mechanism.sets if isinstance(mechanism, AttributeSampler) else mechanism.steps
     draws = [draw for one in definition.channel.asked for draw in one.draws]
     for part, draw in zip(parts, draws, strict=True):
         assert part.matrix is not None
@@ -55,7 +55,7 @@ def test_as_many_words_give_a_cell_as_the_matrix_says(definition: Definition) ->
 def test_as_many_words_ask_for_a_set_as_its_weight_says(definition: Definition) -> None:
     """The first and the last word of each interval belong to it."""
     mechanism, channel = definition.mechanism, definition.channel
-    if not isinstance(mechanism, Reporting):
+    if not isinstance(mechanism, AttributeSampler):
         assert channel.set_of(0) == channel.set_of(TOTAL - 1) == 0
         return
     begin = 0
@@ -175,7 +175,7 @@ def by_the_page_for_other_programs(
     definition: dict[str, Any], truth: dict[str, str], words: list[int]
 ) -> str:  # fmt: skip
     """A client written from docs/howto/collect.md alone: JSON, integers, and no word of ours."""
-    entries, reports = definition["mechanism"], definition["method"] == "reports"
+    entries, reports = definition["mechanism"], definition["method"] == "attribute-sampling"
     questions = tomllib.loads(definition["survey"])["questions"]
     answers = {own["name"]: documented_answers(own) for own in questions}
 

@@ -22,7 +22,7 @@ from pramana.collect.status import live
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import InputError, OutputExists
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.verification.consistency import ties
@@ -56,7 +56,9 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
     told = " ".join(release.certificate.sentences())
     assert "Nobody held the truth" in told
-    assert "Who invented m of the n records, or was told them, stands before a crowd" in told
+    assert (
+        "Who invented m of the n records, or was told them, stands before an anonymity set" in told
+    )
     assert "who did so m times is covered by m times epsilon" in told
     report = pm.report(tmp_path / "release").save(tmp_path / "report.html").read_text()
     assert "Nobody held the truth" in " ".join(report.split())
@@ -187,7 +189,7 @@ def test_a_definition_that_was_made_anew_to_fit_another_channel_is_refused(
     """All that follows is made anew by who altered it: other cells, less noise, another target."""
 
     def weaker(mechanism: Mechanism) -> Mechanism:
-        if isinstance(mechanism, Reporting):
+        if isinstance(mechanism, AttributeSampler):
             first, *rest = mechanism.sets
             noise = replace(first.matrix, other=first.matrix.other // 2)
             return replace(mechanism, sets=(replace(first, matrix=noise), *rest))

@@ -65,7 +65,7 @@ def sent_by(definition: Definition, truths: list[dict[str, str]], seed: int) -> 
 EVEN = [dict(zip("abc", own, strict=True)) for own in itertools.product("123", repeat=3)] * 148
 
 
-@pytest.mark.parametrize("method", ["retention", "reports"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_who_always_gives_one_answer_is_seen_over_all_sets(method: str) -> None:
     """Every cell of every set could be so; the answers to the question together could not."""
     definition = wide(method)

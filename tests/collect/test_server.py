@@ -38,7 +38,7 @@ def nursery() -> Iterator[Nursery]:
 def collector(tmp_path: Path, nursery: Nursery) -> Iterator[Collector]:
     """A collector that listens."""
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports"))
+    source.write_text(survey_text("attribute-sampling"))
     new_survey(source, tmp_path / "survey")
     found = Collector(tmp_path / "survey", nursery)
     found.start()
@@ -66,7 +66,7 @@ def test_whoever_sends_at_the_same_moment_counts_once(
 ) -> None:
     """Forty requests at once for each of five tokens or codes, each with a record of its own."""
     source, folder = tmp_path / "survey.toml", tmp_path / "survey"
-    source.write_text(survey_text("reports", extra="codes = true\n" if codes else ""))
+    source.write_text(survey_text("attribute-sampling", extra="codes = true\n" if codes else ""))
     definition, _ = new_survey(source, folder)
     tokens = ["AAAAA", "BBBBB", "CCCCC", "DDDDD", "EEEEE"] if codes else [c * 64 for c in "abcde"]
     if codes:
@@ -202,7 +202,7 @@ def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
     from pramana.errors import InputError
 
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports", extra="work = 8\n"))
+    source.write_text(survey_text("attribute-sampling", extra="work = 8\n"))
     definition, _ = new_survey(source, tmp_path / "survey")
     record = respond(definition, PERSON).spelled(widths=definition.channel.widths)
     form = {"survey": definition.identity, "record": record, "token": "0" * 64, "work": ""}
@@ -277,7 +277,7 @@ def test_a_body_that_never_ends_is_given_up(
     from pramana.collect import server
 
     monkeypatch.setattr(server, "BODY_SECONDS", 0.3)
-    (tmp_path / "survey.toml").write_text(survey_text("reports"))
+    (tmp_path / "survey.toml").write_text(survey_text("attribute-sampling"))
     definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
     record = respond(definition, PERSON).spelled(widths=definition.channel.widths)
     body = json.dumps({"survey": definition.key, "record": record, "token": "a" * 64, "work": ""})

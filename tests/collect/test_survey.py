@@ -129,23 +129,25 @@ TEN = [(f"q{at}", list("abcd"), "") for at in range(10)]
 @pytest.mark.parametrize(
     ("head", "better"),
     [
-        ("k = 20", "reports"),
-        ('k = 20\ntables = ["q0", "q1*q2"]', "reports"),
+        ("k = 20", "attribute-sampling"),
+        ('k = 20\ntables = ["q0", "q1*q2"]', "attribute-sampling"),
         ("epsilon = 2", "retention"),
-        ("central_epsilon = 0.5\ndelta = 1e-8", "reports"),
+        ("central_epsilon = 0.5\ndelta = 1e-8", "attribute-sampling"),
     ],
 )
 def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
     head: str, better: str
 ) -> None:
     """By the plans of both, made as an office would; and the target is attained."""
-    asked = TEN if better == "reports" else TEN[:1]  # a report of one question is all of it
+    asked = (
+        TEN if better == "attribute-sampling" else TEN[:1]
+    )  # a report of one question is all of it
     text = small_survey(*asked, head=f"expected = 20_000\n{head}")
     survey = read_survey(text)
     definition, plan = define(survey, text)
     wanted = [frozenset(own) for own in survey.tables] or None
     wide, errors = min(2, len(asked)), {}
-    for method in ("retention", "reports"):
+    for method in ("retention", "attribute-sampling"):
         own = api.design(survey.schema, *guarantees_from_options(survey.target), records=20_000,
                          method=method)  # fmt: skip
         assert own.expected_error is not None
@@ -164,7 +166,7 @@ def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
 def test_nobody_is_told_that_chance_chooses_all_questions() -> None:
     """Where every report holds all of them there is nothing to choose."""
     asked = [(name, ["y", "n"], "") for name in "ab"]
-    head = 'method = "reports"\nexpected = 2000\nk = 20\ntables = ["a*b"]'
+    head = 'method = "attribute-sampling"\nexpected = 2000\nk = 20\ntables = ["a*b"]'
     text = small_survey(*asked, head=head)
     definition, _ = define(read_survey(text), text)
     sizes = {len(one.columns) for one in definition.channel.asked}
@@ -178,20 +180,20 @@ def test_an_office_hears_of_questions_that_no_table_names(
     """Where the survey is made; not where every question is in a table."""
     asked = [(name, ["y", "n"], "") for name in "abc"]
     for tables, said in (('["a*b"]', True), ('["a*b", "c"]', False)):
-        head = f'method = "reports"\nexpected = 2000\nk = 20\ntables = {tables}'
+        head = f'method = "attribute-sampling"\nexpected = 2000\nk = 20\ntables = {tables}'
         place = tmp_path / f"{said}.toml"
         place.write_text(small_survey(*asked, head=head))
         new(place, tmp_path / str(said))
         assert ("No table of the survey names c: " in capsys.readouterr().out) is said
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(method: str) -> None:
     """k is counted for who does not know them; epsilon is not."""
     definition, _ = define(read_survey(survey_text(method)), survey_text(method))
     certificate = certificate_of(definition, 400)
     told, said = " ".join(definition.consent()), certificate.sentences()
-    picked = method == "reports"
+    picked = method == "attribute-sampling"
     assert ("Tell nobody which they were: who knows it looks for you in a" in told) == picked
     for text in (told, *said[:1], str(certificate.to_json()["guarantees"])):
         assert ("does not know which columns a person was asked for" in text) == picked
@@ -201,7 +203,7 @@ def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(me
     assert again.sentences() == said
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None:
     """The consent is in its words, with the same numbers."""
     own = {
@@ -220,7 +222,7 @@ def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None
     said, before = told.consent(), plain.consent()
     assert said[0] == "Hasard."
     assert said[-1] == "Une fois."
-    start = "Ensemble " if method == "reports" else "Chacune "
+    start = "Ensemble " if method == "attribute-sampling" else "Chacune "
     (line,) = [one for one in said if one.startswith(start)]
     (same,) = [one for one in before if one.startswith("With a probability of ")]
     chance = line.removeprefix(start).removesuffix(".").replace(" a ", " to ")

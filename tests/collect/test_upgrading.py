@@ -122,9 +122,13 @@ def test_whatever_else_was_altered_is_refused_and_says_who_made_it(
     """Only what people are told may be another version's."""
     path = survey_folder / "definition.json"
     form = json.loads(path.read_bytes())
-    other = {"identity": "0" * 64, "page": "0" * 64, "mechanism": form["mechanism"][:-1],
-             "survey": form["survey"].replace("How we live", "How they live"),
-             "method": "reports" if form["method"] == "retention" else "retention"}  # fmt: skip
+    other = {
+        "identity": "0" * 64,
+        "page": "0" * 64,
+        "mechanism": form["mechanism"][:-1],
+        "survey": form["survey"].replace("How we live", "How they live"),
+        "method": "attribute-sampling" if form["method"] == "retention" else "retention",
+    }
     form[entry] = other[entry]
     path.write_text(json.dumps(form, sort_keys=True, indent=1, ensure_ascii=False) + "\n")
     way = {"identity": f"pramana {form['pramana']} made it so", "page": "not the page of the",

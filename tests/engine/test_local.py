@@ -270,7 +270,7 @@ def test_a_full_disk_leaves_nothing(parquet, tmp_path):
     script = f"""
         import resource
         from pathlib import Path
-        from pramana.engines.local.table import LocalTable
+        from pramana.engine.local import LocalTable
         import signal
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -290,8 +290,8 @@ def test_a_killed_process_leaves_no_file_under_the_name(parquet, tmp_path):
     script = f"""
         import time
         from pathlib import Path
-        from pramana.engines.local import table as local
-        from pramana.formats import output, parquet
+        from pramana.engine import local
+        from pramana.io import output, parquet
         parquet.PART_RECORDS = (700, 700)
         output.in_groups.__kwdefaults__["size"] = 100
         table = local.LocalTable.of({str(parquet)!r}, threads=1)

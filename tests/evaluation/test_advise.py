@@ -51,11 +51,19 @@ SCHEMA = pm.Schema(
 
 def test_methods_are_tried_and_one_is_recommended():
     """Within the chance and off least of those; the reason and the truth are beside it."""
-    advice = pm.advise(people(), SCHEMA, k=5, methods=["retention", "reports", "optimal"])
+    advice = pm.advise(
+        people(), SCHEMA, k=5, methods=["retention", "attribute-sampling", "optimal"]
+    )
     best = advice.recommended
     within = [one for one in advice.done if one.exposure <= 0.2]
 
-    assert set(aiming_methods()) >= {"retention", "reports", "optimal", "resample", "centroid"}
+    assert set(aiming_methods()) >= {
+        "retention",
+        "attribute-sampling",
+        "optimal",
+        "resample",
+        "centroid",
+    }
     assert not set(METHODS) - set(aiming_methods()) - {"invariant", "matrix", "matrix-from-data"}
     assert best in within
     assert best.error == min(one.error for one in within)
@@ -75,13 +83,13 @@ def test_methods_are_tried_and_one_is_recommended():
 
 def test_releases_are_designed_for_the_tables_asked_for():
     """As if the schema stated them; the commands to paste do the same."""
-    advice = pm.advise(people(), SCHEMA, k=5, methods=["reports"], tables=[["region"]])
+    advice = pm.advise(people(), SCHEMA, k=5, methods=["attribute-sampling"], tables=[["region"]])
     stated = replace(SCHEMA, tables=(("region",),))
-    plan = pm.design(stated, pm.PkAnonymity(k=5), data=people(), method="reports")
+    plan = pm.design(stated, pm.PkAnonymity(k=5), data=people(), method="attribute-sampling")
 
     assert advice.tried[0].plan.mechanism == plan.mechanism
     assert all("--tables region" in one for one in advice.commands("t.csv", "s.toml"))
-    of_schema = pm.advise(people(), SCHEMA, k=5, methods=["reports"])
+    of_schema = pm.advise(people(), SCHEMA, k=5, methods=["attribute-sampling"])
     assert not any("--tables" in one for one in of_schema.commands("t.csv", "s.toml"))
 
 
@@ -118,7 +126,7 @@ def test_ways_bring_what_they_say():
 def test_a_column_of_one_value_hides_no_way():
     """Released as it is, it splits nobody: what helps without it helps beside it."""
     alike = people().append_column("country", pa.array(["here"] * RECORDS))
-    columns = (*SCHEMA.columns, pm.Column("country", pm.Role.PLAIN))
+    columns = (*SCHEMA.columns, pm.Column("country", pm.Role.PUBLIC))
     beside = pm.Schema(columns, tables=SCHEMA.tables)
     plans = [
         pm.design(schema, pm.PkAnonymity(k=60), data=table, method="retention")
@@ -128,7 +136,7 @@ def test_a_column_of_one_value_hides_no_way():
     assert found[0]
     assert found[1] == found[0]
     instead = [told_instead(plan) for plan in plans]
-    assert "--method reports" in instead[0]
+    assert "--method attribute-sampling" in instead[0]
     assert instead[1] == instead[0]
 
 
@@ -166,7 +174,7 @@ def test_commands_of_ways_write_what_was_tried(tmp_path, capsys):
     assert printed.count(f"\n  pramana schema {shlex.quote(str(place))} --") >= 3
 
 
-def test_a_weight_that_splits_the_crowd_is_the_first_way(tmp_path, capsys):
+def test_a_weight_that_splits_the_anonymity_set_is_the_first_way(tmp_path, capsys):
     """Without it all people are alike in what leaves as it is; the gain is that of the design."""
     weights = pa.array([100 * (1 + n % 60) for n in range(RECORDS)])
     table = people().append_column("w", weights)
@@ -180,8 +188,8 @@ def test_a_weight_that_splits_the_crowd_is_the_first_way(tmp_path, capsys):
     run(capsys, *words[1:-1], str(better))
     other = pm.design(pm.Schema.load(better), pm.PkAnonymity(k=5), data=table, method=plan.method)
 
-    assert plan.crowd == 10
-    assert other.crowd == RECORDS
+    assert plan.anonymity_set == 10
+    assert other.anonymity_set == RECORDS
     assert (first.column, first.entry) == ("w", 'role = "identifier"')
     errors = tried(other, opened)
     assert typical(errors, errors) == pytest.approx(first.error)
@@ -246,7 +254,7 @@ def test_questions_that_nothing_can_be_advised_on_are_refused():
 
 def test_audits_of_reports_take_empty_cells_for_what_they_are():
     """Keys that refuse missing values are empty where nothing was asked, and that is no error."""
-    advice = pm.advise(people(), SCHEMA, k=5, methods=["reports"])
+    advice = pm.advise(people(), SCHEMA, k=5, methods=["attribute-sampling"])
     assert advice.tried[0].link is not None
     assert not advice.tried[0].note
 
@@ -266,24 +274,24 @@ def wide(records: int = 3_000) -> tuple[pa.Table, pm.Schema]:
 @pytest.fixture
 def no_ways(monkeypatch):
     """Nothing is tried beyond what was asked: what is seen here is seen without it."""
-    for room in ("advise", "beforehand"):
-        monkeypatch.setattr(f"pramana.assess.{room}.ways_of", lambda *_, **__: [])
+    for room in ("advise", "plan_preview"):
+        monkeypatch.setattr(f"pramana.evaluation.{room}.ways_of", lambda *_, **__: [])
 
 
 @pytest.mark.usefixtures("no_ways")
 def test_a_pair_of_very_many_cells_stops_neither_reports_nor_advice(tmp_path, capsys):
     """Records are asked for the other pairs, and design says which is left out."""
     table, schema = wide()
-    plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="attribute-sampling")
     asked = {asked.columns for asked in plan.mechanism.sets}
-    advice = pm.advise(table, schema, k=5, methods=["reports", "retention"])
+    advice = pm.advise(table, schema, k=5, methods=["attribute-sampling", "retention"])
 
     assert ("work", "born") not in asked
     assert {("work", "sex"), ("born", "area"), ("sex", "area")} <= asked
     assert not any(one.note for one in advice.tried)
     stated = pm.Schema(schema.columns, tables=(("work", "born"),))
     with pytest.raises(pm.TooLarge, match="120,000 cells"):
-        pm.design(stated, pm.PkAnonymity(k=5), data=table, method="reports")
+        pm.design(stated, pm.PkAnonymity(k=5), data=table, method="attribute-sampling")
     data, place = tmp_path / "wide.parquet", tmp_path / "schema.toml"
     pq.write_table(table, data)
     schema.save(place)

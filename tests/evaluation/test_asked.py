@@ -10,7 +10,7 @@ from pramana import api
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.evaluation.questions import WillAsk, as_it_is, questions_of
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
@@ -31,7 +31,7 @@ SCHEMA = Schema((
     Column("region", Role.KEY, Categories(("n", "s", "w")), missing="refuse"),
     Column("income", Role.SENSITIVE),
 ))  # fmt: skip
-ASKED = ("sex*region", "income by sex", "income ~ sex")
+REPORTED = ("sex*region", "income by sex", "income ~ sex")
 
 
 def test_what_the_truth_answers_is_the_truth(people):
@@ -49,7 +49,7 @@ def test_what_the_truth_answers_is_the_truth(people):
     )
     slope = income[~women].mean() - income[women].mean()
     assert exact.regress("income ~ sex")["sex[T.m]"]["coefficient"] == pytest.approx(slope)
-    assert [WillAsk.of_text(text).lost(exact, exact).loss for text in ASKED] == pytest.approx(
+    assert [WillAsk.of_text(text).lost(exact, exact).loss for text in REPORTED] == pytest.approx(
         [0, 0, 0]
     )
 
@@ -57,7 +57,7 @@ def test_what_the_truth_answers_is_the_truth(people):
 def test_a_method_that_cuts_a_tie_loses_the_mean_and_the_model(people):
     """Permute keeps every table of keys, and has no model of them: tables alone would praise it."""
     tables = api.compare(people, SCHEMA, k=[5], methods=["permute"], asked=["sex*region"])
-    every = api.compare(people, SCHEMA, k=[5], methods=["permute"], asked=ASKED)
+    every = api.compare(people, SCHEMA, k=[5], methods=["permute"], asked=REPORTED)
 
     (alone,), (found,) = tables.outcomes, every.outcomes
     assert alone.loss == pytest.approx(0)
@@ -102,7 +102,9 @@ def test_a_question_about_what_is_not_released_is_refused_before_anything_is_tri
 def test_releases_are_designed_for_what_will_be_asked(people):
     """Of one question reports lose less than of all pairs: the whole budget is for its columns."""
     every, alone = (
-        api.compare(people, schema, k=[5], methods=["reports"], asked=["region"]).outcomes[0]
+        api.compare(
+            people, schema, k=[5], methods=["attribute-sampling"], asked=["region"]
+        ).outcomes[0]
         for schema in (SCHEMA, Schema(SCHEMA.columns, tables=(("sex", "region"),)))
     )
     sets = (
@@ -110,7 +112,7 @@ def test_releases_are_designed_for_what_will_be_asked(people):
             Schema(SCHEMA.columns, tables=tables),
             PkAnonymity(k=5),
             data=people,
-            method="reports",
+            method="attribute-sampling",
         ).mechanism.sets
         for tables in ((("region",),), ())
     )
@@ -126,7 +128,7 @@ def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
         SCHEMA,
         lambda schema, how: api.protect(many, api.design(schema, data=many, method=how), seed=1),
     )
-    asked = Reports(tables=(("sex",), ("region",)))
+    asked = AttributeSampling(tables=(("sex",), ("region",)))
     plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
     release = api.protect(many, plan, seed=1)
     found = release.crosstab("sex", "income", share=True).estimate

@@ -23,7 +23,7 @@ SCHEMA = pm.Schema(
     (
         *(pm.Column(name, pm.Role.KEY, pm.Categories(tuple(own))) for name, own in KEYS.items()),
         pm.Column("area", pm.Role.SENSITIVE),
-        pm.Column("town", pm.Role.PLAIN),
+        pm.Column("town", pm.Role.PUBLIC),
     ),
     tables=(("area", "age"), ("sex", "town")),
 )
@@ -48,7 +48,7 @@ def people() -> pa.Table:
 
 def test_the_tables_asked_for_are_spoken_of_also_with_columns_as_they_are(people):
     """By name, with what their own answers are off by; no other table is advised on."""
-    plan = pm.design(SCHEMA, pm.PkAnonymity(k=200), data=people, method="reports")
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=200), data=people, method="attribute-sampling")
     opened = open_source(people, schema=plan.schema)
     about = Pasting("s.toml", "p.csv", (), ("--k", "200"), tables="age*area,sex*town")
     told = list(beforehand(plan, opened, pasting=about))
@@ -72,7 +72,7 @@ def test_the_tables_asked_for_are_spoken_of_also_with_columns_as_they_are(people
 def test_an_answer_with_a_kept_column_is_compared_cell_by_cell(people):
     """Of exact reports nothing is off; a missing area is a value of its own."""
     opened = open_source(people, schema=SCHEMA)
-    plan = pm.design(SCHEMA, pm.DifferentialPrivacy(25.0), data=people, method="reports")
+    plan = pm.design(SCHEMA, pm.DifferentialPrivacy(25.0), data=people, method="attribute-sampling")
     answer = answer_of(pm.protect(people, plan, seed=1), opened, ("area", "age"))
 
     assert answer.labels == ((3, 7, None), tuple("abcde"))
@@ -86,10 +86,10 @@ def test_groups_that_nobody_was_asked_of_do_not_hide_the_error(people):
     many = people.append_column("code", pa.array(range(RECORDS)))
     columns = (*SCHEMA.columns, pm.Column("code", pm.Role.SENSITIVE))
     schema = pm.Schema(columns, tables=(("age", "code"), ("sex", "region")))
-    plan = pm.design(schema, pm.PkAnonymity(k=20), data=many, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=many, method="attribute-sampling")
     opened = open_source(many, schema=schema)
     answer = answer_of(pm.protect(many, plan, seed=1), opened, ("age", "code"))
-    advice = pm.advise(many, schema, k=20, methods=["reports", "retention"])
+    advice = pm.advise(many, schema, k=20, methods=["attribute-sampling", "retention"])
 
     assert np.isnan(answer.found).any()
     told = ~np.isnan(answer.found)
@@ -103,7 +103,10 @@ def test_a_table_stated_twice_is_tried_once(people):
     """In as many releases as it is tried in, under the name that came first."""
     again = (("sex", "age"), ("region",), ("age", "sex"), ("sex", "age"))
     plan = pm.design(
-        replace(SCHEMA, tables=again), pm.PkAnonymity(k=20), data=people, method="reports"
+        replace(SCHEMA, tables=again),
+        pm.PkAnonymity(k=20),
+        data=people,
+        method="attribute-sampling",
     )
     draws = seen(plan, open_source(people, schema=plan.schema))
 
@@ -114,7 +117,7 @@ def test_a_table_stated_twice_is_tried_once(people):
 def test_a_table_that_no_report_holds_is_called_what_it_is(people):
     """It is no two-way table, none is left unnamed, and it has no unbiased estimate."""
     schema = replace(SCHEMA, tables=(("sex", "age", "region"),))
-    plan = pm.design(schema, pm.PkAnonymity(k=300), data=people, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=300), data=people, method="attribute-sampling")
     opened = open_source(people, schema=schema)
     words = [one.words for one in beforehand(plan, opened)]
     here = next(own for own in words if "releases made to see" in own)
@@ -122,12 +125,12 @@ def test_a_table_that_no_report_holds_is_called_what_it_is(people):
     assert not plan.mechanism.containing(("sex", "age", "region"))
     assert "Tables asked for are off by" in here
     assert "more" not in here
-    assert not any("--method inverse" in own for own in words)
+    assert not any("--method unbiased" in own for own in words)
 
 
 def test_tables_to_paste_keep_the_columns_as_they_are(people):
     """What was asked for is asked for again, with the columns that no table named."""
-    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people, method="reports")
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people, method="attribute-sampling")
     words = next(own for own in plan.notices if own.startswith("No table asked for names"))
     shown = words.partition("(--tables ")[2].partition("), or leave")[0]
 
@@ -148,7 +151,7 @@ def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
         "region": rng.choice(["N", "S", "W"], RECORDS, p=np.array(shares) / sum(shares)),
     })  # fmt: skip
     schema = pm.Schema(SCHEMA.columns[:3], tables=(("sex", "age"),))
-    plan = pm.design(schema, pm.PkAnonymity(k=k), data=people, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=k), data=people, method="attribute-sampling")
     opened = open_source(people, schema=schema)
     here = dict(errors_here(plan, opened).tables)["region",]
     truth = np.array([people["region"].to_pylist().count(value) for value in "NSW"])
@@ -169,7 +172,7 @@ def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
     assert (most == pytest.approx(here, rel=0.05)) if shares == (1, 1, 1) else (most > here)
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_missing_values_that_the_schema_is_silent_about_are_a_category(people, method):
     """As in design: advice and comparison take them too, and refuse them where it says so."""
     few = people.select(["sex", "age"]).slice(0, 300)

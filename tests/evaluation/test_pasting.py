@@ -141,7 +141,7 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
     columns |= {"w, of all": np.arange(rows) + 17, "area": rng.choice(list("ns"), rows)}
     columns |= {"town": rng.choice([f"t{n}" for n in range(9)], rows)}
     csv.write_csv(pa.table(columns), place / "w.csv")
-    roles = ("--keys", "sex,age", "--plain", "area,town", "--weight", "w, of all")
+    roles = ("--keys", "sex,age", "--public", "area,town", "--weight", "w, of all")
     printed(capsys, "describe", "w.csv", *roles, "-o", "w.toml")
     for verb in ("design", "advise", "protect"):
         about = (verb, "w.csv", "--schema", "w.toml", "--k", "40")
@@ -151,11 +151,13 @@ def test_a_refusal_for_want_of_people_alike_ends_with_the_way_out(place: Path, c
         assert then == ["design", "w.csv", "--schema", first[-1], "--k", "40"]
         paste_all(capsys, lines)
     better = read_by_shell(lines[0])[-1]
-    assert pm.Schema.load(better)["area"].role is pm.Role.PLAIN
+    assert pm.Schema.load(better)["area"].role is pm.Role.PUBLIC
     printed(capsys, "design", "w.csv", "--schema", better, "--k", "40")
 
 
-def test_a_weight_that_alone_splits_the_crowd_is_coarsened_and_kept(place: Path, capsys) -> None:
+def test_a_weight_that_alone_splits_the_anonymity_set_is_coarsened_and_kept(
+    place: Path, capsys
+) -> None:
     """The refusal ends with steps that leave more than noise; names and reading are repeated."""
     rng = np.random.default_rng(5)
     rows = 600
@@ -185,7 +187,7 @@ def test_a_weight_that_alone_splits_the_crowd_is_coarsened_and_kept(place: Path,
     assert pm.Schema.load(better)["w, of all"].role is pm.Role.WEIGHT
     printed(capsys, "design", *read, "--schema", better, "--k", "5")
     made = pm.design(pm.Schema.load(better), pm.PkAnonymity(5), data="utf.csv")
-    assert made.crowd >= rows / 50
+    assert made.anonymity_set >= rows / 50
 
 
 def test_a_key_of_the_household_is_refused_with_the_way_out(place: Path, capsys) -> None:

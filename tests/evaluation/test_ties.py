@@ -72,7 +72,7 @@ def test_a_group_that_nobody_was_asked_of_lacks_its_records():
         "ill": np.where(np.arange(400) == 7, "rarely", "no")})  # fmt: skip
     columns = [Column(name, Role.KEY, Categories(tuple("abcd"))) for name in keys]
     schema = Schema((*columns, Column("ill", Role.SENSITIVE)))
-    plan = api.design(schema, PkAnonymity(k=20), data=truth, method="reports")
+    plan = api.design(schema, PkAnonymity(k=20), data=truth, method="attribute-sampling")
     found = assess_utility(api.protect(truth, plan, seed=1), open_table(truth))
 
     assert len(found.ties) == len(keys)

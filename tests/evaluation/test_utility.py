@@ -14,7 +14,7 @@ from pramana import api
 from pramana.evaluation.utility import assess_utility
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_estimates_are_nearer_to_the_truth_than_the_release(truth):
         assert found.mean_l1(width=width) < 0.6 * found.mean_l1(width=width, estimated=False)
     assert found.model.ratio > 1
     assert found.tree is not None
-    assert found.tree.rebuilt is not None
+    assert found.tree.synthesized is not None
     assert "on rebuilt records" in " ".join(found.sentences())
     assert "face value" in found.sentences()[0]
 
@@ -67,7 +67,7 @@ def test_a_pair_that_no_report_holds_is_the_models_and_has_no_interval_to_compar
     """Its estimate counts all the same, and nothing that is written holds a number that is none."""
     random = np.random.default_rng(5)
     table = pa.table({name: random.integers(0, 6, 2000) for name in "abcd"})
-    schema, method = api.describe(table, keys=list("abcd")), Reports(tables="a*b,c*d")
+    schema, method = api.describe(table, keys=list("abcd")), AttributeSampling(tables="a*b,c*d")
     stated = api.design(schema, PkAnonymity(k=2), data=table, method=method)
     found = assess_utility(api.protect(table, stated, seed=1), open_table(table))
     modelled = [table for table in found.tables if table.method == "model"]

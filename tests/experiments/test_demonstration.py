@@ -41,13 +41,15 @@ def test_what_was_asked_is_attained_and_verified(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "schema.toml").exists()
 
 
-def test_a_crowd_that_is_too_small_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_a_anonymity_set_that_is_too_small_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
     """k above the number of people; and a folder of someone else's is left alone."""
     with pytest.raises(Infeasible, match="largest attainable k is 49"):
         demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50, k=100)
     assert not list(tmp_path.iterdir())
     (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "diary.txt").write_text("mine")
+    (tmp_path / "release" / "diary.txt").write_text("learn")
     with pytest.raises(OutputExists):
         demonstrate(data=tmp_path / "data", to=tmp_path / "release", records=50, k=5)
 

@@ -24,7 +24,7 @@ from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 
 Row = tuple[Fraction, ...]
@@ -112,7 +112,7 @@ def test_tied_central_privacy_is_that_of_the_product(p: Channel, q: Channel, peo
         for factor in (*FACTORS, Fraction(6)):
             truth = excess(*laws, factor)
             assert excess(*apart, factor) <= truth
-            assert float(truth) <= delta_of(law, crowd=people, epsilon=math.log(factor))
+            assert float(truth) <= delta_of(law, anonymity_set=people, epsilon=math.log(factor))
 
 
 def posterior(channels: list[Channel], truths: tuple[int, ...], seen: list[tuple[int, ...]]):
@@ -178,8 +178,8 @@ def disclosure(
             for name in randomised.split()
         )
     )
-    crowd = other.pop("crowd", records)
-    central = ShuffledPrivacy.of(mechanism, crowd=crowd, delta=1e-6)
+    anonymity_set = other.pop("anonymity_set", records)
+    central = ShuffledPrivacy.of(mechanism, anonymity_set=anonymity_set, delta=1e-6)
     names = frozenset(kept.split())
     known = other.pop("known", names)
     other.setdefault("rows", "the same table")
@@ -191,8 +191,8 @@ def disclosure(
         kept=names,
         keys=frozenset(randomised.split()),
         known=known,
-        crowd=crowd,
-        attached=crowd,
+        anonymity_set=anonymity_set,
+        attached=anonymity_set,
         outline=Outline.of(mechanism),
         central=central,
         **other,
@@ -241,13 +241,13 @@ def test_apart_never_above_one_shuffle_of_all() -> None:
 
 def test_local_epsilons_add_in_both_cases() -> None:
     """Before the shuffle nothing is apart."""
-    for one in (disclosure(), disclosure(kept="town", crowd=50)):
+    for one in (disclosure(), disclosure(kept="town", anonymity_set=50)):
         assert compose([one] * 3).local == pytest.approx(3 * math.log(20))
 
 
 def test_groups_of_tied_releases_are_apart() -> None:
     """town ties two, directly or where one of them hides it; the third is by itself."""
-    shown = disclosure(kept="town", crowd=40)
+    shown = disclosure(kept="town", anonymity_set=40)
     hidden = disclosure(randomised="sex town")
     other = disclosure(randomised="age", ratio=3.0)
 
@@ -266,10 +266,13 @@ def test_a_chain_of_ties_is_one_group() -> None:
     assert compose(chain).k == 1  # nobody has counted who shares a, b, c and d
 
 
-def test_other_numbers_of_records_leave_no_crowd_where_tied() -> None:
+def test_other_numbers_of_records_leave_no_anonymity_set_where_tied() -> None:
     """Who is in both is then known to be, and nobody has counted them."""
     found = compose(
-        [disclosure(kept="town", crowd=50), disclosure(kept="town", crowd=40, records=90_000)]
+        [
+            disclosure(kept="town", anonymity_set=50),
+            disclosure(kept="town", anonymity_set=40, records=90_000),
+        ]
     )
 
     assert found.k == 1
@@ -298,31 +301,31 @@ DISAGREEING = {
 
 @pytest.mark.parametrize("how", AGREEING)
 def test_columns_of_one_name_are_one_where_they_are_known_to_agree(how: str) -> None:
-    """The smaller crowd, for k and for the central epsilon."""
-    one = disclosure(kept="town", crowd=40, ratio=3.0, **AGREEING[how])
+    """The smaller anonymity set, for k and for the central epsilon."""
+    one = disclosure(kept="town", anonymity_set=40, ratio=3.0, **AGREEING[how])
     found = compose([one, one])
 
     assert found.k == pytest.approx(1 + 39 / 81)
     assert not found.uncounted
-    assert found.crowd == 40
+    assert found.anonymity_set == 40
 
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("how", DISAGREEING)
-def test_columns_of_one_name_that_may_differ_leave_no_crowd(how: str, told: bool) -> None:
+def test_columns_of_one_name_that_may_differ_leave_no_anonymity_set(how: str, told: bool) -> None:
     """Two halves of four people each, cut otherwise: someone is alone in both, and found."""
     assert finest(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 1, 1, 1, 0, 0, 0, 1])) == 1
     owned = {"number": "rows", "income": "rows"}
     first = {"rows": "table", "owned": owned if "numbers" in how else {"number": "rows"}}
     second = first | {"owned": {}} | DISAGREEING[how]
-    one = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **first)
-    other = disclosure(kept="town", crowd=4, records=8, ratio=3.0, **second)
+    one = disclosure(kept="town", anonymity_set=4, records=8, ratio=3.0, **first)
+    other = disclosure(kept="town", anonymity_set=4, records=8, ratio=3.0, **second)
     found = compose([one, other], same_people=told)
 
     assert found.rule == "tied"
     assert found.k == 1
     assert found.central == ShuffledPrivacy(found.local, 0.0)
-    assert "crowd of 1" in " ".join(found.sentences())
+    assert "anonymity set of 1" in " ".join(found.sentences())
 
 
 # -- who exchanged what with whom: worlds of people, from the definitions -------------------------
@@ -351,11 +354,11 @@ class Wave:
         """By fingerprints that tell exactly which rows there are, and how often."""
         people, names = len(self.answers), sorted(self.shown)
         towns = list(zip(*(self.shown[name] for name in names), strict=True))
-        crowd = min(towns.count(one) for one in towns)
+        anonymity_set = min(towns.count(one) for one in towns)
         return Disclosure(
             method="retention", records=people, columns=frozenset({"answer", *names}),
             kept=frozenset(names), keys=frozenset({"answer"}), known=frozenset(names),
-            crowd=crowd, attached=crowd, outline=outline(2),
+            anonymity_set=anonymity_set, attached=anonymity_set, outline=outline(2),
             rows=str((names, sorted(self.own), sorted(self.rows))),
             forms={name: str(sorted(self.shown[name])) for name in names},
             owned={str(sorted(own)): str(sorted(zip(own, towns, strict=True)))
@@ -400,16 +403,17 @@ def waves_of(chance: random.Random) -> list[Wave]:
     return found
 
 
-def crowd_of(releases: Sequence[Disclosure]) -> int:
+def anonymity_set_of(releases: Sequence[Disclosure]) -> int:
     """Of all of them, which are tied."""
     assert tied_groups(releases) == (tuple(range(len(releases))),)
     found = TiedReleases(tuple(releases))
-    assert found.crowd == found.attached
-    return found.crowd
+    assert found.anonymity_set == found.attached
+    return found.anonymity_set
 
 
 def test_no_exchange_of_people_goes_unseen() -> None:
-    """3,000 worlds of up to four people and years: the crowd is never above who shares a history.
+    """3,000 worlds of up to four people and years: the anonymity set is never above who shares a
+    history.
 
     In other orders of the releases it is the same; and where something says that nobody moved, it
     is found often enough.
@@ -420,10 +424,14 @@ def test_no_exchange_of_people_goes_unseen() -> None:
         waves = waves_of(chance)
         histories = known_histories(waves)
         releases = [wave.disclosed() for wave in waves]
-        crowd = crowd_of(releases)
-        assert crowd <= min(histories.count(own) for own in histories)
-        assert crowd_of(releases[::-1]) == crowd_of(releases[1:] + releases[:1]) == crowd
-        alike += crowd > 1
+        anonymity_set = anonymity_set_of(releases)
+        assert anonymity_set <= min(histories.count(own) for own in histories)
+        assert (
+            anonymity_set_of(releases[::-1])
+            == anonymity_set_of(releases[1:] + releases[:1])
+            == anonymity_set
+        )
+        alike += anonymity_set > 1
 
     assert alike > 100
 
@@ -434,13 +442,13 @@ def test_numbers_of_two_kinds_connect_three_years() -> None:
     one, two = {"one": (13, 52, 11, 70)}, {"two": (31, 30, 77, 29)}
     years = [Wave({"town": town}, own, answers) for own in (one, one | two, two)]
     for order in itertools.permutations(years):
-        assert crowd_of([wave.disclosed() for wave in order]) == 2
+        assert anonymity_set_of([wave.disclosed() for wave in order]) == 2
     for moved in (("s", "n", "n", "s"), ("n", "s", "s", "n")):
         for place in range(3):
             changed = [*years]
             changed[place] = replace(years[place], shown={"town": moved})
             for order in itertools.permutations(changed):
-                assert crowd_of([wave.disclosed() for wave in order]) == 1
+                assert anonymity_set_of([wave.disclosed() for wave in order]) == 1
 
 
 def test_whoever_exchanged_is_found_for_certain() -> None:
@@ -499,7 +507,7 @@ def test_what_is_hidden_by_one_and_randomised_by_the_other_ties() -> None:
 
 def test_what_only_some_show_needs_the_same_people() -> None:
     """One shows nothing: who is in it must be known, by rows or because somebody says so."""
-    shown = disclosure(kept="town", crowd=40, rows=None)
+    shown = disclosure(kept="town", anonymity_set=40, rows=None)
     hidden = disclosure(randomised="sex town", rows=None)
 
     assert compose([shown, hidden]).k == 1
@@ -542,14 +550,14 @@ def test_what_no_rule_covers_is_said() -> None:
         Mechanism((Step(("a",), UniformMixture.of(("x", "y", "z"), retention=0.3)),)),
         Mechanism((Step(("a",), Dense.of(("x", "y"), [[0.8, 0.2], [0.4, 0.6]])),)),
         Mechanism((Step(("a",), UniformMixture.of(("x", "y"), retention=1.0)),)),
-        Reporting(
+        AttributeSampler(
             (
-                AskedSet(("a",), TOTAL // 4, UniformMixture.of(("x", "y"), retention=0.5)),
-                AskedSet(("b",), 3 * (TOTAL // 4), UniformMixture.of((1, 2, 3), retention=0.4)),
+                AttributeSet(("a",), TOTAL // 4, UniformMixture.of(("x", "y"), retention=0.5)),
+                AttributeSet(("b",), 3 * (TOTAL // 4), UniformMixture.of((1, 2, 3), retention=0.4)),
             )
         ),
     ],
-    ids=["mixture", "dense", "as it is", "reports"],
+    ids=["mixture", "dense", "as it is", "attribute-sampling"],
 )
 def test_an_outline_is_what_the_mechanism_promises(mechanism: Mechanism) -> None:
     """The same numbers alone, also when read back; never below what is computed from all pairs."""
@@ -559,11 +567,11 @@ def test_an_outline_is_what_the_mechanism_promises(mechanism: Mechanism) -> None
     assert found.swap == mechanism.anonymity_ratio
     if found.gamma is None:
         assert found.local_epsilon == math.inf
-        assert found.central(crowd=1_000, delta=1e-6).epsilon == math.inf
+        assert found.central(anonymity_set=1_000, delta=1e-6).epsilon == math.inf
         return
-    exact = ShuffledPrivacy.of(mechanism, crowd=1_000, delta=1e-6)
-    assert exact.epsilon <= found.central(crowd=1_000, delta=1e-6).epsilon * (1 + 1e-3)
-    assert found.central(crowd=1_000, delta=1e-6).epsilon <= 1.5 * exact.epsilon
+    exact = ShuffledPrivacy.of(mechanism, anonymity_set=1_000, delta=1e-6)
+    assert exact.epsilon <= found.central(anonymity_set=1_000, delta=1e-6).epsilon * (1 + 1e-3)
+    assert found.central(anonymity_set=1_000, delta=1e-6).epsilon <= 1.5 * exact.epsilon
 
 
 def test_an_outline_that_is_none_is_refused() -> None:
@@ -582,7 +590,7 @@ def test_an_outline_that_is_none_is_refused() -> None:
 )
 def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) -> None:
     """A law: k falls or stays, epsilons grow or stay."""
-    releases = [disclosure(kept=kept, ratio=ratio, crowd=500) for kept, ratio in given]
+    releases = [disclosure(kept=kept, ratio=ratio, anonymity_set=500) for kept, ratio in given]
     before, after = compose(releases[:1]), compose(releases)
 
     assert after.k <= before.k  # type: ignore[operator]
@@ -592,14 +600,14 @@ def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) ->
 
 def test_what_is_disclosed_is_read_back() -> None:
     """For a file that keeps it."""
-    one = disclosure(kept="town", crowd=12, owned={"number": "rows"}, read=("sex",))
+    one = disclosure(kept="town", anonymity_set=12, owned={"number": "rows"}, read=("sex",))
 
     assert Disclosure.from_json(one.to_json()) == one
 
 
-def test_an_older_form_leaves_the_crowd_in_doubt() -> None:
+def test_an_older_form_leaves_the_anonymity_set_in_doubt() -> None:
     """It lacks the fingerprints of rows."""
-    one = disclosure(kept="town", crowd=12)
+    one = disclosure(kept="town", anonymity_set=12)
     lost = ("rows", "owned", "forms", "read", "veiled")
     older = Disclosure.from_json({k: v for k, v in one.to_json().items() if k not in lost})
 

@@ -20,7 +20,7 @@ from pramana.guarantees.registry import central_text, dials
     ],
 )
 def test_a_central_epsilon_goes_with_its_delta(central: pm.ShuffledPrivacy, text: str) -> None:
-    """Rounded up; a delta of 0 says nothing of the crowd, which may be large."""
+    """Rounded up; a delta of 0 says nothing of the anonymity set, which may be large."""
     assert central_text(central) == text
 
 

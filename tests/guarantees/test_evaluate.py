@@ -129,7 +129,7 @@ def test_half_a_target_is_refused(given, words):
 def test_a_claim_says_who_can_check_it_and_comes_back_from_json():
     """The sentence and the rest follow from the numbers."""
     claim = Claim(pm.PkAnonymity(k=3.5), pm.PkAnonymity(k=3))
-    schema = pm.Schema((pm.Column("a", pm.Role.PLAIN),))
+    schema = pm.Schema((pm.Column("a", pm.Role.PUBLIC),))
 
     assert claim.holds
     assert not Claim(pm.PkAnonymity(k=2), pm.PkAnonymity(k=3)).holds
@@ -142,4 +142,4 @@ def test_those_that_a_bound_on_the_amplification_meets_say_so():
     dialled = [name for name, kind in GUARANTEES.items() if issubclass(kind, Amplified)]
 
     assert dialled == ["pk-anonymity", *OF_OTHER_TABLES]
-    assert pm.PkAnonymity(k=11).log_amplification(crowd=10) < 0
+    assert pm.PkAnonymity(k=11).log_amplification(anonymity_set=10) < 0

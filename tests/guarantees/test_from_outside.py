@@ -109,8 +109,8 @@ def test_one_that_walks_through_steps_promises_nothing_about_reports():
         whole = pm.design(SCHEMA, Walked(odds=5), data=PEOPLE)
         assert whole.method.name == "retention"
         with pytest.raises(pm.NotCovered, match="one set of columns"):
-            pm.design(SCHEMA, Walked(odds=5), data=PEOPLE, method="reports")
-        made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=PEOPLE, method="reports")
+            pm.design(SCHEMA, Walked(odds=5), data=PEOPLE, method="attribute-sampling")
+        made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=PEOPLE, method="attribute-sampling")
         assert "toy-surprise" not in {claim.name for claim in made.claims}
     finally:
         GUARANTEES.unregister("toy-surprise")

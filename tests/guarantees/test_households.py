@@ -55,7 +55,7 @@ def household_posteriors(matrix, truths, homes):
 def test_k_for_households_by_brute_force(homes, retention):
     """No released record is of a household's people beyond 1 in k / m, for every true table."""
     matrix = UniformMixture.of(("a", "b"), retention=retention)
-    k = pm.PkAnonymity.of(matrix, crowd=len(homes))
+    k = pm.PkAnonymity.of(matrix, anonymity_set=len(homes))
     bound = k.household(homes.count(0))["k"]
 
     for truths in itertools.product("ab", repeat=len(homes)):
@@ -70,7 +70,7 @@ def test_the_bound_is_reached_where_all_are_alike():
     worst = max(household_posteriors(matrix, "aaaa", (0, 0, 1, 1)))
 
     assert worst == Fraction(1, 2)
-    assert pm.PkAnonymity.of(matrix, crowd=4).household(2) == {"k": 2.0}
+    assert pm.PkAnonymity.of(matrix, anonymity_set=4).household(2) == {"k": 2.0}
 
 
 @pytest.mark.parametrize("members", [1, 2, 3])
@@ -180,7 +180,7 @@ def people(homes=120, seed=2):
 SCHEMA = """
 household = "hhid"
 [columns.region]
-role = "plain"
+role = "public"
 [columns.sex]
 role = "key"
 categories = ["F", "M"]
@@ -188,7 +188,7 @@ categories = ["F", "M"]
 role = "key"
 categories = ["no", "yes"]
 [columns.tenure]
-role = "plain"
+role = "public"
 [columns.mood]
 role = "sensitive"
 """
@@ -239,7 +239,7 @@ def test_who_searches_for_each_of_a_household_is_right_no_more_often_than_promis
     ("method", "target"),
     [
         ("retention", pm.PkAnonymity(5)),
-        ("reports", pm.PkAnonymity(5)),
+        ("attribute-sampling", pm.PkAnonymity(5)),
         ("optimal", pm.SpontaneousRecognition(0.2, width=2)),
         ("inverse-frequency", pm.CorrectMatch(0.3)),
         (pm.Invariant(stay=0.7), None),
@@ -310,15 +310,15 @@ def test_what_people_of_a_household_have_alike_is_taken_as_known():
         if 0 in renting:  # the first person is that one
             first += rest * p * pairings(size - 1, own - 1, 0)
     found = first / total
-    assert found > Fraction(2, 5) > 1 / Fraction(pm.PkAnonymity.of(matrix, crowd=16).k)
-    assert found <= 1 / Fraction(pm.PkAnonymity.of(matrix, crowd=8).k)
+    assert found > Fraction(2, 5) > 1 / Fraction(pm.PkAnonymity.of(matrix, anonymity_set=16).k)
+    assert found <= 1 / Fraction(pm.PkAnonymity.of(matrix, anonymity_set=8).k)
 
-    sensitive = SCHEMA.replace('tenure]\nrole = "plain"', 'tenure]\nrole = "sensitive"')
+    sensitive = SCHEMA.replace('tenure]\nrole = "public"', 'tenure]\nrole = "sensitive"')
     for method, target in (("retention", pm.PkAnonymity(3)), ("resample", pm.KAnonymity(3))):
-        with pytest.raises(Infeasible, match="'tenure' is the same .* and sensitive.*role plain"):
+        with pytest.raises(Infeasible, match="'tenure' is the same .* and sensitive.*role public"):
             pm.design(Schema.from_toml(sensitive), target, data=people(), method=method)
     known = pm.design(Schema.from_toml(SCHEMA), pm.PkAnonymity(3), data=people())
-    assert known.crowd == smallest_together()
+    assert known.anonymity_set == smallest_together()
 
 
 def test_a_value_of_the_household_would_break_k_of_groups_too():
@@ -344,7 +344,14 @@ def smallest_together():
 
 def test_the_crossing_forgets_no_method():
     """Matrices of one's own go the way of retention; gaussian takes numbers, as resample does."""
-    crossed = {"retention", "reports", "optimal", "inverse-frequency", "invariant", "resample"}
+    crossed = {
+        "retention",
+        "attribute-sampling",
+        "optimal",
+        "inverse-frequency",
+        "invariant",
+        "resample",
+    }
     crossed |= {"permute", "centroid"}
     assert set(METHODS) == crossed | {"matrix", "matrix-from-data", "gaussian"}
 
@@ -359,7 +366,7 @@ def test_a_column_that_numbers_households_again_is_refused():
     with pytest.raises(Infeasible, match="'income'.*tell .* households from all others") as found:
         pm.design(Schema.from_toml(text), pm.PkAnonymity(5), data=table, method="retention")
     assert "Round or bin" in str(found.value)
-    rounded = Schema.from_toml(text.replace("sensitive", "plain") + "round = 1000\n")
+    rounded = Schema.from_toml(text.replace("sensitive", "public") + "round = 1000\n")
     assert pm.design(rounded, pm.PkAnonymity(5), data=table, method="retention").attained
 
 
@@ -386,7 +393,7 @@ def test_a_slip_in_one_record_does_not_hide_that_incomes_number_the_households()
     ("method", "target"),
     [
         ("retention", pm.PkAnonymity(4)),
-        ("reports", pm.PkAnonymity(4)),
+        ("attribute-sampling", pm.PkAnonymity(4)),
         ("resample", pm.KAnonymity(3)),
     ],
 )
@@ -488,7 +495,7 @@ def test_what_varies_within_households_or_is_common_passes(name):
     }
     table = people().append_column("pay", pa.array(made[name]))
     text = PAY.replace(
-        'pay]\nrole = "sensitive"', 'pay]\nrole = "plain"'
+        'pay]\nrole = "sensitive"', 'pay]\nrole = "public"'
     )  # what is shared is known
 
     schema = Schema.from_toml(text if name == "shared" else PAY)
@@ -496,16 +503,16 @@ def test_what_varies_within_households_or_is_common_passes(name):
     assert plan.attained
 
 
-@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling", "resample"])
 def test_columns_of_the_household_are_refused_as_keys_with_the_reason(method):
     """Region is theirs: drawn for each person they would disagree, drawn once they are linked."""
     own = '[columns.region]\nrole = "key"\ncategories = ["north", "south"]\n'
-    schema = Schema.from_toml(SCHEMA.replace('[columns.region]\nrole = "plain"\n', own))
+    schema = Schema.from_toml(SCHEMA.replace('[columns.region]\nrole = "public"\n', own))
     target = pm.KAnonymity(5) if method == "resample" else pm.PkAnonymity(5)
 
     with pytest.raises(Infeasible, match="'region' is the same for all of a household") as found:
         pm.design(schema, target, data=people(), method=method)
-    assert "role plain" in str(found.value)
+    assert "role public" in str(found.value)
     apart = people().set_column(0, "hhid", people()["hhid"].take(np.roll(range(len(people())), 1)))
     assert pm.design(schema, target, data=apart, method=method).attained
 
@@ -530,7 +537,7 @@ def test_a_column_of_the_household_stays_equal_within_it():
         return sorted(table["region"].to_pylist())
 
     assert share(release.table) == share(people())
-    assert plan.crowd == smallest_together()
+    assert plan.anonymity_set == smallest_together()
 
 
 def test_few_people_who_agree_by_chance_are_no_household_column():
@@ -565,7 +572,7 @@ def test_one_draw_a_household_would_break_the_promise():
     """Why it is not done: a column that is nothing but one toss a household links its records, and
     one of them is pinned on the household beyond m / k, which holds with tosses apart."""
     matrix, homes = UniformMixture.of(("a", "b"), retention=0.07), (0, 0, 1, 1)
-    bound = Fraction(pm.PkAnonymity.of(matrix, crowd=4).household(2)["k"])
+    bound = Fraction(pm.PkAnonymity.of(matrix, anonymity_set=4).household(2)["k"])
 
     assert max(household_posteriors(matrix, "aabb", homes)) <= 1 / bound
     assert max(drawn_once(matrix, "aabb", homes)) > 1 / bound
@@ -574,7 +581,7 @@ def test_one_draw_a_household_would_break_the_promise():
 def test_a_number_that_stays_is_refused_with_the_reason():
     """Linked records: the schema says why not."""
     with pytest.raises(InvalidSchema, match="keep the records of a household linked"):
-        Schema.from_toml(SCHEMA + '[columns.hhid]\nrole = "plain"\n')
+        Schema.from_toml(SCHEMA + '[columns.hhid]\nrole = "public"\n')
     with pytest.raises(InvalidSchema, match="household must be the name"):
         Schema.from_toml(SCHEMA.replace('"hhid"', "3"))
     text = Schema.from_toml(SCHEMA).to_toml()

@@ -34,7 +34,7 @@ def people(**more: object) -> pa.Table:
     return pa.table({**columns, **more})
 
 
-ZIP = pm.Schema((*KEYS, pm.Column("zip", pm.Role.PLAIN)))
+ZIP = pm.Schema((*KEYS, pm.Column("zip", pm.Role.PUBLIC)))
 WEIGHT = pm.Schema((*KEYS, pm.Column("w", pm.Role.WEIGHT)))
 
 
@@ -60,23 +60,23 @@ def test_a_column_that_is_kept_counts(asked, tmp_path):
     assert pm.verify(tmp_path / "release", original=data).valid
 
 
-def test_weights_split_the_crowd():
+def test_weights_split_the_anonymity_set():
     """Unique weights single everybody out: no k above 1, by matrices or by groups."""
     data = people(w=np.linspace(1, 2, AMOUNT))
-    assert pm.design(WEIGHT, data=data, method=pm.Retention(retention=0.5)).crowd == 1
+    assert pm.design(WEIGHT, data=data, method=pm.Retention(retention=0.5)).anonymity_set == 1
     for method in ("retention", "resample"):
         asked = pm.KAnonymity(k=5) if method == "resample" else pm.PkAnonymity(k=5)
         with pytest.raises(Infeasible):
             pm.design(WEIGHT, asked, data=data, method=method)
     rounded = people(w=np.arange(AMOUNT) % 4)
     assert (
-        pm.design(WEIGHT, pm.PkAnonymity(k=5), data=rounded, method="retention").crowd
+        pm.design(WEIGHT, pm.PkAnonymity(k=5), data=rounded, method="retention").anonymity_set
         == AMOUNT // 4
     )
 
 
 def test_counts_that_do_not_hold_a_kept_column_are_not_enough():
-    """alpha cannot be computed; xi falls back to the crowd."""
+    """alpha cannot be computed; xi falls back to the anonymity set."""
     mixture = pm.UniformMixture.of(("x", "y", "z"), retention=0.5)
     mechanism = pm.Mechanism(tuple(pm.Step((name,), mixture) for name in "abc"))
     counts = counts_with_kept(open_table(people()), KEYS)

@@ -54,7 +54,7 @@ def test_two_values_the_worst_link_is_exactly_one_over_k(n):
     exact = 1 + (n - 1) * matrix.anonymity_ratio
 
     assert worst_posterior(matrix, n) == 1 / exact
-    assert Fraction(PkAnonymity.of(matrix, crowd=n).k) <= exact
+    assert Fraction(PkAnonymity.of(matrix, anonymity_set=n).k) <= exact
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -70,7 +70,7 @@ def test_a_lopsided_matrix_reaches_its_bound_too(n):
     """Theorem 3 is tight for a matrix without any symmetry."""
     matrix = Dense.of("abc", [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.125, 0.625]])
     worst = worst_posterior(matrix, n)
-    k = PkAnonymity.of(matrix, crowd=n).k
+    k = PkAnonymity.of(matrix, anonymity_set=n).k
 
     assert worst <= 1 / Fraction(k)
     assert float(worst) == pytest.approx(1 / k, rel=1e-10)
@@ -84,7 +84,9 @@ def test_two_columns_multiply_their_ratios():
     )
     steps = Mechanism((Step(("smokes",), COIN), Step(("age",), age)))
 
-    assert PkAnonymity.of(steps, crowd=50).k == pytest.approx(PkAnonymity.of(product, crowd=50).k)
+    assert PkAnonymity.of(steps, anonymity_set=50).k == pytest.approx(
+        PkAnonymity.of(product, anonymity_set=50).k
+    )
 
 
 def test_three_attributes_of_a_hundred_thousand_people():
@@ -94,17 +96,20 @@ def test_three_attributes_of_a_hundred_thousand_people():
         for size in (2, 5, 10)
     )
 
-    assert PkAnonymity.of(Mechanism(steps), crowd=100_000).k == pytest.approx(100, rel=2e-3)
+    assert PkAnonymity.of(Mechanism(steps), anonymity_set=100_000).k == pytest.approx(100, rel=2e-3)
 
 
 @given(st.floats(0, 1), st.integers(2, 30), st.integers(1, 10**9))
-def test_k_and_epsilon_are_one_dial(retention, size, crowd):
+def test_k_and_epsilon_are_one_dial(retention, size, anonymity_set):
     """k = 1 + (n - 1) exp(-2 epsilon) for uniform mixtures, and 1 <= k <= n always."""
     matrix = UniformMixture.of(tuple(range(size)), retention=retention)
-    k, epsilon = PkAnonymity.of(matrix, crowd=crowd).k, DifferentialPrivacy.of(matrix).epsilon
+    k, epsilon = (
+        PkAnonymity.of(matrix, anonymity_set=anonymity_set).k,
+        DifferentialPrivacy.of(matrix).epsilon,
+    )
 
-    assert 1 <= k <= crowd
-    assert k == pytest.approx(1 + (crowd - 1) * math.exp(-2 * epsilon), rel=1e-9)
+    assert 1 <= k <= anonymity_set
+    assert k == pytest.approx(1 + (anonymity_set - 1) * math.exp(-2 * epsilon), rel=1e-9)
 
 
 def test_the_weakest_stratum_counts():
@@ -112,16 +117,18 @@ def test_the_weakest_stratum_counts():
     strong, weak = (UniformMixture.of(("F", "M"), retention=rho) for rho in (0.1, 0.9))
     step = Step(("sex",), strata=("region",), by_stratum={("n",): strong, ("s",): weak})
 
-    assert PkAnonymity.of(Mechanism((step,)), crowd=9) == PkAnonymity.of(weak, crowd=9)
+    assert PkAnonymity.of(Mechanism((step,)), anonymity_set=9) == PkAnonymity.of(
+        weak, anonymity_set=9
+    )
 
 
 def test_limits():
-    """The identity gives k = 1, pure noise the whole crowd; one record has k = 1."""
+    """The identity gives k = 1, pure noise the whole anonymity set; one record has k = 1."""
     still, noise = (UniformMixture.of(("F", "M"), retention=rho) for rho in (1, 0))
 
-    assert PkAnonymity.of(still, crowd=100).k == 1
-    assert PkAnonymity.of(noise, crowd=100).k == 100
-    assert PkAnonymity.of(noise, crowd=1).k == 1
+    assert PkAnonymity.of(still, anonymity_set=100).k == 1
+    assert PkAnonymity.of(noise, anonymity_set=100).k == 100
+    assert PkAnonymity.of(noise, anonymity_set=1).k == 1
 
 
 def test_larger_is_stronger_and_words_say_so():

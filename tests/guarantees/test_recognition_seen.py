@@ -70,7 +70,7 @@ def test_an_alpha_far_below_what_holds_is_found_by_anyone(tmp_path):
     })  # fmt: skip
     keys = [("a", tuple("uvwx")), ("b", tuple("xyz"))]
     schema = pm.Schema((*(pm.Column(n, pm.Role.KEY, pm.Categories(own)) for n, own in keys),
-                        pm.Column("town", pm.Role.PLAIN)))  # fmt: skip
+                        pm.Column("town", pm.Role.PUBLIC)))  # fmt: skip
     asked = SpontaneousRecognition(alpha=0.2, width=2)
     release = pm.protect(truth, pm.design(schema, asked, data=truth, method="optimal"), seed=1,
                          to=tmp_path / "release")  # fmt: skip

@@ -62,7 +62,7 @@ def test_no_table_of_a_few_people_shows_more_than_the_bound(seed):
         dial = math.log(max(law.ratio for law in world.laws[0]))
         factor = max(Fraction(1), Fraction(round(16 * math.exp(random.uniform(0, dial))), 16))
         bound = min(
-            max(delta_of(law, crowd=people, epsilon=just_below(factor)) for law in laws)
+            max(delta_of(law, anonymity_set=people, epsilon=just_below(factor)) for law in laws)
             for laws in world.laws
         )
 
@@ -78,13 +78,16 @@ def clones(size: int, ratio: Fraction, people: int, factor: Fraction) -> Fractio
         if rest < 0:
             continue
         ways = math.factorial(people - 1) // math.prod(map(math.factorial, (first, second, rest)))
-        crowd = ways * rare ** (first + second) * (1 - 2 * rare) ** rest
+        anonymity_set = ways * rare ** (first + second) * (1 - 2 * rare) ** rest
         left = 1 - (ratio + 1) * rare
         for place, weights in (((1, 0), (ratio * rare, rare)), ((0, 1), (rare, ratio * rare))):
             cell = seen.setdefault((first + place[0], second + place[1]), [Fraction(0)] * 2)
-            cell[0], cell[1] = cell[0] + crowd * weights[0], cell[1] + crowd * weights[1]
+            cell[0], cell[1] = (
+                cell[0] + anonymity_set * weights[0],
+                cell[1] + anonymity_set * weights[1],
+            )
         cell = seen.setdefault((first, second), [Fraction(0)] * 2)
-        cell[0], cell[1] = cell[0] + crowd * left, cell[1] + crowd * left
+        cell[0], cell[1] = cell[0] + anonymity_set * left, cell[1] + anonymity_set * left
     return sum((max(Fraction(0), a - factor * b) for a, b in seen.values()), Fraction(0))
 
 
@@ -104,7 +107,7 @@ def test_the_case_that_the_special_form_gets_wrong():
     """Ten values, a thousand people, local epsilon 5: it says 3.483, the truth is above 3.557."""
     law = BlanketLaw.of_mixture(10, Fraction(math.exp(5)))
 
-    assert 3.557 < epsilon_of([law], crowd=1000, delta=1e-6) < 4
+    assert 3.557 < epsilon_of([law], anonymity_set=1000, delta=1e-6) < 4
 
 
 def test_the_worked_example_of_a_coin():
@@ -114,7 +117,7 @@ def test_the_worked_example_of_a_coin():
 
     assert true_delta(rows, 2, Fraction(1)) == Fraction(3, 8)
     assert exact_bound(mixture_atoms(2, Fraction(3)), 2, Fraction(1)) == Fraction(3, 8)
-    assert delta_of(coin, crowd=2, epsilon=0.0) == pytest.approx(3 / 8, rel=5e-3)
+    assert delta_of(coin, anonymity_set=2, epsilon=0.0) == pytest.approx(3 / 8, rel=5e-3)
 
 
 # -- never below the exact bound, and close to it ------------------------------------------------
@@ -128,7 +131,7 @@ def test_the_computed_bound_is_at_or_above_the_exact_one_and_near_it(size, dial,
     factor = Fraction(math.exp(share * math.log(ratio))).limit_denominator(1000)
     law = BlanketLaw.of_mixture(size, ratio)
     exact = exact_bound(mixture_atoms(size, ratio), people, max(Fraction(1), factor))
-    computed = delta_of(law, crowd=people, epsilon=just_below(factor))
+    computed = delta_of(law, anonymity_set=people, epsilon=just_below(factor))
 
     assert Fraction(computed) >= exact
     assert computed <= 1.1 * float(exact) + 1e-12
@@ -139,7 +142,7 @@ def test_without_its_rounding_the_bound_falls_below(monkeypatch):
 
     def below() -> int:
         return sum(
-            Fraction(delta_of(replace(law, error=error), crowd=1, epsilon=0.0))
+            Fraction(delta_of(replace(law, error=error), anonymity_set=1, epsilon=0.0))
             < exact_bound(atoms, 1, Fraction(1))
             for law, atoms in cases
         )
@@ -159,7 +162,9 @@ def test_without_its_rounding_the_bound_falls_below(monkeypatch):
 
 @pytest.mark.parametrize(("ratio", "epsilon"), [(20, 0.3), (200, 1.0), (3, 0.05)])
 def test_a_thousand_people_by_binomials(ratio, epsilon):
-    """Another road for larger crowds: how many are in the blanket, how many on which side."""
+    """Another road for larger anonymity sets: how many are in the blanket, how many on which
+    side.
+    """
     from scipy.stats import binom
 
     people, factor = 1000, math.exp(epsilon)
@@ -170,7 +175,9 @@ def test_a_thousand_people_by_binomials(ratio, epsilon):
         first = np.arange(m + 1)
         worth = np.maximum(first * upper + (m - first) * lower, 0)
         total += chance * float(binom.pmf(first, m, 0.5) @ worth)
-    computed = delta_of(BlanketLaw.of_mixture(2, Fraction(ratio)), crowd=people, epsilon=epsilon)
+    computed = delta_of(
+        BlanketLaw.of_mixture(2, Fraction(ratio)), anonymity_set=people, epsilon=epsilon
+    )
 
     assert 1 <= computed / (total / people) < 1.01
 
@@ -184,7 +191,7 @@ def test_the_reference_table(records):
     for column, (sizes, delta) in enumerate((((2,), 1e-6), ((2,), 1e-9), ((2, 5, 10), 1e-6))):
         for k, stated in zip((2, 10, 100), REFERENCE[records][column], strict=True):
             law = law_of_columns(math.log((records - 1) / (k - 1)) / 2, sizes)
-            found = epsilon_of([law], crowd=records, delta=delta)
+            found = epsilon_of([law], anonymity_set=records, delta=delta)
             digit = 10.0 ** (math.floor(math.log10(stated)) - 3) if stated > 1 else 1e-4
 
             assert abs(found / stated - 1) < 0.01
@@ -198,7 +205,7 @@ def test_the_largest_local_epsilon_for_a_central_one(records):
 
         def holds(dial: float, epsilon: float = epsilon) -> bool:
             law = BlanketLaw.of_any_channel(Fraction(math.exp(dial)))
-            return delta_of(law, crowd=records, epsilon=epsilon, enough=1e-6) <= 1e-6
+            return delta_of(law, anonymity_set=records, epsilon=epsilon, enough=1e-6) <= 1e-6
 
         found = largest_dial(holds, low=epsilon, high=20.0, tolerance=1e-5)
         assert found == pytest.approx(stated, abs=1e-3)
@@ -209,28 +216,32 @@ def test_the_largest_local_epsilon_for_a_central_one(records):
 
 @settings(max_examples=25, deadline=None)
 @given(SIZES, RATIOS, st.integers(2, 10**6), st.floats(0, 0.9), st.floats(1.01, 3))
-def test_delta_falls_with_epsilon_and_with_the_crowd(size, ratio, crowd, share, more):
+def test_delta_falls_with_epsilon_and_with_the_anonymity_set(
+    size, ratio, anonymity_set, share, more
+):
     """Up to what smoothing may add."""
     law = BlanketLaw.of_mixture(size, ratio)
     epsilon = share * math.log(ratio)
-    here = delta_of(law, crowd=crowd, epsilon=epsilon)
+    here = delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon)
     near = 1.02 * here + 1e-300
 
-    assert delta_of(law, crowd=crowd, epsilon=min(more * epsilon, 13.0)) <= near
-    assert delta_of(law, crowd=math.ceil(more * crowd), epsilon=epsilon) <= near
+    assert delta_of(law, anonymity_set=anonymity_set, epsilon=min(more * epsilon, 13.0)) <= near
+    assert delta_of(law, anonymity_set=math.ceil(more * anonymity_set), epsilon=epsilon) <= near
 
 
 @settings(max_examples=25, deadline=None)
 @given(SIZES, RATIOS, st.floats(1.05, 4), st.integers(2, 10**6), st.floats(0, 0.9))
-def test_delta_grows_with_the_dial_and_a_coin_is_the_worst(size, ratio, more, crowd, share):
+def test_delta_grows_with_the_dial_and_a_coin_is_the_worst(size, ratio, more, anonymity_set, share):
     """What makes halving right; and the any-channel law above every mixture."""
     epsilon = share * math.log(ratio)
-    here = delta_of(BlanketLaw.of_mixture(size, ratio), crowd=crowd, epsilon=epsilon)
+    here = delta_of(
+        BlanketLaw.of_mixture(size, ratio), anonymity_set=anonymity_set, epsilon=epsilon
+    )
     larger = BlanketLaw.of_mixture(size, ratio * Fraction(more))
 
-    assert here <= 1.02 * delta_of(larger, crowd=crowd, epsilon=epsilon) + 1e-300
+    assert here <= 1.02 * delta_of(larger, anonymity_set=anonymity_set, epsilon=epsilon) + 1e-300
     coin = BlanketLaw.of_any_channel(ratio)
-    assert here <= 1.02 * delta_of(coin, crowd=crowd, epsilon=epsilon) + 1e-300
+    assert here <= 1.02 * delta_of(coin, anonymity_set=anonymity_set, epsilon=epsilon) + 1e-300
 
 
 def test_limits():
@@ -238,22 +249,27 @@ def test_limits():
     noise = BlanketLaw.of_mixture(5, Fraction(1))
     coin = BlanketLaw.of_mixture(2, Fraction(3))
 
-    assert delta_of(noise, crowd=10, epsilon=0.0) < 1e-14
-    assert epsilon_of([noise], crowd=10, delta=1e-6) == 0
-    assert delta_of(coin, crowd=10, epsilon=math.log(3) + 1e-12) == 0
-    assert delta_of(coin, crowd=1, epsilon=0.0) == pytest.approx(0.5, rel=1e-12)
-    assert epsilon_of([coin], crowd=2, delta=1e-12) == pytest.approx(math.log(3), rel=1e-3)
+    assert delta_of(noise, anonymity_set=10, epsilon=0.0) < 1e-14
+    assert epsilon_of([noise], anonymity_set=10, delta=1e-6) == 0
+    assert delta_of(coin, anonymity_set=10, epsilon=math.log(3) + 1e-12) == 0
+    assert delta_of(coin, anonymity_set=1, epsilon=0.0) == pytest.approx(0.5, rel=1e-12)
+    assert epsilon_of([coin], anonymity_set=2, delta=1e-12) == pytest.approx(math.log(3), rel=1e-3)
 
 
-@pytest.mark.parametrize("crowd", [2, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("anonymity_set", [2, 1000, 10**6, 10**9])
 @pytest.mark.parametrize("dial", [1e-3, 1.0, 8.0, 20.0])
-def test_from_a_thousandth_to_twenty(dial, crowd):
-    """Every crowd and dial has an epsilon between 0 and the local one, and delta holds there."""
+def test_from_a_thousandth_to_twenty(dial, anonymity_set):
+    """Every anonymity set and dial has an epsilon between 0 and the local one, and delta holds
+    there.
+    """
     law = BlanketLaw.of_any_channel(Fraction(math.exp(dial)))
-    found = epsilon_of([law], crowd=crowd, delta=1e-9)
+    found = epsilon_of([law], anonymity_set=anonymity_set, delta=1e-9)
 
     assert 0 < found <= dial * (1 + 1e-9)
-    assert found == pytest.approx(dial) or delta_of(law, crowd=crowd, epsilon=found) <= 1e-9
+    assert (
+        found == pytest.approx(dial)
+        or delta_of(law, anonymity_set=anonymity_set, epsilon=found) <= 1e-9
+    )
 
 
 # -- laws of channels ------------------------------------------------------------------------------
@@ -265,7 +281,7 @@ def test_many_columns_are_spread_on_a_grid_and_stay_above(monkeypatch):
     exact = BlanketLaw.of_steps(laws)
     monkeypatch.setattr(shuffled_law, "MOST_ATOMS", 1_000)
     fewer = BlanketLaw.of_steps(laws)
-    found = [epsilon_of([law], crowd=10_000, delta=1e-6) for law in (exact, fewer)]
+    found = [epsilon_of([law], anonymity_set=10_000, delta=1e-6) for law in (exact, fewer)]
     means = float(fewer.chance @ fewer.own), float(fewer.chance @ fewer.other)
 
     assert means == pytest.approx((1, 1), rel=1e-9)
@@ -304,8 +320,8 @@ def test_large_matrices_are_bounded_from_above():
             blanket = [min(column) for column in zip(*weights, strict=True)]
             parts.append(BlanketLaw.of_rows(weights[own], weights[other], blanket))
         some.append(BlanketLaw.of_steps(parts))
-    least = min(epsilon_of(laws, crowd=1000, delta=1e-6) for laws in (exact, coin))
-    assert epsilon_of(some, crowd=1000, delta=1e-6) <= least
+    least = min(epsilon_of(laws, anonymity_set=1000, delta=1e-6) for laws in (exact, coin))
+    assert epsilon_of(some, anonymity_set=1000, delta=1e-6) <= least
 
 
 def test_the_worst_stratum_counts():
@@ -317,30 +333,34 @@ def test_the_worst_stratum_counts():
     }
     together = laws_of(Mechanism((Step(("a",), strata=("s",), by_stratum=matrices),)))
     apart = [laws_of(Mechanism((Step(("a",), matrix),))) for matrix in matrices.values()]
-    found = [epsilon_of(laws[0], crowd=50, delta=1e-6) for laws in (together, *apart)]
+    found = [epsilon_of(laws[0], anonymity_set=50, delta=1e-6) for laws in (together, *apart)]
 
     assert found[0] == max(found[1:])
 
 
 def test_a_number_is_searched_for_once(monkeypatch):
-    """For the same laws, crowd and delta; whatever is not the same is another search."""
+    """For the same laws, anonymity set and delta; whatever is not the same is another search."""
     searched = []
 
-    def counted(law, crowd, delta, low, high):
-        searched.append(crowd)
+    def counted(law, anonymity_set, delta, low, high):
+        searched.append(anonymity_set)
         return shuffled_bound._crossing(
-            lambda at: delta_of(law, crowd=crowd, epsilon=at), delta, low, high, start=high / 2
+            lambda at: delta_of(law, anonymity_set=anonymity_set, epsilon=at),
+            delta,
+            low,
+            high,
+            start=high / 2,
         )
 
     monkeypatch.setattr(shuffled_bound, "_least_epsilon", counted)
     shuffled_bound._epsilon_of.cache_clear()
     found = {}
-    for ratio, crowd, delta in itertools.product((30, 40), (500, 600), (1e-6, 1e-7)):
+    for ratio, anonymity_set, delta in itertools.product((30, 40), (500, 600), (1e-6, 1e-7)):
         for again in (False, True):
             before = len(searched)
             law = BlanketLaw.of_mixture(4, Fraction(ratio))
-            epsilon = epsilon_of([law], crowd=crowd, delta=delta)
-            assert found.setdefault((ratio, crowd, delta), epsilon) == epsilon
+            epsilon = epsilon_of([law], anonymity_set=anonymity_set, delta=delta)
+            assert found.setdefault((ratio, anonymity_set, delta), epsilon) == epsilon
             assert (len(searched) == before) == again
     assert len(set(found.values())) == 8
     shuffled_bound._epsilon_of.cache_clear()

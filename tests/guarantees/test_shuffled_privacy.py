@@ -49,7 +49,7 @@ def central(evidence: Evidence, asked: ShuffledPrivacy | None = None) -> Shuffle
 # -- what it is computed from --------------------------------------------------------------------
 
 
-def test_a_large_crowd_hides_a_record_that_shows_much_alone():
+def test_a_large_anonymity_set_hides_a_record_that_shows_much_alone():
     """Local epsilon 3; central a tenth of it, at the usual delta of a tenth of a record."""
     found = central(EVIDENCE)
 
@@ -59,9 +59,9 @@ def test_a_large_crowd_hides_a_record_that_shows_much_alone():
     assert pm.DifferentialPrivacy.of(COINS).epsilon > 2.99
 
 
-def test_a_column_released_as_it_is_splits_the_crowd():
+def test_a_column_released_as_it_is_splits_the_anonymity_set():
     """Sensitive or plain: what counts is the smallest group that all of them form."""
-    plain = pm.Schema((*KEYS, column("town", 3, pm.Role.PLAIN)))
+    plain = pm.Schema((*KEYS, column("town", 3, pm.Role.PUBLIC)))
     hidden = pm.Schema((*KEYS, column("income", 3, pm.Role.SENSITIVE)))
     alone = central(Evidence(SCHEMA, 10_000, 500, COINS))
 
@@ -71,26 +71,28 @@ def test_a_column_released_as_it_is_splits_the_crowd():
 
 
 def test_a_sensitive_column_whose_groups_nobody_counted_is_refused():
-    """The crowd of k leaves sensitive columns out, and would be too large here."""
+    """The anonymity set of k leaves sensitive columns out, and would be too large here."""
     hidden = pm.Schema((*KEYS, column("income", 3, pm.Role.SENSITIVE)))
     evidence = Evidence(hidden, 10_000, 10_000, COINS)
 
-    with pytest.raises(NotCovered, match="'income' are released as they are and split the crowd"):
+    with pytest.raises(
+        NotCovered, match="'income' are released as they are and split the anonymity set"
+    ):
         central(evidence)
     assert "shuffled-privacy" not in {guarantee.name for guarantee in attained(evidence)}
 
 
 def test_in_a_group_of_one_the_local_epsilon_is_left():
     """Nobody to be shuffled with: the same epsilon as before the shuffle, and delta 0."""
-    found = central(replace(EVIDENCE, crowd=1))
+    found = central(replace(EVIDENCE, anonymity_set=1))
 
     assert found == ShuffledPrivacy(pm.DifferentialPrivacy.of(COINS).epsilon, 0.0)
-    assert ShuffledPrivacy.of(COINS, crowd=10_000, delta=0.0) == found
+    assert ShuffledPrivacy.of(COINS, anonymity_set=10_000, delta=0.0) == found
 
 
 def test_never_above_the_local_epsilon():
     """In a pair, with a delta that is next to nothing, too."""
-    found = ShuffledPrivacy.of(COINS, crowd=2, delta=1e-15)
+    found = ShuffledPrivacy.of(COINS, anonymity_set=2, delta=1e-15)
 
     assert found.epsilon <= pm.DifferentialPrivacy.of(COINS).epsilon
 
@@ -99,7 +101,7 @@ def test_never_above_the_local_epsilon():
 
 
 def test_a_value_that_rules_a_truth_out_is_refused():
-    """No crowd hides a value that only one truth can give."""
+    """No anonymity set hides a value that only one truth can give."""
     exposed = pm.Dense.of(("sex0", "sex1"), [[1, 0], [0.5, 0.5]])
     evidence = replace(EVIDENCE, mechanism=pm.Mechanism((pm.Step(("sex",), exposed),)))
 
@@ -160,7 +162,7 @@ def test_a_claim_comes_back_from_json(asked):
     """With a delta or without."""
     claim = Claim(ShuffledPrivacy(0.25, 1e-8), asked)
 
-    schema = pm.Schema((pm.Column("a", pm.Role.PLAIN),))
+    schema = pm.Schema((pm.Column("a", pm.Role.PUBLIC),))
     assert Claim.from_json(claim.to_json(schema)) == claim
     assert claim.to_json(schema)["attained"] == {"epsilon": 0.25, "delta": 1e-8}
 
@@ -205,7 +207,7 @@ def test_retention_aims_at_it(spread):
 def test_reports_aim_at_it():
     """Every set has the whole budget, and the target is nearly used up."""
     asked = ShuffledPrivacy(epsilon=0.2, delta=1e-6)
-    plan = pm.design(SCHEMA, asked, records=100_000, method="reports")
+    plan = pm.design(SCHEMA, asked, records=100_000, method="attribute-sampling")
     by_name = {guarantee.name: guarantee for guarantee in plan.attained}
 
     assert 0.198 < by_name["shuffled-privacy"].epsilon <= 0.2
@@ -242,7 +244,7 @@ def test_many_dense_steps_keep_nobody_waiting(steps):
         tuple(pm.Step((f"c{i}",), pm.Dense.of("abc", own)) for i, own in enumerate(rows))
     )
     start = time.process_time()
-    found = ShuffledPrivacy.of(made, crowd=10_000, delta=1e-6)
+    found = ShuffledPrivacy.of(made, anonymity_set=10_000, delta=1e-6)
 
     assert time.process_time() - start < 2
     assert found.epsilon <= math.log(made.gamma) * (1 + 1e-9)

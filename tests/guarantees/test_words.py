@@ -198,7 +198,7 @@ def _read_off() -> tuple[pm.Schema, pa.Table]:
     return pm.Schema((declared, pm.Column("b", pm.Role.KEY))), table
 
 
-@pytest.mark.parametrize("method", ["retention", "reports"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
 def test_what_compares_tables_says_which_lists_it_takes_as_public(method, tmp_path):
     """In plan, certificate, README, report and at verification; what fixes the table does not."""
     schema, table = _read_off()

@@ -38,7 +38,7 @@ class Surprise(Guarantee):
     def implies(self, other: Surprise) -> bool:
         return self.odds <= other.odds
 
-    def log_amplification(self, *, crowd: int) -> float:  # noqa: ARG002
+    def log_amplification(self, *, anonymity_set: int) -> float:  # noqa: ARG002
         return log_of(Fraction(self.odds)) if self.odds < math.inf else math.inf
 
     def sentence(self) -> str:

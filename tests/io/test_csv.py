@@ -325,7 +325,7 @@ def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path,
 
 def test_labels_are_spelled_as_all_other_texts_are(tmp_path):
     """Quotes, separators, line ends, empty and missing ones: as texts, and in quotes."""
-    labels = ["plain", "", 'a "word"', "a,b", "two\nlines", "é"]
+    labels = ["public", "", 'a "word"', "a,b", "two\nlines", "é"]
     codes = pa.array([*range(len(labels)), None], "uint8")
     column = pa.DictionaryArray.from_arrays(codes, labels)
     written = []

@@ -35,7 +35,7 @@ def schema(*, declared=True):
     """With or without the categories of the key."""
     domain = Categories(("F", "M")) if declared else None
     return Schema(
-        (Column("sex", Role.KEY, domain), Column("area", Role.PLAIN), Column("x", Role.SENSITIVE))
+        (Column("sex", Role.KEY, domain), Column("area", Role.PUBLIC), Column("x", Role.SENSITIVE))
     )
 
 

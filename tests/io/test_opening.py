@@ -253,7 +253,7 @@ def test_a_mixed_domain_keeps_a_column_text(tmp_path):
     """NA is a category there, not a missing number."""
     (tmp_path / "t.csv").write_text("a,b\n1,x\nNA,y\n")
     column = Column("a", Role.KEY, Categories((1, 2, "NA")))
-    schema = Schema((column, Column("b", Role.PLAIN)))
+    schema = Schema((column, Column("b", Role.PUBLIC)))
     array = open_table(tmp_path / "t.csv", schema=schema).to_arrow()["a"]
     assert encode(column, array).tolist() == [0, 2]
 
@@ -278,7 +278,7 @@ def test_a_list_that_is_cut_says_so():
 
 
 def _schema(*names):
-    return Schema(tuple(Column(name, Role.PLAIN) for name in names))
+    return Schema(tuple(Column(name, Role.PUBLIC) for name in names))
 
 
 def test_a_schema_decides_between_digits_and_numbers(tmp_path):

@@ -22,7 +22,7 @@ from pramana.errors import InvalidTable
 from pramana.io.output import OutputEncoder, write_table
 from pramana.methods.base import METHODS
 from pramana.schema.domains import Bins, Categories
-from pramana.schema.schema import ASKED, Column, Role, Schema
+from pramana.schema.schema import REPORTED, Column, Role, Schema
 
 RNG = np.random.default_rng(8)
 N = 3000
@@ -158,7 +158,7 @@ EVEN = {
 }  # fmt: skip
 HOW = {
     "retention": ("retention", (pm.PkAnonymity(k=5),)),
-    "reports": ("reports", (pm.PkAnonymity(k=5),)),
+    "attribute-sampling": ("attribute-sampling", (pm.PkAnonymity(k=5),)),
     "optimal": ("optimal", (pm.SpontaneousRecognition(alpha=0.2, width=2),)),
     "inverse-frequency": ("inverse-frequency", (pm.CorrectMatch(xi=0.1),)),
     "invariant": (pm.Invariant(stay=0.5), ()),
@@ -310,20 +310,20 @@ def test_sets_leave_in_the_order_in_which_they_are_stated():
     schema = Schema(
         (
             Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"),
-            Column(ASKED, Role.SENSITIVE, missing="refuse"),
+            Column(REPORTED, Role.SENSITIVE, missing="refuse"),
         )
     )
     sets, marks = ("a", "a*b", "b"), ["b", "a", "b", "a*b"]
     a = pa.array([None, "x", None, "y"])
     left = []
     for own in (pa.array(marks), pa.array(marks).dictionary_encode()):
-        batch = pa.record_batch({"a": a, ASKED: own})
+        batch = pa.record_batch({"a": a, REPORTED: own})
         left.append(OutputEncoder.of(schema, batch.schema, sets)(batch))
     assert left[0].equals(left[1])
-    assert left[0].column(ASKED).dictionary.to_pylist() == list(sets)
-    assert left[0].column(ASKED).to_pylist() == marks
+    assert left[0].column(REPORTED).dictionary.to_pylist() == list(sets)
+    assert left[0].column(REPORTED).to_pylist() == marks
     assert left[0].column("a").to_pylist() == a.to_pylist()
     for wrong in ("a*c", None):
-        batch = pa.record_batch({"a": a[:1], ASKED: pa.array([wrong], pa.string())})
+        batch = pa.record_batch({"a": a[:1], REPORTED: pa.array([wrong], pa.string())})
         with pytest.raises(InvalidTable, match="the certificate states"):
             OutputEncoder.of(schema, batch.schema, sets)(batch)

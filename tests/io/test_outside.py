@@ -114,7 +114,7 @@ class Fickle(Moody):
 def test_other_values_than_were_counted_are_refused(tmp_path):
     """Their number is right, and what the promise rests on was read from other records."""
     ENGINES.register("fickle", Fickle())
-    columns = tuple(replace(c, role=pm.Role.PLAIN) if c.name == "x" else c for c in SCHEMA.columns)
+    columns = tuple(replace(c, role=pm.Role.PUBLIC) if c.name == "x" else c for c in SCHEMA.columns)
     schema = pm.Schema(columns)
     try:
         rows = Rows(TRUTH | {"x": [value % 2 for value in range(len(TRUTH["x"]))]})

@@ -49,7 +49,7 @@ def _table(name):
     return pa.table({"a": keys, "k": VALUES[name].take(at)})
 
 
-@pytest.mark.parametrize("role", [Role.KEY, Role.PLAIN, Role.SENSITIVE], ids=str)
+@pytest.mark.parametrize("role", [Role.KEY, Role.PUBLIC, Role.SENSITIVE], ids=str)
 @pytest.mark.parametrize(("name", "file_format"), [*itertools.product(VALUES, FORMATS)])
 def test_what_is_written_verifies_or_is_refused(tmp_path, name, file_format, role):
     """No release fails its own verification, and no error is unforeseen."""
@@ -81,7 +81,7 @@ def test_what_is_written_verifies_or_is_refused(tmp_path, name, file_format, rol
 def test_a_refusal_names_column_and_format(tmp_path, name, file_format):
     """One line says what cannot be kept where."""
     schema = Schema(
-        (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PLAIN))
+        (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PUBLIC))
     )
     plan = pm.design(schema, pm.DifferentialPrivacy(1), data=_table(name), method="retention")
     with pytest.raises(PramanaError, match=rf"'k'.*{file_format}"):
@@ -94,7 +94,7 @@ def test_no_bits_leave_beside_the_values(tmp_path, file_format):
     bits = np.full(RECORDS, 0x7FF8000000000000, np.uint64) + np.arange(RECORDS, dtype=np.uint64)
     table = _table("odd floats").set_column(1, "k", pa.array(bits.view(np.float64)))
     schema = Schema(
-        (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PLAIN))
+        (Column("a", Role.KEY, Categories(("x", "y")), missing="refuse"), Column("k", Role.PUBLIC))
     )
     plan = pm.design(schema, pm.DifferentialPrivacy(1), data=table, method="retention")
     release = pm.protect(table, plan, to=tmp_path / "release", file_format=file_format)

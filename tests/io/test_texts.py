@@ -31,7 +31,7 @@ tables = st.dictionaries(names, columns, min_size=1, max_size=3)
 def again(form, file_format):
     """The texts as they are read back; nothing where they were refused beforehand."""
     table = pa.table({name: pa.array(own, pa.string()) for name, own in form.items()})
-    schema = Schema(tuple(Column(name, Role.PLAIN) for name in form))
+    schema = Schema(tuple(Column(name, Role.PUBLIC) for name in form))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"data{FORMATS[file_format].endings[0]}"
         try:

@@ -135,7 +135,9 @@ def test_spss_reads_the_release_as_the_original(spss, tmp_path):
 @pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
 def test_stata_keeps_its_letters(stata, tmp_path):
     """.a and .b are values of their own, and letters again in a Stata file."""
-    schema = api.describe(stata, keys=["vote"], sensitive=["income", "age"], plain=["party"]).schema
+    schema = api.describe(
+        stata, keys=["vote"], sensitive=["income", "age"], public=["party"]
+    ).schema
     assert schema.column("vote").domain == Categories((1, 2), missing_values=(REFUSED, UNKNOWN))
     api.protect(
         stata,
@@ -196,7 +198,7 @@ def test_columns_that_are_not_randomised_say_that_reasons_are_lost(spss):
         Column("vote", Role.KEY, Categories((1, 2), missing_values=(8, 9)), missing="category"),
         Column("age", Role.SENSITIVE),
         Column("income", Role.SENSITIVE),
-        Column("party", Role.PLAIN),
+        Column("party", Role.PUBLIC),
     ))  # fmt: skip
     with pytest.warns(Notice, match="all alike, in columns that are not randomised: age, income"):
         opened = open_table(spss, schema=schema)
@@ -230,7 +232,7 @@ LISTED = Categories((1, 2), missing_values=(8, 9))
 
 
 @pytest.mark.filterwarnings("ignore::pramana.errors.Notice")
-@pytest.mark.parametrize("method", ["retention", "resample", "reports"])
+@pytest.mark.parametrize("method", ["retention", "resample", "attribute-sampling"])
 def test_columns_that_are_not_randomised_keep_reasons_that_they_list(spss, tmp_path, method):
     """Each stays a value with its label, in the release, its codebook and tables; no mean counts
     them; bins keep them too; and the folder verifies."""
@@ -275,7 +277,7 @@ def test_means_count_no_reason_for_missing_of_a_plain_file(tmp_path):
 
 def test_labelled_columns_that_stay_are_described_with_their_reasons(spss):
     """Where the file labels all values, the reasons that occur are listed; elsewhere not."""
-    found = api.describe(spss, keys=["age"], sensitive=["vote", "income"], plain=["party"]).schema
+    found = api.describe(spss, keys=["age"], sensitive=["vote", "income"], public=["party"]).schema
     assert found.column("vote").domain == LISTED
     assert found.column("income").domain is None is found.column("party").domain
 
@@ -352,7 +354,7 @@ def test_labels_of_values_that_are_not_released_stay_at_home(tmp_path, file_form
 
 def test_a_command_says_once_that_codes_are_taken_as_missing(spss, tmp_path, capsys):
     """The file is opened more than once on the way; a steward reads the notice once."""
-    schema = api.describe(spss, keys=["vote"], sensitive=["income"], plain=["party"]).schema
+    schema = api.describe(spss, keys=["vote"], sensitive=["income"], public=["party"]).schema
     schema.save(tmp_path / "schema.toml")
     with pytest.raises(SystemExit):
         main(["design", str(spss), "--schema", str(tmp_path / "schema.toml"), "--k", "2"])
@@ -387,7 +389,7 @@ def test_every_road_to_a_file_calls_the_same_values_missing(spss, stata, tmp_pat
     assert [own["lo"] for own in about.missing_ranges["vote"]] == [8, 9]
     assert [own["lo"] for own in about.missing_ranges["age"]] == ["998", "999"]
     if way == "saved":
-        own = api.describe(stata, keys=["vote"], sensitive=["age"], plain=["party"]).schema
+        own = api.describe(stata, keys=["vote"], sensitive=["age"], public=["party"]).schema
         plan = api.design(own, PkAnonymity(k=2), data=stata, method="retention")
         api.protect(stata, plan, seed=1).save(tmp_path / "s", file_format="dta", copies=["sav"])
         released, _ = pyreadstat.read_dta(str(tmp_path / "s" / "data.dta"), user_missing=True)

@@ -85,7 +85,7 @@ class Case:
     known: tuple[str, ...]
     attached: tuple[str, ...]
     steps: tuple[StepView, ...]
-    crowd: int
+    anonymity_set: int
     from_data: bool
     sets: tuple[SetView, ...]
     truths: tuple[Cell, ...]
@@ -153,7 +153,7 @@ def judge(case: Case, claims: Mapping[str, Any], seed: int = 0) -> list[str]:
 
 
 def _sound(case: Case) -> None:
-    """Rows are probabilities, the schema is kept, and the crowd is there."""
+    """Rows are probabilities, the schema is kept, and the anonymity set is there."""
     matrices = [matrix for step in case.steps for matrix in step.matrices.values()]
     matrices += [one.matrix for one in case.sets]
     if case.sets and sum(one.weight for one in case.sets) != 2**64:
@@ -163,8 +163,10 @@ def _sound(case: Case) -> None:
     for record in () if case.sets else case.records:
         for cell in case.row(record):
             _allowed(case, record, dict(zip(case.order, cell, strict=True)))
-    if case.crowd > min(len(group) for group in case.groups()):
-        raise Fault(f"a crowd of {case.crowd} is stated, and a smaller group is there")
+    if case.anonymity_set > min(len(group) for group in case.groups()):
+        raise Fault(
+            f"an anonymity set of {case.anonymity_set} is stated, and a smaller group is there"
+        )
 
 
 def _allowed(case: Case, record: Record, shown: Record) -> None:

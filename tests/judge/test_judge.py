@@ -34,7 +34,7 @@ JUDGED = {
     "shuffled-privacy",
 }
 A = pm.Column("a", pm.Role.KEY, pm.Categories(("p", "q")), missing="refuse")
-PLAIN = pm.Column("plain", pm.Role.PLAIN)
+PLAIN = pm.Column("public", pm.Role.PUBLIC)
 WEIGHT = pm.Column("w", pm.Role.WEIGHT)
 
 
@@ -136,14 +136,14 @@ def test_a_central_epsilon_that_is_too_small_is_found():
         judge(case, {kind.name: kind(epsilon=0.5, delta=1e-6)})
 
 
-def test_a_crowd_that_overlooks_a_weight_is_found():
+def test_a_anonymity_set_that_overlooks_a_weight_is_found():
     """Who has a weight of one's own hides among nobody."""
     found = world(people("p", "q", "q", w=[1.0, 2.0, 2.0]), WEIGHT)
     case = case_of(found, found.plan())
 
     judge(case, {})
-    with pytest.raises(Fault, match="crowd"):
-        judge(replace(case, crowd=3), {})
+    with pytest.raises(Fault, match="anonymity_set"):
+        judge(replace(case, anonymity_set=3), {})
 
 
 def test_a_recognition_that_overlooks_a_kept_column_is_found():

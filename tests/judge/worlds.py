@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import pramana as pm
 from pramana.errors import PramanaError
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 from tests.judge.law import Case, Cell, Matrix, Record, SetView, StepView
 
 __all__ = ["GROUPED", "KINDS", "OPTIONS", "World", "case_of", "table_of", "worlds"]
@@ -27,7 +27,7 @@ WITH_CODE = pm.Categories((0, 1, 2), missing_values=(-9,))
 
 LETTERS_OF_KEYS = "abc"
 
-KEPT_ROLES = ("key", "plain", "stratum", "weight")
+KEPT_ROLES = ("key", "public", "stratum", "weight")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _schema(kind: str, random: Random) -> pm.Schema:
         elif role == "key":
             columns.append(pm.Column("kept", pm.Role.KEY, randomise=False))
         else:
-            columns.append(pm.Column(role, pm.Role.PLAIN))
+            columns.append(pm.Column(role, pm.Role.PUBLIC))
             strata = ("stratum",) if role == "stratum" else strata
     if random.random() < 0.4 or kind in GROUPED or kind in OPTIONS:
         named = kind in OPTIONS and random.random() < 0.3
@@ -172,7 +172,7 @@ def _reports(schema: pm.Schema, random: Random) -> tuple[Any, tuple[Any, ...]]:
         pm.DifferentialPrivacy(epsilon=random.choice((0.1, 1.0, 3.0))),
         pm.PrivacyBreach(rho1=before, rho2=before + (1 - before) * random.choice((0.1, 0.5, 0.9))),
     )
-    return Reports(), (random.choice(asked),)
+    return AttributeSampling(), (random.choice(asked),)
 
 
 def _matrices(schema: pm.Schema, random: Random) -> dict[str, pm.Dense]:
@@ -244,7 +244,7 @@ OPTIONS = {"sequential": "draw", "distinct": "distinct", "closeness": "closeness
 
 KINDS: dict[str, Any] = {
     "retention": _retention,
-    "reports": _reports,
+    "attribute-sampling": _reports,
     "matrix": _given,
     "matrix-from-data": _from_data,
     "optimal": _optimal,
@@ -274,7 +274,7 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
         for column in schema.columns
         if column.name in schema.strata
         or (
-            column.role in (pm.Role.KEY, pm.Role.PLAIN, pm.Role.WEIGHT)
+            column.role in (pm.Role.KEY, pm.Role.PUBLIC, pm.Role.WEIGHT)
             and not (column.role is pm.Role.KEY and column.randomise is not False)
         )
     )
@@ -286,7 +286,7 @@ def case_of(world: World, plan: pm.Plan, *, try_others: bool = True) -> Case:
             c.name for c in schema.columns if not _moves(c) and c.role is not pm.Role.IDENTIFIER
         ),
         steps=tuple(_view(step) for step in plan.mechanism.steps),
-        crowd=plan.crowd,
+        anonymity_set=plan.anonymity_set,
         from_data=world.method.name in ("optimal", "inverse-frequency", "invariant",
                                         "matrix-from-data"),
         sets=tuple(

@@ -21,7 +21,7 @@ from pramana.ledger.fingerprints import table_prints
 
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 AGE = pm.Column("age", pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse")
-TOWN = pm.Column("town", pm.Role.PLAIN, pm.Categories(("x", "y")), missing="refuse")
+TOWN = pm.Column("town", pm.Role.PUBLIC, pm.Categories(("x", "y")), missing="refuse")
 RECORDS = 500
 
 
@@ -75,12 +75,12 @@ def test_releases_that_share_a_kept_column_are_one(people, book):
     for _ in range(2):
         made = protect(people, book, SEX, TOWN)
     found = pm.Ledger.load(book).together()
-    crowd = made.certificate.crowd
+    anonymity_set = made.certificate.anonymity_set
 
     assert found.rule == "tied"
     assert found.tied_by == ("town",)
-    assert found.k == pytest.approx(1 + 4**2 / (crowd - 1))
-    assert found.local == pytest.approx(math.log((crowd - 1) / 4))
+    assert found.k == pytest.approx(1 + 4**2 / (anonymity_set - 1))
+    assert found.local == pytest.approx(math.log((anonymity_set - 1) / 4))
 
 
 def test_no_truth_stands_in_it(people, book):
@@ -181,7 +181,7 @@ def test_reports_are_counted_too(people, book):
     """By the law of the sets that records are asked for."""
     schema = pm.Schema((SEX, AGE))
     table = people.select(["sex", "age"])
-    plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=5), data=table, method="attribute-sampling")
     for _ in range(2):
         pm.protect(table, plan, ledger=book)
     found = pm.Ledger.load(book).together()
@@ -225,9 +225,11 @@ def earners(people) -> pa.Table:
 
 
 @pytest.mark.parametrize("how", DISGUISES)
-@pytest.mark.parametrize("role", [pm.Role.SENSITIVE, pm.Role.PLAIN])
+@pytest.mark.parametrize("role", [pm.Role.SENSITIVE, pm.Role.PUBLIC])
 def test_a_kept_column_in_disguise_ties_all_the_same(earners, book, how, role):
-    """A sensitive one shown by both: never apart. A plain one: its crowd of one leaves no k."""
+    """A sensitive one shown by both: never apart. A plain one: its anonymity set of one leaves no
+    k.
+    """
     first = pm.Schema((SEX, pm.Column("income", role)))
     second = pm.Schema((AGE, pm.Column("salary", role)))
     for schema, table in ((first, earners), (second, DISGUISES[how](earners))):
@@ -315,14 +317,14 @@ def moved(table, *places):
     return table.set_column(table.schema.get_field_index("town"), "town", pa.array(towns))
 
 
-def test_tied_releases_of_one_table_keep_their_crowd(earners, book):
+def test_tied_releases_of_one_table_keep_their_anonymity_set(earners, book):
     """The limit case: the same file twice, the second time in another order."""
     found = tied_twice(
         book, earners.drop_columns(["age"]), earners.drop_columns(["age"]).sort_by("income")
     )
 
     assert found.k > 1
-    assert found.crowd > 200
+    assert found.anonymity_set > 200
 
 
 def test_whoever_moved_is_alone_in_two_yearly_waves(earners, book):
@@ -344,7 +346,7 @@ def test_whoever_moved_is_alone_in_two_yearly_waves(earners, book):
     attacked = pm.attack("composition", *releases).figures
     assert attacked["together"]["k"] == attacked["promised"]["k"] == 1
     again = pm.attack("composition", releases[0], releases[0]).figures
-    assert again["together"]["crowd"] > 200
+    assert again["together"]["anonymity_set"] > 200
 
 
 @pytest.mark.parametrize("spelled", [("x", "X"), ("1", "01"), ("100", "1E2"), ("x", "x ")])
@@ -426,7 +428,7 @@ def test_everybody_is_known_again_by_a_number_though_answers_changed(people, boo
         pm.protect(table, plan, ledger=book)
 
     found = pm.Ledger.load(book).together()
-    assert found.crowd > 200
+    assert found.anonymity_set > 200
     assert found.k > 1
 
 
@@ -437,7 +439,7 @@ def test_one_column_recoded_in_two_ways_shows_more_than_each(earners, book, sens
     quarters = pa.array(rng.choice(["a", "b", "c", "d"], RECORDS))
     table = earners.drop_columns(["age", "town"]).append_column("town", quarters)
     ways = [{"low": ["a", "b"], "high": ["c", "d"]}, {"low": ["a", "c"], "high": ["b", "d"]}]
-    towns = [pm.Column("town", pm.Role.PLAIN, recoding=pm.Recoding(merge=way)) for way in ways]
+    towns = [pm.Column("town", pm.Role.PUBLIC, recoding=pm.Recoding(merge=way)) for way in ways]
     income = pm.Column("income", pm.Role.SENSITIVE if sensitive else pm.Role.IDENTIFIER)
     for town in towns:
         plan = pm.design(
@@ -456,7 +458,7 @@ def test_numbers_rounded_in_two_ways_show_more_than_each(earners, book):
     ages = pa.array(np.random.default_rng(3).integers(0, 30, RECORDS))
     table = earners.drop_columns(["age", "town"]).append_column("town", ages)
     towns = [
-        pm.Column("town", pm.Role.PLAIN, recoding=pm.Recoding(round=width)) for width in (10, 15)
+        pm.Column("town", pm.Role.PUBLIC, recoding=pm.Recoding(round=width)) for width in (10, 15)
     ]
 
     assert tied_twice(book, table, table, *towns).k == 1

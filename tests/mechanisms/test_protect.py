@@ -32,7 +32,7 @@ def test_an_empty_text_and_a_missing_value_are_two_strata():
     """Each has its matrix: records without a region stay, those with an empty one change."""
     keep, swap = Dense.of("ab", [[1, 0], [0, 1]]), Dense.of("ab", [[0, 1], [1, 0]])
     schema = Schema(
-        (Column("x", Role.KEY, Categories(("a", "b"))), Column("region", Role.PLAIN)),
+        (Column("x", Role.KEY, Categories(("a", "b"))), Column("region", Role.PUBLIC)),
         strata=("region",),
     )
     table = pa.table({"x": ["a", "a", "b", "b"], "region": ["", None, "", None]})
@@ -96,7 +96,7 @@ def test_every_stratum_has_its_own_matrix():
     """The north is left alone, the south is always changed, a missing region has its own."""
     keep, swap = Dense.of("ab", [[1, 0], [0, 1]]), Dense.of("ab", [[0, 1], [1, 0]])
     schema = Schema(
-        (Column("x", Role.KEY, Categories(("a", "b"))), Column("region", Role.PLAIN)),
+        (Column("x", Role.KEY, Categories(("a", "b"))), Column("region", Role.PUBLIC)),
         strata=("region",),
     )
     step = Step(

@@ -10,7 +10,7 @@ import pytest
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import UniformMixture
 
 VALUES = {"a": (0, 1), "b": (0, 1, 2)}
@@ -19,7 +19,7 @@ VALUES = {"a": (0, 1), "b": (0, 1, 2)}
 def asked(columns, weight, gamma):
     cells = tuple(itertools.product(*(VALUES[name] for name in columns)))
     labels = cells if len(columns) > 1 else tuple(cell[0] for cell in cells)
-    return AskedSet(columns, weight, UniformMixture.of(labels, gamma=gamma))
+    return AttributeSet(columns, weight, UniformMixture.of(labels, gamma=gamma))
 
 
 def channel(reporting):
@@ -81,13 +81,13 @@ WORLDS = [
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_worst_link_is_exactly_one_over_k_whatever_the_shares(sets, n):
     """All true and all released tables of up to three people: pi cancels, 1/k is reached."""
-    reporting = Reporting(sets=sets)
+    reporting = AttributeSampler(sets=sets)
     assert worst_link(channel(reporting), n) == 1 / (1 + (n - 1) * reporting.anonymity_ratio)
 
 
 def test_four_people():
     """The same for four, with the shares far apart."""
-    reporting = Reporting(sets=(asked(("a",), 1, 3), asked(("b",), TOTAL - 1, 2)))
+    reporting = AttributeSampler(sets=(asked(("a",), 1, 3), asked(("b",), TOTAL - 1, 2)))
     rows = [[int(p * TOTAL**2) for p in row] for row in channel(reporting)[:4]]
     assert worst_link(rows, 4) == 1 / (1 + 3 * reporting.anonymity_ratio)
 
@@ -95,18 +95,18 @@ def test_four_people():
 @pytest.mark.parametrize("sets", WORLDS)
 def test_epsilon_is_the_largest_ratio_of_the_whole_channel(sets):
     """By all truths and outputs."""
-    rows = channel(Reporting(sets=sets))
+    rows = channel(AttributeSampler(sets=sets))
     largest = max(
         max(column) / min(column) for column in zip(*rows, strict=True) if min(column) > 0
     )
-    assert largest == Reporting(sets=sets).gamma
+    assert largest == AttributeSampler(sets=sets).gamma
     assert all(sum(row) == 1 for row in rows)
 
 
-def test_who_knows_the_set_has_a_smaller_crowd():
+def test_who_knows_the_set_has_a_smaller_anonymity_set():
     """With the sets known, two of four reports remain, and the link is worse than 1/k says."""
-    reporting = Reporting(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3)))
-    alone = Reporting(sets=(asked(("a",), TOTAL, 3),))
+    reporting = AttributeSampler(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3)))
+    alone = AttributeSampler(sets=(asked(("a",), TOTAL, 3),))
     known = worst_link(channel(alone), 2)
     promised = 1 / (1 + (4 - 1) * reporting.anonymity_ratio)
     assert known == 1 / (1 + (2 - 1) * reporting.anonymity_ratio) > promised
@@ -114,7 +114,9 @@ def test_who_knows_the_set_has_a_smaller_crowd():
 
 def test_shares_that_hang_on_the_record_would_break_it():
     """The condition is needed: where pi depends on the truth, the ratio passes gamma."""
-    rows = channel(Reporting(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3))))
+    rows = channel(
+        AttributeSampler(sets=(asked(("a",), TOTAL // 2, 3), asked(("b",), TOTAL // 2, 3)))
+    )
     bent = [[p * (Fraction(3, 2) if out < 2 else Fraction(1, 2)) for out, p in enumerate(row)]
             if truth < 3 else row for truth, row in enumerate(rows)]  # fmt: skip
     assert max(max(column) / min(column) for column in zip(*bent, strict=True)) > 3
@@ -122,8 +124,8 @@ def test_shares_that_hang_on_the_record_would_break_it():
 
 def test_there_and_back():
     """The plain form says everything."""
-    reporting = Reporting(sets=(asked(("a", "b"), 7, 5), asked(("a",), TOTAL - 7, 5)))
-    again = Reporting.from_json(reporting.to_json())
+    reporting = AttributeSampler(sets=(asked(("a", "b"), 7, 5), asked(("a",), TOTAL - 7, 5)))
+    again = AttributeSampler.from_json(reporting.to_json())
     assert again.to_json() == reporting.to_json()
     assert [one.weight for one in again.containing(["a"])] == [7, TOTAL - 7]
     assert [one.name for one in again.containing(["b", "a"])] == ["a*b"]
@@ -139,7 +141,7 @@ def test_there_and_back():
 def test_refusals(sets, message):
     """Weights that are no distribution, and a set twice."""
     with pytest.raises(InvalidMatrix, match=message):
-        Reporting(sets=sets)
+        AttributeSampler(sets=sets)
 
 
 def test_a_set_that_is_never_asked_is_refused():

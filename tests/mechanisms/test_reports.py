@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from pramana.base.randomness import Keystream, Stream
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.mechanisms.randomiser import Reporter, _looked_up, _Turns
 from pramana.schema.domains import Categories
-from pramana.schema.schema import ASKED, Column, Impossible, Role, Schema
+from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 
 KEYS = Keystream.from_seed(5)
 SCHEMA = Schema(
@@ -66,10 +66,10 @@ def test_a_report_is_the_cell_of_its_word():
     weights = [2**63 + 5, 2**60, 2**61]
     weights.append(2**64 - sum(weights))
     sets = tuple(
-        AskedSet(own, weight, UniformMixture.of(cells[own], epsilon=2.0))
+        AttributeSet(own, weight, UniformMixture.of(cells[own], epsilon=2.0))
         for own, weight in zip(cells, weights, strict=True)
     )
-    reporter = Reporter(SCHEMA, Reporting(sets=sets), truth.schema, KEYS)
+    reporter = Reporter(SCHEMA, AttributeSampler(sets=sets), truth.schema, KEYS)
     batch = truth.to_batches()[0]
 
     made = reporter.decode(reporter.encode(batch, 7), 7).to_pylist()
@@ -83,7 +83,7 @@ def test_a_report_is_the_cell_of_its_word():
         own = tuple(row[name] for name in asked.columns)
         cell = asked.cells[word // asked.matrix.other] if drawn else own
         expected = dict.fromkeys(SCHEMA.names) | dict(zip(asked.columns, cell, strict=True))
-        assert found == expected | {ASKED: asked.name}
+        assert found == expected | {REPORTED: asked.name}
 
 
 @pytest.mark.parametrize(

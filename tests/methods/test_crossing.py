@@ -18,7 +18,7 @@ from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.base import METHODS
 
 RECORDS = 400
-ROLES = ("key", "sensitive", "plain", "weight", "identifier", "strata", "none")
+ROLES = ("key", "sensitive", "public", "weight", "identifier", "strata", "none")
 POLICIES = ("refuse", "category", "keep", None)
 
 
@@ -42,7 +42,7 @@ def schema(role: str, policy: str | None) -> pm.Schema:
     """The third column in a role; the policy is that of the first key."""
     third = {
         "key": [pm.Column("third", pm.Role.KEY, pm.Categories((1.0, 2.0)))],
-        "strata": [pm.Column("third", pm.Role.PLAIN)],
+        "strata": [pm.Column("third", pm.Role.PUBLIC)],
         "none": [],
     }
     columns = [
@@ -134,7 +134,7 @@ def test_saved_later_or_written_at_once_is_the_same_release(tmp_path, name, file
 
 def test_an_opened_table_is_handed_on():
     """Design and protect take what is open already, and give the same release."""
-    described, people = schema("plain", "refuse"), table(missing=False)
+    described, people = schema("public", "refuse"), table(missing=False)
     opened = open_source(people, schema=described)
     asked = pm.PkAnonymity(k=3)
     once = pm.protect(people, pm.design(described, asked, data=people), seed=1)

@@ -1,4 +1,4 @@
-"""Too small a crowd: the refusal names what splits it, and what to do, in words."""
+"""Too small an anonymity set: the refusal names what splits it, and what to do, in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ METHODS_OF = {
 
 
 def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
-    """Two keys, two columns released as they are, and maybe what splits the crowd."""
+    """Two keys, two columns released as they are, and maybe what splits the anonymity set."""
     random = np.random.default_rng(1)
     table = {
         "sex": random.choice(["F", "M"], RECORDS),
@@ -37,11 +37,11 @@ def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
         pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
         pm.Column("job", pm.Role.KEY, pm.Categories(("a", "b", "c"))),
         pm.Column("ill", pm.Role.SENSITIVE),
-        pm.Column("side", pm.Role.PLAIN),
+        pm.Column("side", pm.Role.PUBLIC),
     ]
     if plain:
         table["street"] = np.array([f"street {place}" for place in range(RECORDS)])
-        columns.append(pm.Column("street", pm.Role.PLAIN))
+        columns.append(pm.Column("street", pm.Role.PUBLIC))
     if weights:
         table["w"] = random.random(RECORDS) * 100
         columns.append(pm.Column("w", pm.Role.WEIGHT))
@@ -49,8 +49,8 @@ def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
 
 
 @pytest.mark.parametrize("method", METHODS_OF)
-@pytest.mark.parametrize(("weights", "plain"), [(True, False), (False, True), (True, True)])
-def test_the_refusal_names_who_splits_the_crowd(method, weights, plain):
+@pytest.mark.parametrize(("weights", "public"), [(True, False), (False, True), (True, True)])
+def test_the_refusal_names_who_splits_the_anonymity_set(method, weights, plain):
     """The weight first, with the step that rounds it; no column that is innocent."""
     table, schema = people(weights=weights, plain=plain)
     with pytest.raises(pm.Infeasible) as refused:
@@ -72,7 +72,7 @@ def test_what_only_several_do_together_names_them_all(method):
     table, schema = people(weights=False, plain=False)
     for name in ("x", "y"):
         table = table.append_column(name, pa.array(random.permutation(np.arange(RECORDS) % 24)))
-    more = tuple(pm.Column(name, pm.Role.PLAIN) for name in ("x", "y"))
+    more = tuple(pm.Column(name, pm.Role.PUBLIC) for name in ("x", "y"))
     with pytest.raises(pm.Infeasible, match="'x' and 'y'"):
         pm.design(
             pm.Schema((*schema.columns, *more)), METHODS_OF[method], data=table, method=method

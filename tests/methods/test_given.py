@@ -43,7 +43,7 @@ def test_what_it_guarantees_is_said_and_what_was_asked_is_checked():
     schema = Schema((SEX,))
     plan = given_design(schema, {"sex": matrix}, [DifferentialPrivacy(epsilon=1.8)], records=100)
 
-    assert PkAnonymity.of(matrix, crowd=100) in plan.attained
+    assert PkAnonymity.of(matrix, anonymity_set=100) in plan.attained
     with pytest.raises(DoesNotHold, match=r"attains epsilon = 1\.79.*short of"):
         given_design(schema, {"sex": matrix}, [DifferentialPrivacy(epsilon=1.7)], records=100)
 
@@ -111,7 +111,7 @@ def test_matrices_that_were_made_from_the_data_promise_nothing_about_other_table
         "differential-privacy",
         "privacy-breach",
     } == set()
-    assert PkAnonymity.of(matrix, crowd=100) in made.attained
+    assert PkAnonymity.of(matrix, anonymity_set=100) in made.attained
     with pytest.raises(NotCovered, match="chosen by looking at this one"):
         pm.design(
             Schema((SEX,)),

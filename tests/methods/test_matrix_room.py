@@ -249,9 +249,9 @@ def test_every_question_has_an_answer_or_a_reason(alone):
         lambda: release.crosstab("k0", "k1"),
         lambda: release.crosstab("k0", where={"k1": "v1"}),
         lambda: release.independence("k0", "k1"),
-        lambda: release.rebuild(),
-        lambda: release.crosstab("k0", method="inverse"),
-        lambda: pm.mine_tree(release, target="k0", seed=1),
+        lambda: release.synthesize(),
+        lambda: release.crosstab("k0", method="unbiased"),
+        lambda: pm.learn_tree(release, target="k0", seed=1),
     ):
         with pytest.raises(NotCovered, match="withheld") as refused:
             ask()
@@ -280,8 +280,8 @@ def test_the_owner_checks_it_with_the_matrix_that_was_kept(alone, tmp_path):
     """Alpha from the kept matrix, the draws, and the errors that are stated."""
     table, plan = alone
     pm.protect(table, plan, to=tmp_path / "out", file_format="parquet",
-               steward_folder=tmp_path / "mine")  # fmt: skip
-    kept = tmp_path / "mine" / "mechanism.json"
+               steward_folder=tmp_path / "learn")  # fmt: skip
+    kept = tmp_path / "learn" / "mechanism.json"
     verdict = pm.verify(tmp_path / "out", original=table, mechanism=kept)
     details = {check.name: check for check in verdict.checks}
 
@@ -303,7 +303,7 @@ def test_a_design_that_keeps_a_promise_does_not_show_that_this_release_does(tmp_
     """Who states a lower alpha than was kept: a matrix for it can be made, and made no record."""
     table = people(400, (5, 4, 3))
     plan = pm.design(schema_of((5, 4, 3)), ALONE, data=table, method=Optimal(publish="never"))
-    release = pm.protect(table, plan, to=tmp_path / "out", steward_folder=tmp_path / "mine")
+    release = pm.protect(table, plan, to=tmp_path / "out", steward_folder=tmp_path / "learn")
     lower = pm.SpontaneousRecognition(0.15, width=2)
     forged = replace(release.certificate, claims=(Claim(lower, lower),))
     pm.Release(forged, release.opened).save(tmp_path / "lower")
@@ -313,8 +313,8 @@ def test_a_design_that_keeps_a_promise_does_not_show_that_this_release_does(tmp_
         return next(str(own.state) for own in checks if own.name == "spontaneous-recognition")
 
     assert state("out") == state("lower") == "stated"
-    assert state("out", mechanism=tmp_path / "mine") == "proven"
-    assert state("lower", mechanism=tmp_path / "mine") == "failed"
+    assert state("out", mechanism=tmp_path / "learn") == "proven"
+    assert state("lower", mechanism=tmp_path / "learn") == "failed"
 
 
 def test_a_small_matrix_beside_many_values_is_published(tmp_path):

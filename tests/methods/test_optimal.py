@@ -482,7 +482,7 @@ def test_missing_as_a_category_that_nobody_has(known):
     table = {"a": random.choice(list("xyz"), 1000, p=[0.6, 0.3, 0.1])}
     table |= {name: random.choice(["p", "q"], 1000) for name in known}
     key = Column("a", Role.KEY, Categories(("x", "y", "z")), missing="category")
-    schema = Schema((key, *(Column(name, Role.PLAIN) for name in known)))
+    schema = Schema((key, *(Column(name, Role.PUBLIC) for name in known)))
     asked = SpontaneousRecognition(alpha=0.2, width=1 + len(known))
     plan = api.design(schema, asked, data=pa.table(table), method="optimal")
 
@@ -511,7 +511,7 @@ def a_column_beside(records: int = 60) -> tuple[Schema, pa.Table]:
     values = ["a", "b", "c"] * (records // 3) + ["d"] * 2
     data = pa.table({"key": values, "town": ["x", "y"] * (len(values) // 2)})
     key = Column("key", Role.KEY, Categories(("a", "b", "c", "d")))
-    return Schema((key, Column("town", Role.PLAIN))), data
+    return Schema((key, Column("town", Role.PUBLIC))), data
 
 
 @pytest.mark.parametrize("aims", [1, 8])

@@ -110,7 +110,7 @@ def test_what_is_no_schema_is_refused() -> None:
 def test_tables_must_be_texts_or_lists() -> None:
     """A number names no table."""
     with pytest.raises(pm.InputError, match="Tables are texts"):
-        pm.Reports(tables=5)  # type: ignore[arg-type]
+        pm.AttributeSampling(tables=5)  # type: ignore[arg-type]
 
 
 def test_a_response_that_is_no_column_is_refused_by_the_design() -> None:

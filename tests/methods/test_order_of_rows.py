@@ -86,7 +86,7 @@ KEYS = (
 )
 HOME = pm.Column("home", pm.Role.IDENTIFIER)
 COST = pm.Column("cost", pm.Role.SENSITIVE, recoding=pm.Recoding(noise=pm.Noise("normal", 4.0)))
-REST = (pm.Column("region", pm.Role.PLAIN), pm.Column("diagnosis", pm.Role.SENSITIVE))
+REST = (pm.Column("region", pm.Role.PUBLIC), pm.Column("diagnosis", pm.Role.SENSITIVE))
 WAYS = {
     "whole": pm.Schema((*KEYS, *REST, HOME)),
     "strata": pm.Schema((*KEYS, *REST, HOME), strata=("region",)),
@@ -100,7 +100,7 @@ EVEN = {
 HOW = {
     "retention": ("retention", (pm.PkAnonymity(k=5),)),
     "central": ("retention", (pm.ShuffledPrivacy(epsilon=3.0, delta=1e-3),)),
-    "reports": ("reports", (pm.PkAnonymity(k=5),)),
+    "attribute-sampling": ("attribute-sampling", (pm.PkAnonymity(k=5),)),
     "optimal": ("optimal", (pm.SpontaneousRecognition(alpha=0.1, width=2),)),
     "inverse-frequency": ("inverse-frequency", (pm.CorrectMatch(xi=0.1),)),
     "invariant": (pm.Invariant(stay=0.5), ()),

@@ -20,7 +20,7 @@ plans = st.builds(
         st.sampled_from(["k", "epsilon", "central_epsilon", "delta", "alpha", "xi"]),
         st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**60), 2**60),
     ),
-    method=st.sampled_from(["", "retention", "reports", "optimal"]),
+    method=st.sampled_from(["", "retention", "attribute-sampling", "optimal"]),
     options=st.dictionaries(st.sampled_from(["spread", "tables"]), texts | st.lists(texts)),
     asked=st.lists(texts).map(tuple),
     copies=st.sets(st.sampled_from(["csv", "dta", "sav"])).map(sorted).map(tuple),

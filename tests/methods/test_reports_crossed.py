@@ -32,7 +32,7 @@ bins = [0, 10, 20, 40]
 release = "label"
 
 [columns.region]
-role = "plain"
+role = "public"
 categories = ["n", "s"]
 
 [columns.cost]
@@ -60,14 +60,14 @@ def folder(people, tmp_path_factory):
     """A release with tables that name tied columns, missing values and one that stands beside."""
     place = tmp_path_factory.mktemp("crossed") / "release"
     tables = (("age", "married"), ("school", "weight"), ("age", "cost"))
-    method = pm.Reports(tables=tables)
+    method = pm.AttributeSampling(tables=tables)
     plan = pm.design(read_schema(SCHEMA), pm.PkAnonymity(k=20), data=people, method=method)
     pm.protect(people, plan, to=place, seed=3)
     return place
 
 
 def test_everything_that_can_be_checked_holds(folder):
-    """Domains, crowd, strata, impossible cells, sets; the owner's checks are elsewhere."""
+    """Domains, anonymity set, strata, impossible cells, sets; the owner's checks are elsewhere."""
     assert pm.verify(folder).valid
 
 
@@ -96,7 +96,7 @@ def test_rebuilt_records_keep_all_of_it(folder, people):
     """No impossible cell, missing schools as many as there were, strata and costs where they were,
     and costs that rise with age."""
     release = pm.load(folder)
-    made = release.rebuild(seed=1).to_pandas()
+    made = release.synthesize(seed=1).to_pandas()
 
     assert not ((made["age"] == "child") & (made["married"] == "yes")).any()
     assert abs(made["school"].isna().mean() - 0.2) < 0.08

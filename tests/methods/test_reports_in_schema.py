@@ -37,14 +37,14 @@ categories = ["f", "m"]
 role = "key"
 categories = ["n", "s", "w"]
 """
-ASKED = (("age", "income"), ("age", "sex", "region"))
+REPORTED = (("age", "income"), ("age", "sex", "region"))
 
 
 def test_a_schema_states_tables_and_is_written_as_it_was():
     """Columns joined by stars; one that is no column is refused."""
     schema = read_schema(TEXT)
 
-    assert schema.tables == ASKED
+    assert schema.tables == REPORTED
     assert read_schema(write_schema(schema)) == schema
     with pytest.raises(InvalidSchema, match="tables must name columns"):
         read_schema(TEXT.replace("age*income", "age*wealth"))
@@ -52,25 +52,25 @@ def test_a_schema_states_tables_and_is_written_as_it_was():
 
 def test_tables_are_spelled_in_python_as_in_the_schema():
     """Texts with stars, or columns one by one, or both."""
-    assert pm.Reports(tables=("age*income", "age * sex * region")).tables == ASKED
-    assert pm.Reports(tables=("age*income", ("age", "sex", "region"))).tables == ASKED
-    assert pm.Reports(tables="age*income, age*sex*region").tables == ASKED
+    assert pm.AttributeSampling(tables=("age*income", "age * sex * region")).tables == REPORTED
+    assert pm.AttributeSampling(tables=("age*income", ("age", "sex", "region"))).tables == REPORTED
+    assert pm.AttributeSampling(tables="age*income, age*sex*region").tables == REPORTED
     for wrong in (5, [5], [("age", 5)], {"age*income": 2}):
         with pytest.raises(pm.InvalidNumber, match="Tables are texts such as"):
-            pm.Reports(tables=wrong)
+            pm.AttributeSampling(tables=wrong)
         with pytest.raises(pm.InvalidNumber, match="Tables are texts such as"):
             replace(read_schema(TEXT), tables=wrong)
     for same in ("age*income, age*sex*region", ["age*income", "age*sex*region"]):
-        assert replace(read_schema(TEXT), tables=same).tables == ASKED
+        assert replace(read_schema(TEXT), tables=same).tables == REPORTED
 
 
 def test_reports_ask_for_the_tables_of_the_schema_unless_others_are_stated():
     """As if they were an option; an option goes first."""
     schema, asked = read_schema(TEXT), pm.DifferentialPrivacy(epsilon=2)
     bare = Schema(schema.columns)
-    of_schema = pm.design(schema, asked, records=5_000, method="reports")
-    stated = pm.design(bare, asked, records=5_000, method=pm.Reports(tables=ASKED))
-    other = pm.Reports(tables=(("sex", "region"),))
+    of_schema = pm.design(schema, asked, records=5_000, method="attribute-sampling")
+    stated = pm.design(bare, asked, records=5_000, method=pm.AttributeSampling(tables=REPORTED))
+    other = pm.AttributeSampling(tables=(("sex", "region"),))
 
     assert of_schema.mechanism == stated.mechanism
     assert pm.design(schema, asked, records=5_000, method=other).mechanism == (
@@ -83,11 +83,11 @@ def test_a_design_tells_what_reports_would_give():
     schema = read_schema(TEXT)
     plan = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="retention")
     told = api.told_instead(plan)
-    other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="reports")
+    other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="attribute-sampling")
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
 
     assert told.startswith("A two-way table of age by income is off by about")
-    assert f"{100 * errors[1]:.2g} % for the same promise with --method reports" in told
+    assert f"{100 * errors[1]:.2g} % for the same promise with --method attribute-sampling" in told
     assert errors[1] < errors[0]
     assert api.told_instead(other) is None
 
@@ -106,10 +106,13 @@ def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
     stated = Schema(schema.columns, tables=pairs)
     alone = Schema(schema.columns[:1], tables=(("age",),))
     chosen = pm.design(stated, promise, records=5_000)
-    either = [pm.design(stated, promise, records=5_000, method=m) for m in ("retention", "reports")]
+    either = [
+        pm.design(stated, promise, records=5_000, method=m)
+        for m in ("retention", "attribute-sampling")
+    ]
     errors = [errors_of(plan, pairs) for plan in either]
 
-    assert chosen.method.name == "reports"
+    assert chosen.method.name == "attribute-sampling"
     assert errors[1] < errors[0]
     assert f"{100 * errors[1]:.2g} % of the records" in chosen.figures["choice"]
     assert (
@@ -128,10 +131,10 @@ def test_design_chooses_by_all_pairs_where_no_tables_are_stated():
     chosen = pm.design(Schema(columns), promise, records=5_000)
     either = [
         errors_of(pm.design(Schema(columns), promise, records=5_000, method=name), pairs)
-        for name in ("reports", "retention")
+        for name in ("attribute-sampling", "retention")
     ]
 
-    assert chosen.method.name == "reports"
+    assert chosen.method.name == "attribute-sampling"
     assert chosen.choice[0] in str(chosen)
     for error, words in zip(either, ("off by about", "and by"), strict=True):
         percent = f"{100 * error:.2g} %" if error < 1 else f"{100 * error:,.0f} %"
@@ -154,7 +157,9 @@ def test_tables_may_name_columns_that_stand_beside():
     """A kept column needs no report: the table of age and a kept income asks for age alone."""
     text = TEXT.replace('[columns.income]\nrole = "key"\ncategories = [1, 2, 3, 4, 5, 6]',
                         '[columns.income]\nrole = "sensitive"')  # fmt: skip
-    plan = pm.design(read_schema(text), pm.PkAnonymity(k=20), records=5_000, method="reports")
+    plan = pm.design(
+        read_schema(text), pm.PkAnonymity(k=20), records=5_000, method="attribute-sampling"
+    )
 
     assert {"age"} <= {name for one in plan.mechanism.sets for name in one.columns}
     assert all("income" not in one.columns for one in plan.mechanism.sets)
@@ -167,10 +172,13 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
                         '[columns.income]\nrole = "sensitive"')  # fmt: skip
     columns, promise = read_schema(text).columns, pm.PkAnonymity(k=20)
     part = pm.design(
-        Schema(columns, tables=(("income", "age"),)), promise, records=5_000, method="reports"
+        Schema(columns, tables=(("income", "age"),)),
+        promise,
+        records=5_000,
+        method="attribute-sampling",
     )
     none = pm.design(
-        Schema(columns, tables=(("income",),)), promise, records=5_000, method="reports"
+        Schema(columns, tables=(("income",),)), promise, records=5_000, method="attribute-sampling"
     )
 
     assert part.expected_error.asked == (("age",),)
@@ -179,7 +187,7 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
     assert "No record is asked for income: it is released as it is." in none.notices
     assert none.figures["unnamed"] == []
     assert none.mechanism == (
-        pm.design(Schema(columns), promise, records=5_000, method="reports").mechanism
+        pm.design(Schema(columns), promise, records=5_000, method="attribute-sampling").mechanism
     )
 
 
@@ -204,7 +212,7 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
     columns, promise = read_schema(TEXT).columns, pm.PkAnonymity(k=200)
     alone = tuple(column for column in columns if column.name == "sex")
     plan, least, equal = (
-        pm.design(Schema(own, tables=tables), promise, records=5_000, method="reports")
+        pm.design(Schema(own, tables=tables), promise, records=5_000, method="attribute-sampling")
         for own, tables in (
             (columns, (("sex",),)),
             (alone, (("sex",),)),
@@ -232,7 +240,7 @@ def test_the_tables_to_paste_are_read_as_they_were_meant():
     names = ("age*band", "pets, any", 'he said "x"', "it's")
     schema = Schema(tuple(Column(name, Role.KEY, Categories(("a", "b"))) for name in names),
                     tables=(names[:2],))  # fmt: skip
-    plan = pm.design(schema, pm.PkAnonymity(5), records=500, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(5), records=500, method="attribute-sampling")
     said = next(words for words in plan.notices if words.startswith("No table asked for names"))
     shown = said.partition("(--tables ")[2].partition("), or leave")[0]
     assert tables_in(*shlex.split(shown)) == [names[:2], names[2:3], names[3:]]
@@ -250,14 +258,14 @@ def test_the_expected_errors_are_measured_where_columns_are_in_no_table(tables):
         for c, share in zip(columns, shares, strict=True)
     }
     schema = Schema(columns, tables=tables)
-    plan = pm.design(schema, pm.PkAnonymity(k=50), records=records, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=50), records=records, method="attribute-sampling")
     here = dict(api.errors_here(plan, api.open_source(pa.table(table), schema=schema)).tables)
     expected = dict(plan.expected_error.tables)
     off = {one: [] for one in expected}
     for seed in range(24):
         release = pm.protect(pa.table(table), plan, seed=seed)
         for one, errors in off.items():
-            found = release.crosstab(*one, method="inverse")
+            found = release.crosstab(*one, method="unbiased")
             true = np.zeros(found.estimate.shape)
             places = (
                 [[*map(str, labels)].index(str(value)) for value in table[name]]
@@ -282,13 +290,13 @@ def test_the_expected_error_of_pairs_is_what_is_measured():
     }
     table = pa.table(columns)
     schema = pm.describe(table, keys=list(columns))
-    plan = pm.design(schema, pm.PkAnonymity(k=50), records=6_000, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=50), records=6_000, method="attribute-sampling")
     expected = {table: e for table, e in plan.expected_error.tables if len(table) == 2}
     off = {pair: [] for pair in expected}
     for seed in range(40):
         release = pm.protect(table, plan, seed=seed)
         for pair, errors in off.items():
-            found = release.crosstab(*pair, method="inverse")
+            found = release.crosstab(*pair, method="unbiased")
             shape = found.estimate.shape
             true = np.zeros(shape)
             np.add.at(true, tuple(columns[name] for name in pair), 1)
@@ -298,10 +306,10 @@ def test_the_expected_error_of_pairs_is_what_is_measured():
     assert np.mean(ratios) == pytest.approx(1, abs=0.1), ratios
 
 
-@pytest.mark.parametrize("method", [None, "reports", "retention"])
+@pytest.mark.parametrize("method", [None, "attribute-sampling", "retention"])
 @pytest.mark.parametrize(
     "tables",
-    [ASKED, ASKED[:1], (("age",),), (("age", "income"), ("income", "sex"), ("sex",))],
+    [REPORTED, REPORTED[:1], (("age",),), (("age", "income"), ("income", "sex"), ("sex",))],
 )
 def test_a_release_with_tables_in_its_schema_is_verified(tables, method, tmp_path):
     """What was asked for is known to whoever recomputes the errors that are stated."""

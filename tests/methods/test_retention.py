@@ -32,9 +32,9 @@ def schema_of(*sizes, **more):
     return Schema(tuple(columns), **more)
 
 
-def retention_design(schema, asked=(), *, records, crowd=None, **options):
+def retention_design(schema, asked=(), *, records, anonymity_set=None, **options):
     """The plan of the method with these options."""
-    people = People(schema, records, records if crowd is None else crowd)
+    people = People(schema, records, records if anonymity_set is None else anonymity_set)
     return Retention(**options).design(people, asked)
 
 
@@ -185,13 +185,13 @@ def test_impossible_cells_tie_their_columns():
     assert plan.attained[0].k >= 20
 
 
-def test_a_smaller_crowd_needs_more_noise():
+def test_a_smaller_anonymity_set_needs_more_noise():
     """Columns released as they are leave a smaller group to hide in."""
     whole = retention_design(schema_of(3), [PkAnonymity(k=20)], records=5000)
-    split = retention_design(schema_of(3), [PkAnonymity(k=20)], records=5000, crowd=60)
+    split = retention_design(schema_of(3), [PkAnonymity(k=20)], records=5000, anonymity_set=60)
 
     assert retentions(split) < retentions(whole)
-    assert split.attained[0] == PkAnonymity.of(split.mechanism, crowd=60)
+    assert split.attained[0] == PkAnonymity.of(split.mechanism, anonymity_set=60)
 
 
 def test_limits():
@@ -204,7 +204,7 @@ def test_limits():
     assert retentions(still) == [1]
 
 
-def test_more_than_the_crowd_is_refused_with_the_nearest():
+def test_more_than_the_anonymity_set_is_refused_with_the_nearest():
     """One line says what is attainable."""
     with pytest.raises(Infeasible, match="largest attainable k is 39"):
         retention_design(schema_of(3, 3), [PkAnonymity(k=50)], records=40)
@@ -214,7 +214,10 @@ def test_more_than_the_crowd_is_refused_with_the_nearest():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (PkAnonymity(k=40), "k = 40 cannot be met with a crowd of 40: the largest attainable k is"),
+        (
+            PkAnonymity(k=40),
+            "k = 40 cannot be met with an anonymity set of 40: the largest attainable k is",
+        ),
         (DifferentialPrivacy(epsilon=0), "epsilon = 0 cannot be met by records that say anything"),
         (ShuffledPrivacy(epsilon=0, delta=0), "cannot be met by records that say anything"),
     ],
@@ -239,13 +242,13 @@ def test_exempt_values_rule_out_every_finite_target():
 
 
 def test_a_mechanism_states_the_same_k_as_its_plan():
-    """The certificate's road (matrices and crowd) and the design's agree."""
+    """The certificate's road (matrices and anonymity set) and the design's agree."""
     plan = retention_design(schema_of(2, 5), [PkAnonymity(k=30)], records=900, spread="equal")
-    rebuilt = Mechanism(
+    synthesized = Mechanism(
         tuple(Step(s.columns, UniformMixture(s.labels, s.matrix.other)) for s in plan.mechanism)
     )
 
-    assert PkAnonymity.of(rebuilt, crowd=900) == plan.attained[0]
+    assert PkAnonymity.of(synthesized, anonymity_set=900) == plan.attained[0]
 
 
 def test_plan_in_json():
@@ -278,7 +281,7 @@ def test_unclear_or_impossible_numbers_are_refused(arguments):
 def test_a_schema_without_keys_or_domains_is_refused():
     """Nothing to randomise, or nothing known to randomise over."""
     with pytest.raises(InvalidSchema, match="at least one key"):
-        retention_design(Schema((Column("x", Role.PLAIN),)), retention=0.5, records=9)
+        retention_design(Schema((Column("x", Role.PUBLIC),)), retention=0.5, records=9)
     with pytest.raises(InvalidSchema, match="'x' is not declared"):
         retention_design(Schema((Column("x", Role.KEY),)), retention=0.5, records=9)
 

@@ -44,14 +44,14 @@ def test_a_schema_of_keys_alone_is_refused(method):
 
 
 @pytest.mark.parametrize("method", ["resample", "permute"])
-@pytest.mark.parametrize("role", [Role.PLAIN, Role.WEIGHT, Role.SENSITIVE], ids=str)
+@pytest.mark.parametrize("role", [Role.PUBLIC, Role.WEIGHT, Role.SENSITIVE], ids=str)
 @pytest.mark.parametrize("same", ["everywhere", "where the region is"])
 def test_columns_that_go_with_the_keys_part_nothing(method, role, same):
     """One value, or one a region, beside the keys: the records are published all the same."""
     region = np.arange(600) % 2
     own = np.ones(600) if same == "everywhere" else region + 1.0
     table = people().append_column("region", pa.array(region)).append_column("own", pa.array(own))
-    described = Schema((*schema().columns, Column("region", Role.PLAIN), Column("own", role)))
+    described = Schema((*schema().columns, Column("region", Role.PUBLIC), Column("own", role)))
 
     with pytest.raises(InvalidSchema, match="word for word"):
         pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
@@ -192,7 +192,7 @@ def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
     [
         ("retention", pm.PkAnonymity(k=2)),
         (pm.Invariant(stay=0.5), None),
-        ("reports", pm.PkAnonymity(k=2)),
+        ("attribute-sampling", pm.PkAnonymity(k=2)),
         ("permute", pm.KAnonymity(k=5)),
         ("centroid", pm.KAnonymity(k=5)),
     ],

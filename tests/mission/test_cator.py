@@ -124,7 +124,7 @@ def loss(matrix: np.ndarray, frequency: np.ndarray) -> float:
 def test_the_maximum_likelihood_estimate_undoes_the_matrix(plan: pm.Plan, people: pa.Table) -> None:
     """Section 3: counts of the original cells from released ones, with standard errors."""
     release = pm.protect(people, plan, seed=4)
-    table = release.crosstab(*DOMAINS, method="inverse")
+    table = release.crosstab(*DOMAINS, method="unbiased")
     truth = counts(people).reshape(table.estimate.shape)
 
     assert np.abs(table.estimate - truth).max() < 10

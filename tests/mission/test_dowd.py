@@ -83,7 +83,7 @@ def test_distributions_are_estimated_and_negative_counts_cost_nothing(
 ) -> None:
     """X = M^-1 Y, and setting negative counts to zero does not add error [Sec. 4.2, 4.3]."""
     truth = np.histogram(np.asarray(applicants["age"]), bins=np.linspace(20, 80, 7))[0]
-    undone = release.crosstab("age", method="inverse").estimate
+    undone = release.crosstab("age", method="unbiased").estimate
     clipped = release.crosstab("age", method="clipped").estimate
 
     assert undone.sum() == pytest.approx(4_000)
@@ -94,21 +94,21 @@ def test_distributions_are_estimated_and_negative_counts_cost_nothing(
 
 def test_a_data_set_is_reconstructed_for_any_learner(release: pm.Release) -> None:
     """Algorithm 2: values are changed until the counts are the estimated ones."""
-    rebuilt = release.rebuild(method="rank", seed=1)
+    synthesized = release.synthesize(method="rank", seed=1)
     estimated = release.crosstab("age", method="clipped")
 
-    counted = rebuilt["age"].to_pylist()
+    counted = synthesized["age"].to_pylist()
     counts = [counted.count(label) for label in estimated.labels[0]]
-    assert len(rebuilt) == 4_000
+    assert len(synthesized) == 4_000
     assert counts == pytest.approx(estimated.estimate, abs=1)
 
 
-@pytest.mark.parametrize("rebuild", ["posterior", "rank"])
+@pytest.mark.parametrize("synthesize", ["posterior", "rank"])
 def test_trees_are_learned_from_reconstructed_records(
-    release: pm.Release, applicants: pa.Table, rebuild: str
+    release: pm.Release, applicants: pa.Table, synthesize: str
 ) -> None:
     """Far better than the most frequent class on clean records [Sec. 6.2]."""
-    tree = pm.mine_tree(release, target="class", test=applicants, rebuild=rebuild, seed=1)
+    tree = pm.learn_tree(release, target="class", test=applicants, synthesis=synthesize, seed=1)
 
     assert tree.accuracy.value > tree.accuracy.baseline + 0.05
 

@@ -39,7 +39,7 @@ def test_algorithm_1_finds_the_retention_for_k() -> None:
     plan = equal_retention(pm.PkAnonymity(k=100))
 
     assert retentions(plan) == pytest.approx([0.3032] * 3, abs=5e-5)
-    assert 100 <= pm.PkAnonymity.of(plan.mechanism, crowd=RECORDS).k < 100.001
+    assert 100 <= pm.PkAnonymity.of(plan.mechanism, anonymity_set=RECORDS).k < 100.001
 
 
 def test_algorithm_2_finds_the_retention_for_epsilon() -> None:
@@ -76,7 +76,7 @@ def test_theorem_3_k_of_any_matrix_bounds_every_link() -> None:
     """
     rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]])
     matrix = pm.Dense.of(("x", "y", "z"), rows)
-    k = pm.PkAnonymity.of(matrix, crowd=3).k
+    k = pm.PkAnonymity.of(matrix, anonymity_set=3).k
 
     values = matrix.values
     largest = 0.0
@@ -97,13 +97,13 @@ def test_corollary_4_and_5_k_of_several_attributes() -> None:
     steps = tuple(pm.Step((f"a{place}",), matrix) for place, matrix in enumerate(matrices))
     gammas = math.prod(float(matrix.gamma) for matrix in matrices)
 
-    k = pm.PkAnonymity.of(pm.Mechanism(steps), crowd=RECORDS).k
+    k = pm.PkAnonymity.of(pm.Mechanism(steps), anonymity_set=RECORDS).k
     assert k == pytest.approx(1 + (RECORDS - 1) / gammas**2)
     assert k == pytest.approx(100, abs=0.1)
 
 
 def test_the_guarantee_counts_the_smallest_group_of_known_columns() -> None:
-    """Columns that are known and released unchanged leave a smaller crowd."""
+    """Columns that are known and released unchanged leave a smaller anonymity set."""
     target, method = pm.PkAnonymity(k=20), "retention"
     whole = pm.design(keys(3), target, records=1_000, method=method)
     split = pm.design(keys(3), target, records=1_000, smallest_group=100, method=method)
@@ -156,7 +156,7 @@ def test_k_and_epsilon_are_one_number_for_this_family() -> None:
     plan = equal_retention(pm.PkAnonymity(k=50))
     epsilon = pm.DifferentialPrivacy.of(plan.mechanism).epsilon
 
-    k = pm.PkAnonymity.of(plan.mechanism, crowd=RECORDS).k
+    k = pm.PkAnonymity.of(plan.mechanism, anonymity_set=RECORDS).k
     assert k == pytest.approx(1 + (RECORDS - 1) * math.exp(-2 * epsilon))
 
 

@@ -58,9 +58,9 @@ def go_all_the_way() -> None:
     assert "What was whispered must not be counted." in Path("release/README.md").read_text()
     assert "whispered;" in run("estimate release --by sex")
     with pytest.raises(pm.NotCovered, match="not said again"):
-        pm.load("release").rebuild()
+        pm.load("release").synthesize()
     with pytest.raises(pm.NotCovered, match="not learned from"):
-        pm.mine_tree("release", target="sex")
+        pm.learn_tree("release", target="sex")
 
     # One in k means nothing to its promise: that is said of it, and the others are tried.
     for verb in ("advise", "compare"):
@@ -98,8 +98,8 @@ def go_by_lot() -> None:
         lambda: release.mean("x", by=["sex"]),
         lambda: release.total("x", by=["sex"]),
         lambda: release.regress("x ~ sex"),
-        release.rebuild,
-        lambda: pm.mine_tree("dealt", target="sex"),
+        release.synthesize,
+        lambda: pm.learn_tree("dealt", target="sex"),
     ):
         with pytest.raises(pm.NotCovered, match="dealt out by lot"):
             ask()

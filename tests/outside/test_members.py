@@ -196,7 +196,7 @@ class AskingEngine(toys.RowEngine):
 
 HOW = {
     "retention": ("retention", pm.PkAnonymity(k=2)),
-    "reports": ("reports", pm.PkAnonymity(k=2)),
+    "attribute-sampling": ("attribute-sampling", pm.PkAnonymity(k=2)),
     "optimal": ("optimal", pm.SpontaneousRecognition(alpha=0.4, width=1)),
     "inverse-frequency": ("inverse-frequency", pm.CorrectMatch(xi=0.1)),
     "invariant": (pm.Invariant(stay=0.5), None),

@@ -72,7 +72,7 @@ class Cake(pm.Method):
         """Retention, with so much of the cake that two values are doubted enough."""
         (target,) = asked
         made = pm.Retention(retention=1 - 2 * target.doubt).design(people, ())
-        evidence = Evidence(people.schema, people.records, people.crowd, made.mechanism)
+        evidence = Evidence(people.schema, people.records, people.anonymity_set, made.mechanism)
         return replace(
             made, method=self, asked=tuple(asked), attained=attained(evidence, tuple(asked))
         )
@@ -150,7 +150,7 @@ class WhisperedReading(PublishedReading):
         found = super().counts(asked, method=method, share=share)
         return replace(found, why=f"whispered; {found.why}")
 
-    def rebuild(self, keystream, *, method):
+    def synthesize(self, keystream, *, method):
         """Never."""
         del keystream, method
         raise pm.NotCovered("What was whispered is not said again.")
@@ -170,7 +170,7 @@ class Luck(Guarantee):
     luck: float
 
     name: ClassVar[str] = "luck"
-    needs: ClassVar[frozenset[Need]] = frozenset({DEALT, Need.CROWD})
+    needs: ClassVar[frozenset[Need]] = frozenset({DEALT, Need.ANONYMITY_SET})
     assumption: ClassVar[str] = "The lot is fair."
     not_promised: ClassVar[str] = "That anybody is lucky."
     cli_options: ClassVar[tuple[CliOption, ...]] = (
@@ -182,7 +182,7 @@ class Luck(Guarantee):
     def evaluate(cls, evidence, *, asked=None):
         """One in all that lots were drawn among, if the owner says so too."""
         del asked
-        return cls(1 / evidence.figures.get("dealt_among", evidence.crowd))
+        return cls(1 / evidence.figures.get("dealt_among", evidence.anonymity_set))
 
     def implies(self, other):
         """Less luck is stronger."""
@@ -209,14 +209,14 @@ class Raffle(pm.Method):
     def design(self, people, asked):
         """Nothing to find: the lot is the same for everybody."""
         figures = {"dealt_among": people.records}
-        evidence = Evidence(people.schema, people.records, people.crowd,
+        evidence = Evidence(people.schema, people.records, people.anonymity_set,
                             besides=frozenset({DEALT}), figures=figures)  # fmt: skip
         return pm.Plan(
             schema=people.schema,
             mechanism=Mechanism(()),
             method=self,
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=attained(evidence, tuple(asked)),
             public=figures,
@@ -276,7 +276,7 @@ class DealtReading(PublishedReading):
         del asked
         self._require(False)
 
-    def rebuild(self, keystream, *, method):
+    def synthesize(self, keystream, *, method):
         """Never."""
         del keystream, method
         self._require(False)
@@ -299,7 +299,7 @@ DEALT_OUT = Kind(
     made="Keys were dealt out by lot.",
     why_not="Who has which keys was drawn by lot: nothing else goes with them.",
     treatment="dealt out by lot",
-    crowd="Keys were dealt out among {inside}.",
+    anonymity_set="Keys were dealt out among {inside}.",
     offers=frozenset({DEALT}),
 )
 WHISPERED = Kind(

@@ -95,7 +95,7 @@ def test_several_collectors_share_a_survey(postgres: str) -> None:
 def test_two_collectors_serve_one_survey(postgres: str, tmp_path: Path) -> None:
     """As processes, through HTTP: each answer is sent to both at once, and counts once."""
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports", extra='language = "fr"\n'))
+    source.write_text(survey_text("attribute-sampling", extra='language = "fr"\n'))
     definition, _ = new_survey(source, tmp_path / "survey")
     nurseries = [Nursery(), Nursery()]
     both = [Collector(tmp_path / "survey", own, database=postgres) for own in nurseries]
@@ -168,7 +168,7 @@ def test_one_batch_does_not_tell_its_order(postgres: str) -> None:
 def test_closing_stops_every_collector_and_stirs(postgres: str, tmp_path: Path) -> None:
     """Another collector has the survey open: it takes no more, and what is there lies stirred."""
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports", extra='language = "de"\n'))
+    source.write_text(survey_text("attribute-sampling", extra='language = "de"\n'))
     definition, _ = new_survey(source, tmp_path / "survey")
     one, other = (store(postgres, identity=definition.identity) for _ in range(2))
     widths = definition.channel.widths
@@ -223,7 +223,7 @@ def test_no_code_is_unknown_while_it_is_stirred(postgres: str) -> None:
 def test_a_database_that_crashed_loses_nothing(database: Database, tmp_path: Path) -> None:
     """Away: people are told to send it again later, the office why. Back: all is there once."""
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports", extra='language = "nl"\n'))
+    source.write_text(survey_text("attribute-sampling", extra='language = "nl"\n'))
     definition, _ = new_survey(source, tmp_path / "survey")
     nursery = Nursery()
     one = Collector(tmp_path / "survey", nursery, database=database.url)
@@ -256,7 +256,7 @@ def test_a_database_that_crashed_loses_nothing(database: Database, tmp_path: Pat
 def test_a_survey_in_postgres_becomes_a_release(postgres: str, tmp_path: Path) -> None:
     """The folder verifies as any other."""
     source = tmp_path / "survey.toml"
-    source.write_text(survey_text("reports"))
+    source.write_text(survey_text("attribute-sampling"))
     definition, _ = new_survey(source, tmp_path / "survey")
     kept = store(postgres, identity=definition.identity)
     widths = definition.channel.widths
@@ -315,7 +315,7 @@ def test_a_database_that_is_not_there_is_said_in_one_line(end: str) -> None:
 def test_what_the_database_refuses_is_said_in_one_line(postgres: str, tmp_path: Path) -> None:
     """Somebody who may make no table, and a table that is gone: by its kind, without a row."""
     source, folder = tmp_path / "survey.toml", tmp_path / "survey"
-    source.write_text(survey_text("reports", extra='language = "it"\n'))
+    source.write_text(survey_text("attribute-sampling", extra='language = "it"\n'))
     definition, _ = new_survey(source, folder)
     with opened_store(folder, definition, postgres) as kept:
         assert isinstance(kept, PostgresStore)

@@ -42,7 +42,7 @@ SCHEMA = Schema(
         Column("sex", Role.KEY, Categories(("F", "M")), missing="category"),
         Column("age", Role.KEY, Bins((0, 16, 40, 60, 80))),
         Column("marital", Role.KEY, Categories(("single", "married", "widowed"))),
-        Column("region", Role.PLAIN),
+        Column("region", Role.PUBLIC),
         Column("income", Role.SENSITIVE),
     ),
     impossible=(Impossible.of({"age": ["[0, 16)"], "marital": ["married", "widowed"]}),),

@@ -114,7 +114,9 @@ def _reported(records=4_000):
     """People, a plan by reports, and a release."""
     truth = people(records)
     schema = plan(records=records).schema
-    made = pm.design(schema, pm.DifferentialPrivacy(epsilon=4), data=truth, method="reports")
+    made = pm.design(
+        schema, pm.DifferentialPrivacy(epsilon=4), data=truth, method="attribute-sampling"
+    )
     return truth, made, api.protect(truth, made, seed=1)
 
 
@@ -149,13 +151,15 @@ def test_a_value_that_rules_leave_no_room_for_is_no_fault_of_a_certificate(tmp_p
         "a": random.choice(["x", "y"], 3_000), "b": random.choice([1, 2], 3_000),
         "c": random.choice(["u", "v", "w"], 3_000),
     })  # fmt: skip
-    for method in (pm.Reports(tables=(("a", "c"), ("b",))), pm.Retention()):
+    for method in (pm.AttributeSampling(tables=(("a", "c"), ("b",))), pm.Retention()):
         made = pm.design(schema, pm.PkAnonymity(k=600), data=truth, method=method)
         api.protect(truth, made, seed=1, to=tmp_path / method.name)
 
         verdict = api.verify(tmp_path / method.name, original=truth)
         assert verdict.valid, [check for check in verdict.checks if not check.ok]
-    assert any(set(one.columns) in ({"a"}, {"a", "c"}) for one in _sets(tmp_path / "reports"))
+    assert any(
+        set(one.columns) in ({"a"}, {"a", "c"}) for one in _sets(tmp_path / "attribute-sampling")
+    )
 
 
 def _sets(folder):

@@ -34,7 +34,7 @@ categories = ["F", "M"]
 role = "key"
 bins = [0, 16, 40, 80]
 [columns.region]
-role = "plain"
+role = "public"
 categories = ["north", "south"]
 [columns.income]
 role = "sensitive"
@@ -44,7 +44,7 @@ noise = {distribution = "laplace", scale = 5}
 
 METHODS: dict[str, tuple[Any, Any]] = {
     "retention": ("retention", pm.PkAnonymity(k=5)),
-    "reports": ("reports", pm.PkAnonymity(k=5)),
+    "attribute-sampling": ("attribute-sampling", pm.PkAnonymity(k=5)),
     "optimal": ("optimal", pm.SpontaneousRecognition(alpha=0.5, width=2)),
     "inverse-frequency": ("inverse-frequency", pm.CorrectMatch(xi=0.5)),
     "invariant": (pm.Invariant(stay=0.6), None),
@@ -54,7 +54,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
 STRANGE: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2**63, 10**30, 10**40, 0.5, -0.0, 1e308, "", "x", "a\x1b[2J",
     "../x", "0" * 30, [], [[]], {}, {"a": {}}, [None], "\x00", "\ud800", "1e5", "released as it is",
-    "withheld", "groups", "reports", "published", "sealed", [1, "1", 1.0], {"": ""},
+    "withheld", "groups", "attribute-sampling", "published", "sealed", [1, "1", 1.0], {"": ""},
 )  # fmt: skip
 
 

@@ -78,13 +78,13 @@ def test_the_first_line_says_how_to_estimate(folders):
     ("method", "target"),
     [
         ("retention", PkAnonymity(k=3)),
-        ("reports", PkAnonymity(k=3)),
+        ("attribute-sampling", PkAnonymity(k=3)),
         (Invariant(stay=0.6), None),
         ("resample", KAnonymity(k=3)),
     ],
 )
 def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, survey, method, target):
-    """Each promise, the scope, the crowd, and why records must not be counted."""
+    """Each promise, the scope, the anonymity set, and why records must not be counted."""
     asked = () if target is None else (target,)
     made = api.design(SCHEMA, *asked, data=survey, method=method)
     release = api.protect(survey, made, to=tmp_path / "release", seed=1)

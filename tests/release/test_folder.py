@@ -36,7 +36,9 @@ def flipped(path, position):
 
 
 def test_a_fresh_release_is_valid(release):
-    """Data, certificate, guarantees, domains and crowd check out, and what explains them."""
+    """Data, certificate, guarantees, domains and anonymity set check out, and what explains
+    them.
+    """
     verdict = verify_folder(release.folder)
 
     assert verdict.valid, verdict.to_json()
@@ -51,7 +53,7 @@ def test_a_fresh_release_is_valid(release):
         "load.sps",
     ]
     assert {check.name for check in verdict.checks} >= {
-        "certificate", "data", "records", "crowd", "pk-anonymity", "domain of sex",
+        "certificate", "data", "records", "anonymity_set", "pk-anonymity", "domain of sex",
         "impossible combinations",
     }  # fmt: skip
 
@@ -110,14 +112,16 @@ def test_a_forged_claim_with_a_right_digest_is_found(release):
     assert [check.name for check in verdict.checks if not check.ok] == ["pk-anonymity"]
 
 
-def test_a_forged_crowd_is_found(release):
+def test_a_forged_anonymity_set_is_found(release):
     """The smallest group is counted again from the released columns."""
     path = release.folder / "certificate.json"
     path.write_bytes(
         _forged(path.read_bytes(), lambda form: form["anonymity_set"].update(size=3000))
     )
 
-    assert "crowd" in {check.name for check in verify_folder(release.folder).checks if not check.ok}
+    assert "anonymity_set" in {
+        check.name for check in verify_folder(release.folder).checks if not check.ok
+    }
 
 
 def _claim(form, letter):
@@ -223,7 +227,7 @@ def test_force_replaces_a_release_as_it_was_written_and_nothing_else(release):
             api.protect(people(), plan(), to=at, force=True, seed=2)
         assert len(list(folder.parent.iterdir())) == 1 + (at != folder)
 
-    (folder / "diary.txt").write_text("mine")
+    (folder / "diary.txt").write_text("learn")
     refused("also holds diary.txt")
     (folder / "diary.txt").unlink()
     for name in ("README.md", "data.parquet"):

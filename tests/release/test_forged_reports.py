@@ -16,7 +16,7 @@ import pytest
 import pramana as pm
 from pramana.base.rounding import TOTAL
 from pramana.cli.app import main
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
@@ -33,7 +33,7 @@ def sound(tmp_path_factory) -> Path:
                       for n, own in columns.items()})  # fmt: skip
     keys = (pm.Column(n, pm.Role.KEY, pm.Categories(tuple(columns[n]))) for n in "abc")
     schema = pm.Schema((*keys, pm.Column("kept", pm.Role.SENSITIVE)))
-    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=table, method="attribute-sampling")
     folder = tmp_path_factory.mktemp("sound") / "r"
     pq.write_table(table, folder.parent / "truth.parquet")
     pm.protect(table, plan, to=folder)
@@ -51,13 +51,15 @@ def marked(value: str | int | None) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-def with_sets(change: Callable[[tuple[AskedSet, ...]], tuple[AskedSet, ...]]):
+def with_sets(change: Callable[[tuple[AttributeSet, ...]], tuple[AttributeSet, ...]]):
     """Other sets, whose weights sum to one all the same."""
 
     def changed(certificate: Certificate) -> Certificate:
         first, *others = change(certificate.mechanism.sets)
         rest = TOTAL - sum(one.weight for one in others)
-        return replace(certificate, mechanism=Reporting((replace(first, weight=rest), *others)))
+        return replace(
+            certificate, mechanism=AttributeSampler((replace(first, weight=rest), *others))
+        )
 
     return changed
 
@@ -71,18 +73,18 @@ def through(**how: float):
     )
 
 
-def by_weight(sets: tuple[AskedSet, ...]) -> tuple[AskedSet, ...]:
+def by_weight(sets: tuple[AttributeSet, ...]) -> tuple[AttributeSet, ...]:
     """The sets, the most frequent one last."""
     return tuple(sorted(sets, key=lambda one: one.weight))
 
 
-def foreign(one: AskedSet) -> AskedSet:
+def foreign(one: AttributeSet) -> AttributeSet:
     """The set with values that its columns do not have."""
     cells = tuple(tuple(f"{label}?" for label in cell) for cell in one.cells)
     return replace(one, matrix=UniformMixture(cells, one.matrix.other))
 
 
-def chance(one: AskedSet) -> AskedSet:
+def chance(one: AttributeSet) -> AttributeSet:
     """The set with reports that tell nothing."""
     return replace(one, matrix=UniformMixture.of(one.matrix.labels, retention=0.0))
 
@@ -102,7 +104,7 @@ FORGERIES = {
     "one set of nothing but chance": (same, with_sets(lambda sets: (*sets[:-1], chance(sets[-1])))),
     "a set of a kept column": (
         same,
-        with_sets(lambda sets: (*sets, AskedSet(("kept",), 1, UniformMixture.of(("k", "l"),
+        with_sets(lambda sets: (*sets, AttributeSet(("kept",), 1, UniformMixture.of(("k", "l"),
                                                                                epsilon=1.0)))),
     ),
     "values of no column": (
@@ -134,11 +136,11 @@ def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
     (folder / "certificate.json").write_bytes(forged.to_bytes())
     to, truth = tmp_path / "out.parquet", sound.parent / "truth.parquet"
     for verb in (
-        ("rebuild", folder, "-o", to),
+        ("synthesize", folder, "-o", to),
         ("estimate", folder, "--by", "a,b,c", "--share", "row"),
         ("estimate", folder, "--by", "a,kept"),
         ("regress", folder, "--family", "logistic", "a ~ b"),
-        ("mine", folder, "--target", "a"),
+        ("learn", folder, "--target", "a"),
         ("audit", folder, "--original", truth),
         ("attack", "linkage", folder, "--knowledge", truth),
         ("attack", "repeated", folder),

@@ -124,11 +124,11 @@ def _keys_of_groups(certificate):
 
 
 def _more_people(certificate):
-    return with_claims(replace(certificate, crowd=certificate.records))
+    return with_claims(replace(certificate, anonymity_set=certificate.records))
 
 
 def _fewer_people(certificate):
-    return with_claims(replace(certificate, crowd=certificate.crowd - 1))
+    return with_claims(replace(certificate, anonymity_set=certificate.anonymity_set - 1))
 
 
 def _more_records(certificate):
@@ -171,8 +171,8 @@ FORGERIES = [
     (_one_label, "matrix of sex"), (_part_of_the_domain, "matrix of sex"),
     (_one_by_one, "impossible combinations"), (_empty, "certificate"), (_withheld, "method"),
     (_keys_of_groups, "method"),
-    (_withheld_by_another_method, "differential-privacy"), (_more_people, "crowd"),
-    (_fewer_people, "crowd"), (_more_records, "records"), (_grouped, "k-anonymity"),
+    (_withheld_by_another_method, "differential-privacy"), (_more_people, "anonymity_set"),
+    (_fewer_people, "anonymity_set"), (_more_records, "records"), (_grouped, "k-anonymity"),
     (_twice, "guarantees"), (_stronger, "pk-anonymity"), (_short, "guarantees"),
     (_dependent, "differential-privacy"), (_other_bins, "matrix of age x marital"),
 ]  # fmt: skip
@@ -306,7 +306,7 @@ def test_labels_of_every_kind_come_back_as_they_were():
     )
     made = Certificate(
         schema=Schema(columns), kind="published", mechanism=Mechanism(steps), method="matrix",
-        records=5, crowd=5, claims=(),
+        records=5, anonymity_set=5, claims=(),
     )  # fmt: skip
     back = Certificate.from_bytes(with_claims(made).to_bytes())
 
@@ -450,7 +450,7 @@ def test_data_that_are_replaced_after_their_digest_was_computed_are_refused(tmp_
 @pytest.mark.parametrize("name", ["a=x", "[ab]", "*", "with space", "a=x/b=y"])
 def test_the_place_of_a_folder_means_nothing(tmp_path, name):
     """Neither as a partition nor as a pattern: the estimates are those of the released records."""
-    plain = api.protect(people(), plan(), to=tmp_path / "plain", seed=1)
+    plain = api.protect(people(), plan(), to=tmp_path / "public", seed=1)
     place = tmp_path / name
     place.mkdir(parents=True)
     there = api.protect(people(), plan(), to=place / "release", seed=1)

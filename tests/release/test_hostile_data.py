@@ -25,7 +25,7 @@ RECORDS = 500
 SCHEMA = Schema(
     (
         Column("a", Role.KEY, Categories(("x", "y", "z")), missing="refuse"),
-        Column("g", Role.PLAIN),
+        Column("g", Role.PUBLIC),
         Column("s", Role.SENSITIVE),
     )
 )

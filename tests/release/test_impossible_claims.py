@@ -38,7 +38,7 @@ HOW = {
     "permute": ("permute", pm.KAnonymity(5)),
     "centroid": ("centroid", pm.KAnonymity(5)),
     "gaussian": ("gaussian", pm.KAnonymity(5)),
-    "reports": ("reports", pm.PkAnonymity(5)),
+    "attribute-sampling": ("attribute-sampling", pm.PkAnonymity(5)),
     "optimal": ("optimal", pm.SpontaneousRecognition(0.1, 2)),
 }
 
@@ -120,7 +120,7 @@ def test_who_looks_at_keys_looks_at_keys_that_are_there(releases, claimed):
 def test_nobody_who_is_seen_as_he_is_hides_among_all(tmp_path):
     """A column that is released as it is shows how many share a value: anyone can count them."""
     table = people().append_column("region", pa.array(["n"] * 490 + ["m"] * 10))
-    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PLAIN)))
+    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PUBLIC)))
     for number, asked in enumerate((pm.SpontaneousRecognition(0.1, 1), pm.CorrectMatch(0.1))):
         plan = pm.design(schema, asked, data=table)
         release = pm.protect(table, plan, to=tmp_path / str(number))
@@ -132,7 +132,7 @@ def test_nobody_who_is_seen_as_he_is_hides_among_all(tmp_path):
 def test_a_figure_is_for_the_keys_that_were_asked_about(tmp_path):
     """What was computed for any one key is not so for any three."""
     table = people().append_column("region", pa.array(["n"] * 490 + ["m"] * 10))
-    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PLAIN)))
+    schema = pm.Schema((*SCHEMA.columns, pm.Column("region", pm.Role.PUBLIC)))
     asked = pm.SpontaneousRecognition(0.1, 1)
     release = pm.protect(table, pm.design(schema, asked, data=table), to=tmp_path / "r")
     wider = pm.SpontaneousRecognition(0.1, 3)
@@ -196,7 +196,7 @@ def test_a_method_that_nobody_knows_fails(releases, name):
         MAKERS.unregister("acme")
 
 
-@pytest.mark.parametrize("name", ["retention", "reports", "optimal", "invariant"])
+@pytest.mark.parametrize("name", ["retention", "attribute-sampling", "optimal", "invariant"])
 def test_words_and_figures_are_those_of_the_method(releases, name):
     """The expected error follows from the matrices, and no other method's figures are there."""
     told = releases[name].certificate.figures
@@ -205,7 +205,7 @@ def test_words_and_figures_are_those_of_the_method(releases, name):
         assert failed(releases[name], expected_error=words) == {wrong}
     assert wrong in failed(releases[name], figures={**told, "meaning": "k = 1,000,000"})
     assert wrong in failed(releases[name], options={"note": "promises everything"})
-    if name in ("retention", "reports"):
+    if name in ("retention", "attribute-sampling"):
         assert failed(releases[name], expected_error=None) == {wrong}
         zero = {"records_at_most": 0.0, "unique_records_at_most": 0.0}
         assert wrong in failed(releases[name], figures={"verbatim": zero})
@@ -298,7 +298,7 @@ def test_groups_cannot_hold_more_than_there_is(releases, name, changes, check):
 def test_groups_hold_nothing_of_columns_that_are_not_there(option):
     """Refused by the design, and by a check of a certificate."""
     table = people().rename_columns(["a", "b", "t"])
-    schema = pm.Schema((*SCHEMA.columns[:2], pm.Column("t", pm.Role.PLAIN)))
+    schema = pm.Schema((*SCHEMA.columns[:2], pm.Column("t", pm.Role.PUBLIC)))
     with pytest.raises(pm.PramanaError, match="sensitive columns"):
         pm.design(schema, pm.KAnonymity(5), data=table, method=pm.Resample(**option))
 
@@ -417,8 +417,10 @@ def test_nothing_is_said_of_the_unknown_where_all_is_randomised():
 
 
 @pytest.mark.parametrize("name", HOW)
-def test_a_crowd_is_no_promise_and_records_may_read_as_the_truth(releases, name):
-    """Neither is said: a crowd of 500 hides nobody by itself, and whole records may be copied."""
+def test_a_anonymity_set_is_no_promise_and_records_may_read_as_the_truth(releases, name):
+    """Neither is said: an anonymity set of 500 hides nobody by itself, and whole records may be
+    copied.
+    """
     certificate = releases[name].certificate
     for text in (
         certificate.to_bytes().decode(),

@@ -34,7 +34,7 @@ categories = ["y", "o"]
 """
 BESIDE = {
     "one sensitive": '[columns.pay]\nrole = "sensitive"\n',
-    "each its own": '[columns.pay]\nrole = "plain"\n',
+    "each its own": '[columns.pay]\nrole = "public"\n',
     "in bins": '[columns.pay]\nrole = "sensitive"\nbins = [0, 20, 40]\n',
     "with noise": '[columns.pay]\nrole = "sensitive"\n'
     'noise = {distribution = "normal", scale = 3}\n',
@@ -74,11 +74,11 @@ def words_of(folder, table, plan, release):
         ("one sensitive", "retention"),
         ("one sensitive", "resample"),
         ("each its own", "retention"),
-        ("in bins", "reports"),
+        ("in bins", "attribute-sampling"),
         ("with noise", "retention"),
         ("one key", "retention"),
-        ("one key", "reports"),
-        ("households", "reports"),
+        ("one key", "attribute-sampling"),
+        ("households", "attribute-sampling"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

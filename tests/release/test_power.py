@@ -18,7 +18,7 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.mechanisms.randomiser import Randomiser, Reporter
 from pramana.schema.domains import Categories
@@ -391,7 +391,7 @@ def test_each_stratum_is_looked_at_with_its_own_matrix():
     truth = pa.table({"a": a, "s": s})
     weak, strong = (UniformMixture.of(("p", "q"), retention=r) for r in (0.9, 0.2))
     step = Step(("a",), strata=("s",), by_stratum={("n",): weak, ("m",): strong})
-    schema = pm.Schema((KEYS[0], pm.Column("s", pm.Role.PLAIN)), strata=("s",))
+    schema = pm.Schema((KEYS[0], pm.Column("s", pm.Role.PUBLIC)), strata=("s",))
     certificate = replace(
         protected(even()).certificate, schema=schema, mechanism=Mechanism((step,)),
         records=RECORDS, claims=(),
@@ -423,9 +423,9 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
     """Half of the reports tell the truth; sets of too many cells are said to be left out."""
     truth = power.TRUTHS["even margins"](RECORDS)
     schema = pm.Schema(KEYS)
-    plan = pm.design(schema, pm.PkAnonymity(k=20), data=truth, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=20), data=truth, method="attribute-sampling")
     release = pm.protect(truth, plan, seed=1)
-    honest = replace(plan, mechanism=Reporting(tuple(
+    honest = replace(plan, mechanism=AttributeSampler(tuple(
         replace(one, matrix=UniformMixture.of(one.matrix.labels, retention=1)) for one in
         plan.mechanism.sets)))  # fmt: skip
     reporter = Reporter(schema, honest.mechanism, truth.schema, Keystream.from_seed(3))
@@ -455,7 +455,7 @@ KINDS = {
     "all together": (pm.Retention(joint=(("a", "b", "c"),)), {}),
     "impossible": ("retention", {"impossible": (pm.Impossible.of({"a": ["u"], "b": ["v"]}),)}),
     "strata": ("retention", {"strata": ("town",)}),
-    "reports": ("reports", {}),
+    "attribute-sampling": ("attribute-sampling", {}),
 }
 
 
@@ -477,7 +477,7 @@ def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
     method, extra = KINDS[kind]
     truth = _hanging_together() if kind == "strata" else _hanging_together().drop(["town"])
     keys = tuple(pm.Column(n, pm.Role.KEY, ALIKE, missing="refuse") for n in "abc")
-    town = (pm.Column("town", pm.Role.PLAIN),) if kind == "strata" else ()
+    town = (pm.Column("town", pm.Role.PUBLIC),) if kind == "strata" else ()
     plan = pm.design(pm.Schema(keys + town, **extra), pm.DifferentialPrivacy(epsilon=epsilon),
                      data=truth, method=method)  # fmt: skip
     release = pm.protect(truth, plan, seed=1)
@@ -485,7 +485,7 @@ def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
     draws = []
     for seed in (2, 3):
         stream = Keystream.from_seed(seed)
-        if kind == "reports":
+        if kind == "attribute-sampling":
             teller = Reporter(plan.schema, plan.mechanism, truth.schema, stream)
             drawn = teller.decode(teller.encode(batch, 0), 0)
         else:

@@ -14,7 +14,7 @@ import pytest
 import pramana as pm
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import Claim
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.contents import fingerprint
 
@@ -27,9 +27,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release that claims central privacy."""
     schema = pm.describe(PEOPLE, keys=["a", "b", "c"])
     plan = pm.design(
-        schema, pm.ShuffledPrivacy(epsilon=1.0, delta=1e-6), data=PEOPLE, method="reports"
+        schema,
+        pm.ShuffledPrivacy(epsilon=1.0, delta=1e-6),
+        data=PEOPLE,
+        method="attribute-sampling",
     )
-    place = tmp_path_factory.mktemp("reports") / "release"
+    place = tmp_path_factory.mktemp("attribute-sampling") / "release"
     pm.protect(PEOPLE, plan, to=place)
     return place
 
@@ -38,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of two pairs of columns."""
     schema = pm.describe(PEOPLE, keys=["a", "b", "c"])
-    method = pm.Reports(tables=(("a", "b"), ("b", "c")))
+    method = pm.AttributeSampling(tables=(("a", "b"), ("b", "c")))
     plan = pm.design(schema, pm.PkAnonymity(k=300), data=PEOPLE, method=method)
     place = tmp_path_factory.mktemp("pairs") / "release"
     pm.protect(PEOPLE, plan, to=place)
@@ -73,12 +76,12 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
     """A column twice is no set, and a star in a name must not make two sets one."""
     cells = UniformMixture.of((("x", "x"), ("x", "y")), retention=0.5)
     with pytest.raises(InvalidMatrix, match="different columns"):
-        AskedSet(("a", "a"), 2**64, cells)
+        AttributeSet(("a", "a"), 2**64, cells)
     half = 2**63
-    sets = AskedSet(("a*b", "c"), half, cells), AskedSet(("a", "b*c"), half, cells)
-    assert [own.name for own in Reporting(sets=sets).sets] == ['"a*b"*c', 'a*"b*c"']
+    sets = AttributeSet(("a*b", "c"), half, cells), AttributeSet(("a", "b*c"), half, cells)
+    assert [own.name for own in AttributeSampler(sets=sets).sets] == ['"a*b"*c', 'a*"b*c"']
     with pytest.raises(InvalidMatrix, match="listed once, and no two may read alike"):
-        Reporting(sets=(AskedSet(("a", "b"), half, cells),) * 2)
+        AttributeSampler(sets=(AttributeSet(("a", "b"), half, cells),) * 2)
 
 
 @pytest.mark.parametrize(

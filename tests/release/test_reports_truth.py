@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana.base.rounding import TOTAL
-from pramana.mechanisms.attribute_sampling import AskedSet
+from pramana.mechanisms.attribute_sampling import AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.verification.fit_tests import _chance
 
@@ -25,7 +25,7 @@ def drawn(rng, asked: int, kept: float) -> np.ndarray:
 @pytest.mark.parametrize("kept", [0.9, 0.3])
 def test_chances_are_even_also_where_nearly_all_are_asked(asked, kept):
     """Over 400 sound releases; taken for draws with replacement their mean is up to 0.87."""
-    one = AskedSet(("a",), TOTAL, UniformMixture.of(tuple("uvwxyz"), retention=kept))
+    one = AttributeSet(("a",), TOTAL, UniformMixture.of(tuple("uvwxyz"), retention=kept))
     rng, before = np.random.default_rng(7), np.bincount(TRUTH).astype(float)
     chances = np.array([_chance(one, before, drawn(rng, asked, kept)) for _ in range(400)])
 

@@ -15,7 +15,7 @@ import pytest
 import pramana as pm
 from pramana.collect.panel import two_stages
 from pramana.errors import NotARelease, OutputExists
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import TEXT_VERSION, Collected
@@ -53,7 +53,7 @@ def written(tmp_path_factory):
         }
     )
     place = tmp_path_factory.mktemp("sentences")
-    for method in ("retention", "reports", "resample"):
+    for method in ("retention", "attribute-sampling", "resample"):
         target = pm.KAnonymity(5) if method == "resample" else pm.PkAnonymity(5)
         plan = pm.design(Schema.from_toml(KEYS), target, data=table, method=method)
         pm.protect(table, plan, to=place / method)
@@ -81,7 +81,7 @@ def say(form):
         form["expected_error"] = FORGED
 
 
-@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling", "resample"])
 def test_sentences_are_compared_to_the_letter(written, tmp_path, method):
     """They follow from the numbers."""
     assert not pm.verify(rewritten(written, tmp_path, method, say))
@@ -193,7 +193,7 @@ def test_sets_are_chosen_again(written, tmp_path):
     """A table left out, made up, none at all; sets of noise, one at less than the budget."""
 
     def state(at, change):
-        folder = rewritten(written, tmp_path / str(at), "reports", change)
+        folder = rewritten(written, tmp_path / str(at), "attribute-sampling", change)
         return {check.name: check.state for check in pm.verify(folder).checks}.get("chosen for")
 
     def less(times, sets=None):
@@ -218,16 +218,19 @@ def test_sets_that_people_drew_have_the_whole_budget(written):
 
     Also those of a panel, whose matrices are products of two.
     """
-    own = pm.load(written / "reports").certificate
+    own = pm.load(written / "attribute-sampling").certificate
     asked = replace(own, collected=Collected("s", expected=400, codes=True))
     first, *others = own.mechanism.sets
     less = replace(first, matrix=UniformMixture.of(first.matrix.labels, epsilon=0.1))
 
-    assert pm.Reports.chosen_so(asked) is None
+    assert pm.AttributeSampling.chosen_so(asked) is None
     waves = (replace(asked, mechanism=two_stages(own.mechanism, own.mechanism.epsilon * by)[0])
              for by in (1.01, 1.7, 6))  # fmt: skip
-    assert {pm.Reports.chosen_so(wave) for wave in waves} == {None}
-    assert pm.Reports.chosen_so(replace(asked, mechanism=Reporting((less, *others)))) is False
+    assert {pm.AttributeSampling.chosen_so(wave) for wave in waves} == {None}
+    assert (
+        pm.AttributeSampling.chosen_so(replace(asked, mechanism=AttributeSampler((less, *others))))
+        is False
+    )
 
 
 @pytest.mark.parametrize("records", [30, 100_000])
@@ -240,7 +243,10 @@ def test_sets_chosen_for_another_number_of_records_are_known_again(tmp_path, rec
         f'[columns.{name}]\nrole = "key"\ncategories = ["a", "b", "c"]\n' for name in names
     )
     plan = pm.design(
-        Schema.from_toml(text), pm.DifferentialPrivacy(1), records=records, method="reports"
+        Schema.from_toml(text),
+        pm.DifferentialPrivacy(1),
+        records=records,
+        method="attribute-sampling",
     )
     pm.protect(table, plan, to=tmp_path / "release")
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.schema.schema import ASKED
+from pramana.schema.schema import REPORTED
 from pramana.verification.data_checks import SetsBeside
 
 N = 4_000
@@ -16,7 +16,7 @@ N = 4_000
 def looked_at(asked, income):
     """The checks of these sets beside a column of numbers and one of texts."""
     own = SetsBeside(["income", "work"])
-    table = pa.table({ASKED: asked, "income": income, "work": np.where(income > 1, "yes", "no")})
+    table = pa.table({REPORTED: asked, "income": income, "work": np.where(income > 1, "yes", "no")})
     for batch in table.to_batches(max_chunksize=700):
         own.add(batch)
     return [check.ok for check in own.checks()]
@@ -40,7 +40,7 @@ def test_a_stranger_sees_the_check(tmp_path):
               zip(rng.random(N) < 0.1, rng.normal(size=N), strict=True)]  # fmt: skip
     people = pa.table({"a": rng.integers(0, 4, N), "b": rng.integers(0, 3, N), "income": income})
     schema = pm.describe(people, keys=["a", "b"], sensitive=["income"])
-    plan = pm.design(schema, pm.PkAnonymity(k=10), data=people, method="reports")
+    plan = pm.design(schema, pm.PkAnonymity(k=10), data=people, method="attribute-sampling")
     pm.protect(people, plan, to=tmp_path / "release")
     verdict = pm.verify(tmp_path / "release")
 

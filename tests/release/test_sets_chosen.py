@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.verify import _Seen
@@ -45,28 +45,31 @@ def test_a_triple_of_as_many_cells_as_the_promise_allows_verifies(
     """Gamma is a whole number there, and that of the rounded matrices a hair less."""
     schema, table = world(sizes, 300)
     plan = pm.design(
-        schema, pm.PrivacyBreach(rho1, rho2), data=table, method=Reports(tables=("c0*c1*c2",))
+        schema,
+        pm.PrivacyBreach(rho1, rho2),
+        data=table,
+        method=AttributeSampling(tables=("c0*c1*c2",)),
     )
     release = pm.protect(table, plan, to=tmp_path / "r")
     assert pm.verify(tmp_path / "r").valid
-    assert Reports.chosen_so(release.certificate)
+    assert AttributeSampling.chosen_so(release.certificate)
 
 
 def test_a_set_with_less_than_the_whole_budget_is_not_what_reports_choose() -> None:
     """Its matrix could be exchanged for noise, and its estimates for anything."""
     schema, table = world((2, 3, 4), 300)
-    plan = pm.design(schema, pm.DifferentialPrivacy(2.0), data=table, method="reports")
+    plan = pm.design(schema, pm.DifferentialPrivacy(2.0), data=table, method="attribute-sampling")
     certificate = pm.protect(table, plan, seed=1).certificate
-    assert Reports.chosen_so(certificate)
+    assert AttributeSampling.chosen_so(certificate)
     mechanism = certificate.mechanism
-    assert isinstance(mechanism, Reporting)
+    assert isinstance(mechanism, AttributeSampler)
     for at, one in enumerate(mechanism.sets):
         weaker = UniformMixture.of(one.matrix.labels, epsilon=1.0)
         sets = tuple(
             replace(own, matrix=weaker) if n == at else own for n, own in enumerate(mechanism.sets)
         )
         forged = replace(certificate, mechanism=replace(mechanism, sets=sets))
-        assert Reports.chosen_so(forged) is False
+        assert AttributeSampling.chosen_so(forged) is False
 
 
 def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -> None:
@@ -82,12 +85,14 @@ def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -
     )
     rows = [(1, 2, 2, 1), (2, 1, 1, 2), (2, 2, 2, 2), (2, 1, 2, 1)] * 100
     table = pa.table(dict(zip("abcd", map(list, zip(*rows, strict=True)), strict=True)))
-    release = pm.protect(table, pm.design(schema, pm.PkAnonymity(10), data=table, method="reports"))
+    release = pm.protect(
+        table, pm.design(schema, pm.PkAnonymity(10), data=table, method="attribute-sampling")
+    )
     records = release.opened.to_arrow()
     release.save(tmp_path / "r")
     assert pm.verify(tmp_path / "r").valid
     mechanism = release.certificate.mechanism
-    assert isinstance(mechanism, Reporting)
+    assert isinstance(mechanism, AttributeSampler)
     named = next(one.name for one in mechanism.sets if one.columns == ("a", "c"))
     ac = [at for at, mark in enumerate(records["asked"].to_pylist()) if mark == named]
     assert len(ac) > 50

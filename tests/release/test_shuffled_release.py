@@ -1,4 +1,6 @@
-"""Central privacy of whole releases: which crowd counts, what a seed takes away, what is seen."""
+"""Central privacy of whole releases: which anonymity set counts, what a seed takes away, what is
+seen.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +43,16 @@ def claim_of(certificate: pm.Certificate):
     return next(claim for claim in certificate.claims if claim.name == "shuffled-privacy")
 
 
-def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> None:
+def test_a_sensitive_column_splits_the_anonymity_set_of_a_release(tmp_path: Path) -> None:
     """k counts all 4,000; central privacy the 1,000 with a high income; verify counts again."""
     asked = pm.ShuffledPrivacy(epsilon=0.5, delta=1e-6)
     plan = pm.design(described(FEW), asked, data=FEW, method="retention")
     release = pm.protect(FEW, plan, to=tmp_path / "release")
     certificate = release.certificate
     claim = claim_of(certificate)
-    alone = pm.ShuffledPrivacy.of(certificate.mechanism, crowd=1_000, delta=1e-6, most=0.5)
+    alone = pm.ShuffledPrivacy.of(certificate.mechanism, anonymity_set=1_000, delta=1e-6, most=0.5)
 
-    assert (certificate.crowd, certificate.attached) == (4_000, 1_000)
+    assert (certificate.anonymity_set, certificate.attached) == (4_000, 1_000)
     assert claim.attained == alone
     assert 0.49 < claim.attained.epsilon <= 0.5
     assert (
@@ -63,7 +65,7 @@ def test_a_sensitive_column_splits_the_crowd_of_a_release(tmp_path: Path) -> Non
     assert all(checks.values())
 
 
-def test_a_larger_crowd_than_there_is_is_found_out(tmp_path: Path) -> None:
+def test_a_larger_anonymity_set_than_there_is_is_found_out(tmp_path: Path) -> None:
     """Whoever states that 4,000 share an income is contradicted by the data."""
     plan = pm.design(described(FEW), data=FEW, method=pm.Retention(retention=0.5))
     release = pm.protect(FEW, plan, to=tmp_path / "release")
@@ -75,7 +77,7 @@ def test_a_larger_crowd_than_there_is_is_found_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
-@pytest.mark.parametrize("role", ["plain", "weight", "sensitive"])
+@pytest.mark.parametrize("role", ["public", "weight", "sensitive"])
 def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
     tmp_path: Path, role: str, file_format: str
 ) -> None:
@@ -101,7 +103,7 @@ def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
         (tmp_path / "one" / "certificate.json").write_bytes(forged.to_bytes())
         checks = {check.name: check.ok for check in pm.verify(tmp_path / "one").checks}
         assert checks["attached columns"] == (stated == 1)
-        if role != "sensitive":  # what may be known is counted as the crowd
+        if role != "sensitive":  # what may be known is counted as the anonymity set
             central = compose_releases([forged, other]).promised.central
             assert central is not None
             assert central.epsilon >= alone  # a shuffle with nobody hides nothing
@@ -174,8 +176,8 @@ def test_counting_ends_where_there_are_too_many_groups() -> None:
     assert halves[0].too_many
 
 
-def test_the_crowd_of_the_certificate_in_json() -> None:
-    """Null where every column released as it is may be known: the crowd counts then."""
+def test_the_anonymity_set_of_the_certificate_in_json() -> None:
+    """Null where every column released as it is may be known: the anonymity set counts then."""
     table = FEW.select("sex", "region")
     schema = pm.describe(table, keys=["sex", "region"])
     certificate = pm.protect(

@@ -66,17 +66,20 @@ def test_a_plan_of_matrices_formed_no_groups():
 
 
 ANSWERS = pm.Categories(("a", "b", "c", "d"))
-ASKED = pm.Schema(tuple(Column(name, Role.KEY, ANSWERS) for name in ("p", "q", "r")))
+REPORTED = pm.Schema(tuple(Column(name, Role.KEY, ANSWERS) for name in ("p", "q", "r")))
 UNKNOWN = "does not know which columns a person was asked for"
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_reports_say_that_questions_are_secret(method):
-    """Where the crowd counts; what is said of one record by itself does not rest on it."""
+    """Where the anonymity set counts; what is said of one record by itself does not rest on it."""
     asked = pm.PkAnonymity(k=5), pm.ShuffledPrivacy(1.0)
-    plan = pm.design(ASKED, *asked, records=2000, method=method)
+    plan = pm.design(REPORTED, *asked, records=2000, method=method)
     for claim in plan.claims:
-        crowd = method == "reports" and claim.name in ("pk-anonymity", "shuffled-privacy")
-        assert (UNKNOWN in plan.promise(claim)) == crowd
-    assert not pm.PkAnonymity(k=1).in_a_crowd
-    assert not pm.ShuffledPrivacy(1.0, 0.0).in_a_crowd
+        anonymity_set = method == "attribute-sampling" and claim.name in (
+            "pk-anonymity",
+            "shuffled-privacy",
+        )
+        assert (UNKNOWN in plan.promise(claim)) == anonymity_set
+    assert not pm.PkAnonymity(k=1).in_a_anonymity_set
+    assert not pm.ShuffledPrivacy(1.0, 0.0).in_a_anonymity_set

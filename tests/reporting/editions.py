@@ -23,7 +23,7 @@ MARK, LARGE = "CANARY", 987654321
 """Texts that are dropped with their column, and a number beyond the end of its own."""
 
 METHODS = {"published": "retention", "withheld": "invariant", "groups": "resample",
-           "reports": "reports", "sealed": "optimal withheld"}  # fmt: skip
+           "attribute-sampling": "attribute-sampling", "sealed": "optimal withheld"}  # fmt: skip
 
 SCHEMA = Schema(
     (

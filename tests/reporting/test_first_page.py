@@ -20,7 +20,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.checks import Check, Verdict
 
-HOLDS = Verdict((Check.of("data", True, "d"), Check.stated("crowd", "c")))
+HOLDS = Verdict((Check.of("data", True, "d"), Check.stated("anonymity_set", "c")))
 VIEW = ColumnView(
     "q1", "Sex (q1)", "key", "", "", labels=("Man", "Woman"), released=(0.5, 0.5),
     estimated=(0.49, 0.51), low=(0.40001, 0.42), high=(0.58, 0.6),

@@ -321,7 +321,7 @@ def test_names_that_the_library_has_itself_stop_no_chart(capfd):
     The library draws no bars of such a value, and tells the terminal alone.
     """
     words = ("constructor", "toString")
-    for name in (*words, "valueOf", "plain"):
+    for name in (*words, "valueOf", "public"):
         rows = rows_of([{name: word, "n": 1} for word in words])
         chart = altair().Chart(rows, mark="bar").encode(x="n:Q", y=f"{name}:N", color=f"{name}:N")
         drawn = plain_svg(chart)

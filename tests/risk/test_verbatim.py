@@ -35,7 +35,7 @@ SCHEMA = Schema(
         Column("sex", Role.KEY, Categories(("F", "M")), missing="category"),
         Column("age", Role.KEY, Bins((0.0, 30.0, 60.0))),
         Column("income", Role.SENSITIVE),
-        Column("town", Role.PLAIN),
+        Column("town", Role.PUBLIC),
     )
 )
 

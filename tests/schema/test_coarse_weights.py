@@ -104,7 +104,7 @@ def test_the_refusal_says_it_and_what_it_says_leaves_more_than_noise():
     coarse = Schema.from_toml(f"{SCHEMA}round = {rounded['round']}\ntop = {rounded['top']}\n")
     assert Schema.from_toml(text) == coarse
     made = pm.design(coarse, pm.PkAnonymity(10), data=table, method="retention")
-    assert made.crowd >= 40
+    assert made.anonymity_set >= 40
     assert made.mechanism.steps[0].matrix.retention > 0.3
 
 
@@ -118,7 +118,7 @@ def test_describe_proposes_what_design_takes(given):
     assert found["w"].recoding == Schema.from_toml(text)["w"].recoding
     assert found["w"].recoding.to_dict() == {"top": 350, "round": 50}
     assert {"round = 50", "top = 350"} <= set(found.to_toml().splitlines())
-    assert pm.design(found, pm.PkAnonymity(20), data=table).crowd >= 40
+    assert pm.design(found, pm.PkAnonymity(20), data=table).anonymity_set >= 40
 
     (why,) = (own.why for own in found.profiles if own.name == "w")
     assert "few people share some weights: all weights together come to " in why

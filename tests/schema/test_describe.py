@@ -58,10 +58,10 @@ def test_every_column_gets_a_role_and_a_reason():
 
 def test_given_roles_are_taken_as_given():
     """And said to be so."""
-    found = describe(PEOPLE, keys=["income"], plain=["sex"], weight="wgt2", identifiers=["age"])
+    found = describe(PEOPLE, keys=["income"], public=["sex"], weight="wgt2", identifiers=["age"])
     roles = {profile.name: (str(profile.role), profile.why) for profile in found.profiles}
     assert roles["income"] == ("key", "as given")
-    assert roles["sex"] == ("plain", "as given")
+    assert roles["sex"] == ("public", "as given")
     role, why = roles["wgt2"]
     assert role == "weight"
     assert why.startswith("as given; rounded and cut, as few people share some weights: ")
@@ -74,8 +74,8 @@ def test_unique_records_are_counted_on_the_keys():
     """By hand: one F of 1 and one M of 2 stand alone, and so does the missing one."""
     table = pa.table({"sex": ["F", "F", "F", "M", None], "area": [1, 2, 2, 2, 2]})
     assert describe(table).unique == 3
-    assert describe(table, keys=["area"], plain=["sex"]).unique == 1
-    assert describe(table, plain=["sex", "area"]).unique == 0
+    assert describe(table, keys=["area"], public=["sex"]).unique == 1
+    assert describe(table, public=["sex", "area"]).unique == 0
 
 
 def test_unique_records_agree_with_pandas():
@@ -118,7 +118,7 @@ def test_bad_requests_are_refused():
     with pytest.raises(UnknownColumn, match="no column 'gender'"):
         describe(PEOPLE, keys=["gender"])
     with pytest.raises(InvalidSchema, match="'sex' has two roles"):
-        describe(PEOPLE, keys=["sex"], plain=["sex"])
+        describe(PEOPLE, keys=["sex"], public=["sex"])
     with pytest.raises(InvalidSchema, match="list of names"):
         describe(PEOPLE, keys="sex")
     with pytest.raises(InvalidSchema, match="'c' must have at least two values"):
@@ -142,7 +142,7 @@ def test_completing_fills_only_the_gaps():
             Column("work", Role.KEY, Categories(("x", "y", "z", "?")), missing="keep"),
             Column("income", Role.SENSITIVE),
             Column("wgt", Role.WEIGHT),
-            Column("wgt2", Role.PLAIN),
+            Column("wgt2", Role.PUBLIC),
         )
     )
     full = complete(schema, open_table(PEOPLE))
@@ -159,7 +159,7 @@ def test_completing_fills_only_the_gaps():
 def test_completing_a_stratum_lists_its_values():
     """A stratum needs labels, not bins, although it is released as it is."""
     table = pa.table({"region": np.arange(100), "sex": ["F", "M"] * 50})
-    schema = Schema((Column("region", Role.PLAIN), Column("sex", Role.KEY)), strata=("region",))
+    schema = Schema((Column("region", Role.PUBLIC), Column("sex", Role.KEY)), strata=("region",))
     assert complete(schema, open_table(table)).column("region").labels == tuple(range(100))
 
 
@@ -233,11 +233,11 @@ def test_what_a_household_has_in_common_is_given_roles_that_design_takes():
     roles = {column.name: str(column.role) for column in found.columns}
     assert found.household == "home"
     assert roles == {
-        "home": "identifier", "tenure": "plain", "rooms": "identifier", "income": "identifier",
+        "home": "identifier", "tenure": "public", "rooms": "identifier", "income": "identifier",
         "wgt": "identifier", "sex": "key", "age": "key", "work": "key",
     }  # fmt: skip
     assert Schema.from_toml(found.to_toml()) == found.schema
-    assert design(found, PkAnonymity(k=5), data=table).crowd >= 100
+    assert design(found, PkAnonymity(k=5), data=table).anonymity_set >= 100
 
     without = replace(describe(table).schema, household="home")
     with pytest.raises(Infeasible, match="the same for all of a household"):
@@ -252,12 +252,15 @@ def test_a_weight_is_shared_by_enough_of_those_who_share_what_leaves_beside_it()
     area = pa.array(np.random.default_rng(5).choice(list("nswe"), len(table)))
     for own, given in (
         (table, {"household": "home"}),
-        (table.append_column("area", area), {"plain": ["area", "tenure"], "identifiers": ["home"]}),
+        (
+            table.append_column("area", area),
+            {"public": ["area", "tenure"], "identifiers": ["home"]},
+        ),
     ):
         found = describe(own, **given)
-        assert found.column("tenure").role is Role.PLAIN
+        assert found.column("tenure").role is Role.PUBLIC
         assert found.column("pwgt").role is Role.WEIGHT
-        assert design(found, PkAnonymity(k=20), data=own).crowd > 20
+        assert design(found, PkAnonymity(k=20), data=own).anonymity_set > 20
 
 
 def test_roles_that_are_given_are_taken_beside_a_household():

@@ -16,7 +16,7 @@ from pramana.schema.toml import ENTRIES, ROLES, SPELLINGS, TOP
 
 SEX = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
 AGE = '[columns.age]\nrole = "key"\nbins = [0, 18, 65, 120]\n'
-OTHERS = '[columns.c]\nrole = "plain"\n[columns.w]\nrole = "weight"\n'
+OTHERS = '[columns.c]\nrole = "public"\n[columns.w]\nrole = "weight"\n'
 COLUMNS = [
     "",
     'role = "key"\n',
@@ -26,7 +26,7 @@ COLUMNS = [
     'role = "key"\ndate = "year"\n',
     'role = "sensitive"\n',
     'role = "sensitive"\ncategories = [1, 2]\n',
-    'role = "plain"\n',
+    'role = "public"\n',
     'role = "identifier"\n',
 ]
 SPELLED = """

@@ -57,7 +57,7 @@ def test_rounding_again_changes_nothing():
 
 @pytest.mark.parametrize("form", ["frame", "csv", "parquet"])
 @pytest.mark.parametrize("method", ["retention", "resample"])
-def test_rounded_weights_keep_the_crowd_together(form, method, tmp_path):
+def test_rounded_weights_keep_the_anonymity_set_together(form, method, tmp_path):
     """Unique weights leave nobody to hide among; in steps of ten a hundred people share each."""
     raw = people(np.linspace(1, 51, 1000))
     table: object = raw
@@ -73,7 +73,7 @@ def test_rounded_weights_keep_the_crowd_together(form, method, tmp_path):
     released = pm.protect(table, plan, to=tmp_path / "release")
     found = pm.verify(tmp_path / "release", original=table)
 
-    assert plan.crowd > 5
+    assert plan.anonymity_set > 5
     assert released.certificate.schema.weight.recoding.round == 10
     assert set(released.opened.to_arrow(["w"]).column("w").to_pylist()) <= {
         10.0, 20.0, 30.0, 40.0, 50.0,

@@ -52,7 +52,7 @@ missing_codes = [99]
 noise = {distribution = "laplace", scale = 20}
 
 [columns.rooms]
-role = "plain"
+role = "public"
 top = 3
 
 [columns.w]
@@ -172,7 +172,8 @@ def test_every_method_releases_recoded_values_and_says_so(kind, name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("law", "method"), [("laplace", "retention"), ("normal", "reports"), ("uniform", "retention")]
+    ("law", "method"),
+    [("laplace", "retention"), ("normal", "attribute-sampling"), ("uniform", "retention")],
 )
 def test_errors_of_means_allow_for_noise(law, method):
     """Mean and total of noisy values are off by their standard errors, and not by more or less.

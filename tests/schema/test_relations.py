@@ -183,7 +183,7 @@ def test_amounts_and_measures_are_no_weights():
 
 
 def test_what_is_called_an_amount_is_no_weight():
-    """Wages that are spread as weights are stay sensitive, and leave the crowd whole."""
+    """Wages that are spread as weights are stay sensitive, and leave the anonymity set whole."""
     values = RNG.integers(100, 9_000, 400)
     for name in ("income", "yearly wage", "health_score"):
         found = pm.describe(pa.table({"sex": RNG.integers(0, 2, 400), name: values}))

@@ -77,7 +77,7 @@ def test_columns_are_refused():
 
 def test_one_value_is_enough_where_nothing_is_randomised_or_missing_is_a_value():
     """The limit cases of the rule of two."""
-    assert Column("c", Role.PLAIN, Categories(("a",))).labels == ("a",)
+    assert Column("c", Role.PUBLIC, Categories(("a",))).labels == ("a",)
     assert Column("c", Role.KEY, Categories(("a",)), missing="category").labels == ("a", None)
 
 
@@ -87,7 +87,7 @@ def test_a_million_categories_in_one_key_are_refused():
     million = Categories(tuple(range(10**6)))
     with pytest.raises(TooLarge, match=r"'postcode' has 1,000,000 categories.*Coarsen"):
         Column("postcode", Role.KEY, million)
-    assert not Column("postcode", Role.PLAIN, million).randomised
+    assert not Column("postcode", Role.PUBLIC, million).randomised
 
 
 def test_a_schema_sorts_its_columns_by_what_happens_to_them():
@@ -125,7 +125,7 @@ def test_impossible_labels_take_the_spelling_of_the_domain():
 def test_schemas_are_refused():
     """Contradictions between columns, each in one line."""
     rule = Impossible.of({"age": ["[0, 16)"], "marital": ["married"]})
-    plain = Column("marital", Role.PLAIN, Categories(("single", "married")))
+    plain = Column("marital", Role.PUBLIC, Categories(("single", "married")))
     refuses("at least one column", lambda: Schema(()))
     refuses("'sex' more than once", lambda: Schema((SEX, SEX)))
     refuses("one weight", lambda: Schema((Column("a", Role.WEIGHT), Column("b", Role.WEIGHT))))
@@ -143,17 +143,17 @@ def test_schemas_are_refused():
 def test_replacing_columns_keeps_the_order_and_the_rest():
     """A new schema; the old one stays."""
     schema = Schema((SEX, AGE))
-    new = schema.replace_columns([Column("sex", Role.PLAIN)])
-    assert [c.role for c in new.columns] == [Role.PLAIN, Role.KEY]
+    new = schema.replace_columns([Column("sex", Role.PUBLIC)])
+    assert [c.role for c in new.columns] == [Role.PUBLIC, Role.KEY]
     assert schema.columns == (SEX, AGE)
 
 
 def test_keys_and_domains_are_required_where_a_design_needs_them():
     """No key at all, and no domain without data, are refused."""
-    refuses("at least one key", lambda: require_keys(Schema((Column("a", Role.PLAIN),))))
+    refuses("at least one key", lambda: require_keys(Schema((Column("a", Role.PUBLIC),))))
     refuses("'a' is not declared", lambda: require_domains(Schema((Column("a", Role.KEY),))))
     require_keys(Schema((SEX,)))
-    require_domains(Schema((SEX, Column("a", Role.PLAIN))))
+    require_domains(Schema((SEX, Column("a", Role.PUBLIC))))
 
 
 def test_a_schema_travels_to_other_processes():

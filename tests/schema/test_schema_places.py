@@ -23,7 +23,7 @@ IN_COLUMNS = {
         f'{KEY}household = "b" # !\n',
         'sensitive = ["b"]\n[columns.b]\nrole = "key" # !\ncategories = [1, 2]\n',
         f'{KEY}[columns.w]\nrole = "weight"\n[columns.v]\nrole = "weight" # !\n',
-        f'household = "b" # !\n{KEY}[columns.b]\nrole = "plain"\n',
+        f'household = "b" # !\n{KEY}[columns.b]\nrole = "public"\n',
     ],
     "categories": [
         f'{KEY}[columns.b]\nrole = "key"\ncategories = [] # !\n',
@@ -178,9 +178,9 @@ AT_THE_TOP = {
     "keys": [f"keys = 3 # !\n{KEY}", f"keys = [3] # !\n{KEY}", f'keys = ["a", ""] # !\n{KEY}'],
     "sensitive": [
         f"sensitive = [3] # !\n{KEY}",
-        f'plain = ["a"]\nsensitive = ["a"] # !\n{KEY}',
+        f'public = ["a"]\nsensitive = ["a"] # !\n{KEY}',
     ],
-    "plain": [f"plain = {{}} # !\n{KEY}"],
+    "public": [f"plain = {{}} # !\n{KEY}"],
     "identifiers": [f"identifiers = [true] # !\n{KEY}"],
     "weight": [f"weight = 3 # !\n{KEY}", f'weight = ["a", "b"] # !\n{KEY}'],
 }

@@ -65,7 +65,7 @@ def test_impossible_may_be_an_array_of_tables():
     [("keyVars", "key"), ("quasi_ident", "key"), ("quasi-identifier", "key"), ("key_vars", "key"),
      ("sens_att", "sensitive"), ("sensitive_attribute", "sensitive"), ("weightVar", "weight"),
      ("sampling_weight", "weight"), ("ident", "identifier"), ("direct_identifier", "identifier"),
-     ("insensitive", "plain"), ("KEY", "key")],
+     ("insensitive", "public"), ("KEY", "key")],
 )  # fmt: skip
 def test_words_of_other_tools_are_understood(word, role):
     """As the role of a column and as a list at the top."""
@@ -92,7 +92,7 @@ def test_lists_give_roles_to_columns_described_below():
         ("[columns.a]\nrole = 3", "Role of 'a'"),
         ("[columns.a]\ncategories = [1, 2]", "'a' must have a role"),
         ('keys = ["a"]\nsensitive = ["a"]', "'a' has two roles"),
-        ('keys = ["a"]\n[columns.a]\nrole = "plain"', "'a' has two roles"),
+        ('keys = ["a"]\n[columns.a]\nrole = "public"', "'a' has two roles"),
         ("keys = 3", "list of column names"),
         ("columns = 3", "tables"),
         ("columns = {a = 3}", "tables"),
@@ -164,7 +164,7 @@ bins = st.builds(Bins, edges, release=st.sampled_from(["label", "centre", "draw"
 @st.composite
 def columns(draw, name):
     """Any column that is allowed."""
-    role = draw(st.sampled_from([Role.KEY, Role.SENSITIVE, Role.PLAIN]))
+    role = draw(st.sampled_from([Role.KEY, Role.SENSITIVE, Role.PUBLIC]))
     domain = draw(categories | bins | st.none())
     missing = draw(st.sampled_from(["category", "keep", "refuse", None]))
     choices = [] if domain is None else list(domain.labels)

@@ -37,7 +37,7 @@ IN_A_RELEASE = (
     "estimate ../parquet --by sex",
     "regress . income~sex",
     "rebuild . -o ../rebuilt.parquet --method rank",
-    "mine . --target sex --rebuild rank",
+    "mine . --target sex --synthesis rank",
     "audit . --original ../office/people.sav",
     "attack linkage . --original ../office/people.sav",
     "report . --external -o ../report.html",

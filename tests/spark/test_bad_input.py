@@ -112,7 +112,7 @@ def test_no_records(frame_of, spark):
 def test_an_output_that_exists(frame_of, tmp_path):
     """Before any work is done."""
     (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "mine").touch()
+    (tmp_path / "release" / "learn").touch()
     made = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=people(500), method="retention")
     refused(
         InputError,
@@ -144,11 +144,11 @@ def test_a_frame_that_holds_other_values_each_time(spark, fickle, tmp_path):
         warnings.simplefilter("ignore")
         frame = frame.mapInArrow(draw, "sex string, region string")
     if fickle == "known":
-        columns = (Column("sex", Role.KEY, Categories(("F", "M"))), Column("region", Role.PLAIN))
+        columns = (Column("sex", Role.KEY, Categories(("F", "M"))), Column("region", Role.PUBLIC))
         method = pm.Retention(retention=0.5)
     else:
         places = Categories(("north", "south"))
-        columns = (Column("sex", Role.PLAIN), Column("region", Role.KEY, places))
+        columns = (Column("sex", Role.PUBLIC), Column("region", Role.KEY, places))
         even = pm.UniformMixture.of(places.values, retention=0.5)
         method = pm.MatricesFromData({"region": even})
     schema = Schema(columns)

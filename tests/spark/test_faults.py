@@ -248,7 +248,7 @@ def test_told_to_end_while_spark_starts_no_process_of_it_lives_on(tmp_path):
         "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "    return process\n"
         "java_gateway.Popen = told\n"
-        "from pramana.engines.spark.session import start_session\n"
+        "from pramana.engine.spark.session import start_session\n"
         "start_session()\n"
     )
     command = [sys.executable, "-c", script]

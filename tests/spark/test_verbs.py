@@ -54,7 +54,7 @@ def test_tallies_put_together_are_tallies_of_all(frame, truth):
 
 
 def test_design_gives_the_same_plan(frame, plan):
-    """Crowd and domains are found by the workers."""
+    """Anonymity set and domains are found by the workers."""
     assert pm.design(SCHEMA, pm.PkAnonymity(k=20), data=frame, method="retention") == plan
 
 
@@ -158,7 +158,7 @@ def test_a_ledger_knows_a_table_on_spark_again(frame, truth, plan, tmp_path):
 
 def test_reports_on_workers_are_those_of_one_machine(frame, truth, tmp_path):
     """Sets and answers are drawn by position, so that a seeded release is the same; it is valid."""
-    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth, method="reports")
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=truth, method="attribute-sampling")
     pm.protect(truth, plan, to=tmp_path / "here", seed=1)
     pm.protect(frame, plan, to=tmp_path / "there", seed=1)
     here, there = (pm.load(tmp_path / name) for name in ("here", "there"))
@@ -167,7 +167,7 @@ def test_reports_on_workers_are_those_of_one_machine(frame, truth, tmp_path):
     assert there.table.to_pylist() == here.table.to_pylist()
 
 
-@pytest.mark.parametrize("method", ["reports", "retention"])
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_errors_on_the_data_at_hand_are_those_of_one_machine(method, frame, truth):
     """Also of tables with columns released as they are, whose values lie on several machines."""
     keys = [column.name for column in SCHEMA.randomised]

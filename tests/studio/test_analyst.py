@@ -136,7 +136,7 @@ def test_a_model_is_a_table_or_a_sentence(analyst, kind):
 
     assert "Coefficient" in kept
     assert "Intercept" in kept
-    if kind not in ("published", "reports"):
+    if kind not in ("published", "attribute-sampling"):
         assert "Coefficient" not in keys
         assert len(keys.split()) > 5
 
@@ -239,7 +239,7 @@ def test_nothing_in_a_text_file_is_computed_by_a_spreadsheet():
 
 def test_a_question_that_is_refused_leads_to_one_that_is_answered(analyst):
     """A click puts it otherwise; a condition that was stated stays."""
-    opened(analyst, "reports")
+    opened(analyst, "attribute-sampling")
     query = "row=sex&inner=school&column=region&infer=population"
     current = {"hx-request": "true", "hx-current-url": f"{ORIGIN}/table?{query}"}
     analyst.part(f"/table/found?{query}")

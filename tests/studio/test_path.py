@@ -202,9 +202,9 @@ def test_another_table_begins_anew_and_can_be_taken_back(opened: Visitor) -> Non
 
 def test_going_on_saves_what_the_page_shows(opened: Visitor) -> None:
     """Roles and wishes are not lost by who forgets to save them."""
-    answer = opened.post("/columns/roles", {"role-0": "plain", "next": "/risk"})
+    answer = opened.post("/columns/roles", {"role-0": "public", "next": "/risk"})
     assert answer.url.path == "/risk"
-    assert str(schema(opened)["sex"].role) == "plain"
+    assert str(schema(opened)["sex"].role) == "public"
     answer = opened.post("/asked", {"table": "1.2", "next": "choose"})
     assert answer.url.path == "/choose"
     assert schema(opened).tables == (("age", "region"),)
@@ -258,7 +258,7 @@ def test_a_schema_is_saved_for_the_command_line_and_used_again(opened: Visitor) 
     opened.post("/columns/save", {"name": "schema.toml", "force": "1"})
     path = opened.session.folder / "schema.toml"
     assert Schema.load(path) == schema(opened)
-    opened.post("/columns/roles", {"role-0": "plain"})
+    opened.post("/columns/roles", {"role-0": "public"})
     refused = opened.post("/columns/save", {"name": "schema.toml"})
     assert "exists" in refused.text
     opened.post("/columns/use", {"schema": "schema.toml"})
@@ -335,13 +335,13 @@ def test_wishes_drive_the_schema(opened: Visitor) -> None:
 
 def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> None:
     """The chart, the promises in words, the truth beside what an analyst would get."""
-    opened.post("/choose/try", {"method": ["retention", "reports"], "chances": "5"})
+    opened.post("/choose/try", {"method": ["retention", "attribute-sampling"], "chances": "5"})
     assert 'name="k" id="k" step="any" min="0" value="5"' in opened.get("/choose").text
     text = opened.part("/choose/tried")
     assert "Take " in text
     for found in (
         "retention",
-        "reports",
+        "attribute-sampling",
         "loss: a typical table is off by so much",
         "risk: links or copies that succeed",
         "one in 5",
@@ -377,7 +377,7 @@ def test_a_method_that_cannot_serve_a_table_stops_no_other(visitor: Visitor, fol
 def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     """The quick methods first, by name and number, and what came of each at once."""
     ours, theirs = Pipe()
-    methods = ["gaussian", "reports", "retention"]
+    methods = ["gaussian", "attribute-sampling", "retention"]
     table = table_of(opened.client.app._app.state.studio)  # type: ignore[attr-defined]
     text = opened.session.now.schema
     tasks.advise(
@@ -412,7 +412,7 @@ def test_what_waits_for_large_tables_is_tried_last() -> None:
 
 def test_what_was_tried_before_a_cancel_stays(opened: Visitor) -> None:
     """It is shown, and the rest can be tried."""
-    opened.post("/choose/try", {"method": ["reports", "retention"], "chances": "4"})
+    opened.post("/choose/try", {"method": ["attribute-sampling", "retention"], "chances": "4"})
     opened.part("/choose/tried")
     jobs = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     tried = [own for own in jobs._jobs.values() if own.function is tasks.advise]
@@ -759,9 +759,9 @@ def test_the_commands_of_columns_write_the_schema_as_it_stands(
             place.mkdir()
             subprocess.run(command, cwd=place, check=True)
             assert Schema.load(place / "schema.toml") == schema(opened)
-            (place / "schema.toml").write_text("mine")
+            (place / "schema.toml").write_text("learn")
             assert subprocess.run(command, cwd=place, check=False, capture_output=True).returncode
-            assert (place / "schema.toml").read_text() == "mine"
+            assert (place / "schema.toml").read_text() == "learn"
     assert schema(opened).columns[3].role is Role.IDENTIFIER
 
 

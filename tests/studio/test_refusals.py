@@ -78,7 +78,11 @@ def test_the_usual_method_takes_a_chance_too(opened: Visitor) -> None:
         ("alpha", "0", "alpha must be a number in (0, 1], got 0.0."),
         ("alpha", "1.5", "alpha must be a number in (0, 1], got 1.5."),
         ("alpha", "0.001", "400 records allow 1/400 at best"),
-        ("k", "400", "k = 400 cannot be met with a crowd of 400: the largest attainable k is 399."),
+        (
+            "k",
+            "400",
+            "k = 400 cannot be met with an anonymity set of 400: the largest attainable k is 399.",
+        ),
         ("epsilon", "0", "epsilon = 0 cannot be met by records that say anything about the truth"),
     ],
 )
@@ -139,12 +143,12 @@ def test_links_to_nothing_take_no_page_away(opened: Visitor) -> None:
 def test_files_of_a_colleague_are_written_all_or_none(opened: Visitor) -> None:
     """What stands is named, and nothing beside it appears."""
     folder = opened.session.folder
-    (folder / "plan.toml").write_text("mine")
+    (folder / "plan.toml").write_text("learn")
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     told = words(opened.post("/code").text)
     assert "plan.toml stands there already, and nothing was written" in told
     assert not {"schema.toml", "protect.sh", "protect.py"} & {own.name for own in folder.iterdir()}
-    assert (folder / "plan.toml").read_text() == "mine"
+    assert (folder / "plan.toml").read_text() == "learn"
     (folder / "plan.toml").unlink()
     (folder / "protect.py").mkdir()
     opened.post("/code", {"force": "1"})

@@ -37,7 +37,7 @@ def test_a_change_forgets_what_was_undone(own: Path) -> None:
     """And a change that changes nothing is none."""
     session = StudioSession(own)
     session.change("One", method="retention")
-    session.change("Two", method="reports")
+    session.change("Two", method="attribute-sampling")
     session.undo()
     session.change("Three", method="optimal")
     assert session.redoes == ""

@@ -175,7 +175,7 @@ def unzipped(content: bytes) -> str:
         return " ".join(book.read(own).decode() for own in names)
 
 
-@pytest.mark.parametrize("method", ["retention", "reports", "resample"])
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling", "resample"])
 def test_what_others_read_is_made_of_the_release_alone(
     owner: Visitor, method: str, tmp_path: Path
 ) -> None:

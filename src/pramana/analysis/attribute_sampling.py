@@ -1,6 +1,6 @@
 """Reports of some columns of each record: a table comes from every report that holds it.
 
-What no report holds comes from the model of the whole table (pramana.model), and says so: what it
+What no report holds comes from the model of the whole table (latent classes), and says so: what it
 smooths away cannot be told from the reports, so that no error is stated. Rebuilt records are drawn
 from the same model, given the columns beside that were released as they are.
 """
@@ -54,39 +54,39 @@ from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import proportion_by_mean
 from pramana.analysis.spectral import usual_pair
-from pramana.analysis.synthesis import REBUILDS, Companion, Rebuild, company_of
+from pramana.analysis.synthesis import SYNTHESIS_METHODS, Companion, SynthesisMethod, company_of
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import decode
-from pramana.schema.schema import ASKED
+from pramana.schema.schema import REPORTED
 from pramana.types import FloatArray
 
-__all__ = ["ReportsReading"]
+__all__ = ["AttributeSamplingReading"]
 
 FIXED = Keystream.from_seed(0)
 """A table from the model depends on the release and on nothing else."""
 
-CHANCE = f"'{ASKED}' says what a record was asked for, which chance alone decided"
+CHANCE = f"'{REPORTED}' says what a record was asked for, which chance alone decided"
 SMOOTHED = "what the model smooths away cannot be told: no report holds these columns together."
 
 
-class ReportsReading(BesidePlain):
+class AttributeSamplingReading(BesidePlain):
     """Undoes the mixture of each set; columns released as they are stand beside every report."""
 
     @property
-    def mechanism(self) -> Reporting:
+    def mechanism(self) -> AttributeSampler:
         """What was asked of each record."""
         return reporting_of(self.records)
 
     def _changed(self, asked: Asked) -> list[str]:
         """The columns in a question that are told by reports; what was asked for is no value."""
         changed = self.records.changed(asked.names)
-        if changed and ASKED in asked.names:
+        if changed and REPORTED in asked.names:
             raise NotCovered(
                 f"{CHANCE}: no table of the truth has it beside {' and '.join(changed)}. Leave it "
                 "out; every answer comes from all the reports that hold its columns."
@@ -101,7 +101,7 @@ class ReportsReading(BesidePlain):
         changed = self._changed(asked)
         if not changed:
             return self.plain.counts(asked, method=method, share=share)
-        if method not in ("auto", "inverse"):
+        if method not in ("auto", "unbiased"):
             raise NotCovered(
                 f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
                 "come from the model where no report holds them: leave the method out."
@@ -109,7 +109,7 @@ class ReportsReading(BesidePlain):
         held = self.mechanism.containing(changed)
         sums = ReportSums.of(self.records, asked) if held else None
         if sums is None or not sums.reports:  # by design, or among few records by chance
-            if method == "inverse":
+            if method == "unbiased":
                 raise NotCovered(
                     f"No report holds {' and '.join(changed)} together, so that there is nothing "
                     "to undo. Leave the method out: the table then comes from a model, and says so."
@@ -127,7 +127,7 @@ class ReportsReading(BesidePlain):
         ratio = share and sums.whole_of(found) != sums.whole
         made = sums.estimate((*figures, low, high), asked, what, found, ratio=ratio)
         error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
-        if method == "inverse" or sums.filtered or error <= SMALL_ERROR:
+        if method == "unbiased" or sums.filtered or error <= SMALL_ERROR:
             return made
         shrunken = self._shrunken(sums, found, asked) / (sums.whole_of(found) if share else 1.0)
         ends = interval_of(*figures, asked, half=half, most=most, misses=TAKEN_IN)
@@ -240,9 +240,9 @@ class ReportsReading(BesidePlain):
         """Nothing is left to undo in whole records: they are drawn from the model."""
         return Mechanism(())
 
-    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
         """Whole records drawn from the model, given columns released as they are, which stay."""
-        require_choice("method", method, REBUILDS)
+        require_choice("method", method, SYNTHESIS_METHODS)
         if method == "rank":
             raise NotCovered(
                 "Reports are not whole records, which rank sorts and hands values to: leave the "
@@ -252,7 +252,7 @@ class ReportsReading(BesidePlain):
         table = self.records.opened.to_arrow()
         view = ModelView(schema, self.mechanism)
         axes, together = view.axes, self._together(view.axes)
-        names = [one.name for one in schema.released_as_is if one.name != ASKED]
+        names = [one.name for one in schema.released_as_is if one.name != REPORTED]
         company = company_of(table, names)
         if company:
             beside = [own.codes for own in company.values()]
@@ -261,7 +261,7 @@ class ReportsReading(BesidePlain):
         else:
             model = fit_model(observed_of(self.records, view, table), keystream)
             places = draw_records(model, table.num_rows, keystream, together=together)
-        table = table.drop_columns([ASKED])
+        table = table.drop_columns([REPORTED])
         for axis, drawn in zip(axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
                 words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
@@ -272,7 +272,7 @@ class ReportsReading(BesidePlain):
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""
-        if ASKED in (names := [*asked.names, *variables_of(formula)]):
+        if REPORTED in (names := [*asked.names, *variables_of(formula)]):
             raise NotCovered(f"{CHANCE}: no model takes it. Leave it out.")
         if not self.records.changed(names):
             return self.plain.regress(asked, formula, family=family)

@@ -16,7 +16,7 @@ from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.records import Asked, ReleasedRecords
 from pramana.base.randomness import Keystream
 from pramana.errors import NotCovered, TooLarge
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.released_codes import stated_sets
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers, tied_columns
@@ -38,7 +38,7 @@ class ModelView:
     no other can be drawn.
     """
 
-    def __init__(self, schema: Schema, mechanism: Reporting) -> None:
+    def __init__(self, schema: Schema, mechanism: AttributeSampler) -> None:
         self.schema = schema
         self.axes = tuple(_axes(schema, mechanism.columns))
         self.features: list[Feature] = []
@@ -62,7 +62,7 @@ class ModelView:
         np.add.at(found, tuple(places[name] for name in columns), blend.table(used))
         return found
 
-    def answers(self, one: AskedSet, codes: dict[str, Codes], counts: FloatArray) -> Answers:
+    def answers(self, one: AttributeSet, codes: dict[str, Codes], counts: FloatArray) -> Answers:
         """The reports of a set, from the codes of its columns."""
         features, cells = [], []
         for place, axis in enumerate(self.axes):

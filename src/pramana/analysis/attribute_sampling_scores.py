@@ -27,12 +27,12 @@ from pramana.analysis.records import ReleasedRecords
 from pramana.base.text import counted
 from pramana.engine.choose import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
-from pramana.schema.schema import ASKED, Schema
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["cells_of_reports", "share_of_cells"]
@@ -42,7 +42,7 @@ MOST_NUMBERS = 60_000_000
 
 
 def cells_of_reports(
-    records: ReleasedRecords, mechanism: Reporting, asked: ModelAsked
+    records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked
 ) -> ModelCells:
     """What the reports say of the truths that a model needs to know."""
     inside = records.kept([c for c in asked.asked.where if c.column in mechanism.columns])
@@ -93,14 +93,14 @@ def _basis(told: Sequence[ToldBySet]) -> str:
 
 
 def _summed(
-    records: ReleasedRecords, mechanism: Reporting, asked: ModelAsked, names: Sequence[str]
+    records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked, names: Sequence[str]
 ) -> pa.Table:
     """Sums by what was asked for, by its answer and by the columns kept."""
     question = asked.asked
     records.require_without_noise([c.column for c in question.where])
     before = [c for c in question.where if c.column not in mechanism.columns]
     wanted = SumsAsked(
-        tuple(dict.fromkeys((ASKED, *names, *asked.kept))),
+        tuple(dict.fromkeys((REPORTED, *names, *asked.kept))),
         value=asked.summed,
         weight=records.weight if question.weighted else None,
         where=records.with_values(before, [*asked.kept, asked.summed]),
@@ -181,7 +181,7 @@ class _Reports:
 
 
 def _reports_by_set(
-    table: pa.Table, mechanism: Reporting, names: Sequence[str], schema: Schema
+    table: pa.Table, mechanism: AttributeSampler, names: Sequence[str], schema: Schema
 ) -> list[_Reports]:
     """Sets that hold columns of the model, each by itself; all others together."""
     which = stated_sets(mechanism, table)
@@ -225,7 +225,7 @@ def _released_shares(place: int, sizes: Sequence[int], reports: Sequence[_Report
 
 
 def share_of_cells(
-    one: AskedSet,
+    one: AttributeSet,
     told: Sequence[str],
     schema: Schema,
     inside: Mapping[str, tuple[Label, ...]] | None = None,

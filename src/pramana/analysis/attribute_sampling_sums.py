@@ -25,13 +25,13 @@ from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
 from pramana.engine.choose import Condition, SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import LOOK, stated_sets
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
-from pramana.schema.schema import ASKED, Schema
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
 from pramana.verification.consistency import label_ties
 
@@ -48,16 +48,16 @@ __all__ = [
 ]
 
 
-def reporting_of(records: ReleasedRecords) -> Reporting:
+def reporting_of(records: ReleasedRecords) -> AttributeSampler:
     """The sets."""
     mechanism = records.certificate.mechanism
-    assert isinstance(mechanism, Reporting)  # noqa: S101 - the certificate has looked
+    assert isinstance(mechanism, AttributeSampler)  # noqa: S101 - the certificate has looked
     return mechanism
 
 
 def require_sets(certificate: Certificate) -> None:
     """Refuse a certificate whose sets are not of its columns, hide nothing or tell nothing."""
-    if not isinstance(certificate.mechanism, Reporting):
+    if not isinstance(certificate.mechanism, AttributeSampler):
         return
     for check in label_ties(certificate):
         if not check.ok:
@@ -97,7 +97,7 @@ class ReportSums:
     labels: tuple[tuple[Label, ...], ...]
     order: tuple[int, ...]
     shape: tuple[int, ...]
-    used: tuple[AskedSet, ...]
+    used: tuple[AttributeSet, ...]
     sets: tuple[dict[str, FloatArray], ...]
     sums: tuple[dict[str, FloatArray], ...]
     bases: tuple[FloatArray, ...]
@@ -306,7 +306,7 @@ class ReportSums:
         told = sum(bool(own["n"].sum()) for own in self.sums)
         sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
-            by=asked.by, labels=self.labels, what=what, method="inverse",
+            by=asked.by, labels=self.labels, what=what, method="unbiased",
             why=f"{'nearly ' if ratio else ''}unbiased, from the {found.reports:,.0f} reports of "
                 f"{told} {sets} these columns.",
             level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
@@ -364,7 +364,7 @@ def _summed(
 def _read(
     records: ReleasedRecords,
     asked: Asked,
-    used: Sequence[AskedSet],
+    used: Sequence[AttributeSet],
     value: str | None,
     limits: tuple[str, FloatArray] | None,
 ) -> tuple[pa.Table, bool]:
@@ -379,8 +379,8 @@ def _read(
     extra = [] if limits is None else [limits[0]]
     alone = bool(changed) and not (kept or before or extra or value or weight)
     if alone:
-        before = [Condition(ASKED, "=", tuple(one.name for one in used))]
-    columns = tuple(dict.fromkeys((ASKED, *kept, *changed, *extra)))
+        before = [Condition(REPORTED, "=", tuple(one.name for one in used))]
+    columns = tuple(dict.fromkeys((REPORTED, *kept, *changed, *extra)))
     where = records.with_values(before, [value, *extra])
     table = records.summed(SumsAsked(columns, value, weight, where, asked.beyond))
     if limits is not None:

@@ -80,8 +80,8 @@ __all__ = [
     "shrunk_words",
 ]
 
-CountMethod = Literal["auto", "inverse", "clipped", "em"]
-METHODS: tuple[CountMethod, ...] = ("auto", "inverse", "clipped", "em")
+CountMethod = Literal["auto", "unbiased", "clipped", "shrunk"]
+METHODS: tuple[CountMethod, ...] = ("auto", "unbiased", "clipped", "shrunk")
 
 
 def require_method(method: str) -> None:
@@ -218,7 +218,7 @@ def estimate_counts(
     Args:
         moments: Sums over the released records, by released cell.
         layout: The axes of the released table.
-        method: ``auto`` takes ``inverse`` where its expected error is small, else ``em``.
+        method: ``auto`` takes ``unbiased`` where its expected error is small, else ``shrunk``.
         question: What the intervals shall mean.
         share: Shares of the records (that pass the filter) instead of counts.
     """
@@ -247,7 +247,7 @@ def estimate_counts(
         why=why,
         records=moments.count,
         together=SharesWithin(counted) if share else counted,
-        misses=TAKEN_IN if chosen == "em" else 1.0,
+        misses=TAKEN_IN if chosen == "shrunk" else 1.0,
         unbiased=solved.figures(share=share)[0],
     )
 
@@ -263,7 +263,7 @@ def _figures(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Estimate, se, low and high by group."""
     estimate, se = solved.figures(share=share)
-    if method == "inverse":
+    if method == "unbiased":
         return estimate, se, *solved.interval(question.z(estimate.size), share=share)
     estimate = (
         clip(solved.estimate, most=solved.records)
@@ -272,7 +272,7 @@ def _figures(
     )
     if share:
         estimate = estimate / max(float(estimate.sum()), 1e-300)
-    misses = TAKEN_IN if method == "em" else 1.0
+    misses = TAKEN_IN if method == "shrunk" else 1.0
     low, high = solved.interval(question.z(estimate.size, misses=misses), share=share)
     return estimate, se, np.minimum(low, estimate), np.maximum(high, estimate)
 
@@ -314,17 +314,17 @@ DROWNED = (
 
 def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
     if not channels.randomised:
-        return "inverse", "these columns were released as they are."
+        return "unbiased", "these columns were released as they are."
     error = f"the expected total error of undoing the matrices is {off_by(solved.error)}"
-    if method == "inverse":
+    if method == "unbiased":
         return method, f"unbiased as asked; {error}."
     if method == "clipped":
         return method, f"as asked; {error} before clipping; biased where the truth is near 0."
-    if method == "em":
+    if method == "shrunk":
         return method, f"as asked; {error}; {shrunk_words(solved.error)}"
     if solved.error <= SMALL_ERROR:
-        return "inverse", f"{error}, small enough to stay unbiased."
-    return "em", f"{error}; {shrunk_words(solved.error)}"
+        return "unbiased", f"{error}, small enough to stay unbiased."
+    return "shrunk", f"{error}; {shrunk_words(solved.error)}"
 
 
 def invariant_counts(

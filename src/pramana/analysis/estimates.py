@@ -47,7 +47,7 @@ class Estimate:
         by: The columns of the table.
         labels: The labels of each of them.
         what: What is estimated: ``count``, ``share``, ``mean of income``, ``total of cost``.
-        method: ``inverse``, ``clipped``, ``em`` or ``as released``.
+        method: ``unbiased``, ``clipped``, ``shrunk`` or ``as released``.
         why: One sentence: how the method was chosen and what its errors mean.
         level: The level of the intervals.
         infer: ``records`` or ``population``.

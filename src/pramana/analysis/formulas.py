@@ -191,7 +191,7 @@ def fit_formula(
     family: Family,
     cells: Callable[[ModelAsked], ModelCells],
 ) -> Regression:
-    """Fit the model to the truth behind the records; ``asked`` has filter, level and weights.
+    """Fit the model to the truth behind the records; ``reported`` has filter, level and weights.
 
     ``cells`` tells what the records say of the truth: it differs by what was done to them.
     """

@@ -73,7 +73,7 @@ class Axis:
 class Layout:
     """The axes of a released table, and how its estimate is read as a table of ``by``.
 
-    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> sex = Step(("sex",), UniformMixture.of(("F", "M"), retention=0.5))
     >>> labels = {"sex": ("F", "M"), "region": ("N", "S", "W")}
     >>> layout = Layout.of(["region", "sex"], labels=labels, mechanism=Mechanism((sex,)))

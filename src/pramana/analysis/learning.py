@@ -26,7 +26,7 @@ from pramana.analysis.features import (
     raw_records,
 )
 from pramana.analysis.release import Release, load_release
-from pramana.analysis.trees import LearnFrom, ReleasedColumns, draws_for, require_rebuild
+from pramana.analysis.trees import LearnFrom, ReleasedColumns, draws_for, require_synthesis_method
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable, MissingExtra, NotCovered, UnknownColumn
 from pramana.schema.schema import Role
@@ -95,7 +95,7 @@ def learn(
     target: str,
     *,
     learner: Learner | None = None,
-    rebuild: LearnFrom = "posterior",
+    synthesis: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
 ) -> Pipeline:
@@ -105,7 +105,7 @@ def learn(
         release: a release, or the folder of one.
         target: the column to predict: classes, randomised or not, or a number released as it is.
         learner: any classifier or regressor of scikit-learn; a tree if not given.
-        rebuild: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
+        synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
             records as if they were true.
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
@@ -114,7 +114,7 @@ def learn(
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
         data frame with the columns of the true table.
     """
-    require_rebuild(rebuild)
+    require_synthesis_method(synthesis)
     if isinstance(learner, type):
         raise InvalidTable(f"A learner is made before it is given: {learner.__name__}().")
     opened = release if isinstance(release, Release) else load_release(release)
@@ -122,9 +122,9 @@ def learn(
     keystream = Keystream.of(seed)
     own = _attribute(opened, target)
     if own.labels is None:
-        x, y, weight = _numbers(opened, target, features, rebuild, keystream)
+        x, y, weight = _numbers(opened, target, features, synthesis, keystream)
     else:
-        x, y, weight = _classes(opened, target, rebuild, draws, keystream)
+        x, y, weight = _classes(opened, target, synthesis, draws, keystream)
     model = _default(own, len(y)) if learner is None else learner
     if own.labels is not None and is_regressor(model) and y.dtype.kind not in "iufb":
         raise NotCovered(
@@ -156,11 +156,11 @@ def _default(target: Attribute, records: int) -> Any:
 
 
 def _classes(
-    release: Release, target: str, rebuild: LearnFrom, draws: int | None, keystream: Keystream
+    release: Release, target: str, synthesis: LearnFrom, draws: int | None, keystream: Keystream
 ) -> tuple[FloatArray, Values, FloatArray | None]:
     """Features, labels and weights of rebuilt records; those without a class are left out."""
-    columns = ReleasedColumns.of(release, target, rebuild, keystream)
-    tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
+    columns = ReleasedColumns.of(release, target, synthesis, keystream)
+    tables = columns.synthesized(synthesis, draws_for(columns.records, synthesis, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
     codes = np.concatenate([own for _, own in tables]).astype(np.int64)
     domain = release.certificate.schema.column(target).domain
@@ -177,17 +177,17 @@ def _numbers(
     release: Release,
     target: str,
     features: ReleasedFeatures,
-    rebuild: LearnFrom,
+    synthesis: LearnFrom,
     keystream: Keystream,
 ) -> tuple[FloatArray, Values, FloatArray | None]:
     """The same for a number released as it is."""
     whole = release.certificate.nature.whole
-    if whole and (rebuild == "none" or not release.certificate.schema.randomised):
+    if whole and (synthesis == "none" or not release.certificate.schema.randomised):
         table: pa.Table = release.opened.to_arrow()
-    elif rebuild == "none":
+    elif synthesis == "none":
         raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
     else:
-        table = release.rebuilt(keystream, method=rebuild)
+        table = release.synthesized(keystream, method=synthesis)
     columns = release.certificate.true_schema
     values = [
         attribute_of(own.name, columns.column(own.name), table[own.name])[1]

@@ -47,7 +47,7 @@ def estimate_totals(
         (total, se, low - half, high + half),
         question,
         what=f"total of {of}",
-        method="inverse",
+        method="unbiased",
         why=_why(channels, "sums are corrected like counts; unbiased."),
         records=moments.count,
         together=Influence.of_totals(moments, channels, total, question.infer),
@@ -91,7 +91,7 @@ def estimate_means(
         figures,
         question,
         what=f"mean of {of}",
-        method="inverse",
+        method="unbiased",
         why=_why(channels, "a corrected total over a corrected count; nearly unbiased.")
         + (UNBOUNDED if np.isinf(figures[3]).any() else ""),
         records=moments.count,

@@ -56,7 +56,7 @@ from pramana.analysis.records import Asked, Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
-from pramana.analysis.synthesis import Rebuild
+from pramana.analysis.synthesis import SynthesisMethod
 from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not_refuted
 from pramana.base.randomness import Keystream
 from pramana.engine.choose import Condition
@@ -305,11 +305,12 @@ class GroupsReading(BesidePlain):
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
-            "its records as they are: rebuild='none', on the command line --rebuild none. How keys "
+            "its records as they are: synthesis='none', on the command line --synthesis none. How "
+            "keys "
             "go with other columns comes out too weak."
         )
 
-    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
+    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Only a release with published matrices can be rebuilt; keys of this one were replaced "

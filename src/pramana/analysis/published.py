@@ -19,7 +19,7 @@ from pramana.analysis.records import Asked, ReleasedRecords, Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
-from pramana.analysis.synthesis import Rebuild, company_of, rebuild_records
+from pramana.analysis.synthesis import SynthesisMethod, company_of, rebuild_records
 from pramana.base.randomness import Keystream, Stream
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
@@ -41,7 +41,7 @@ class PublishedReading:
     The other readings answer by it too, where a question is about such columns alone.
     """
 
-    unbiased: ClassVar[CountMethod] = "inverse"
+    unbiased: ClassVar[CountMethod] = "unbiased"
 
     records: ReleasedRecords
 
@@ -90,7 +90,7 @@ class PublishedReading:
         """The matrices, as they are published."""
         return self.mechanism
 
-    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
         """Draw the truth of each record, given all that was released of it."""
         mechanism, schema = self.mechanism, self.records.certificate.schema
         if not mechanism.steps:

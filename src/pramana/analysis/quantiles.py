@@ -179,7 +179,7 @@ def estimate_quantiles(
             (own[0], own[1], own[2], own[3]),
             question,
             what=f"quantile {share:g} of {of}",
-            method="as released" if times is not None else "inverse",
+            method="as released" if times is not None else "unbiased",
             why=told if channels.randomised or why else "these columns were released as they are.",
             records=float(records.n.sum()),
         )

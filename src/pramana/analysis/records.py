@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pramana.analysis.independence import IndependenceTest
     from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
-    from pramana.analysis.synthesis import Rebuild
+    from pramana.analysis.synthesis import SynthesisMethod
     from pramana.base.randomness import Keystream
     from pramana.mechanisms.mechanism import Mechanism
 
@@ -66,7 +66,7 @@ VERBS: Final = (
     "proportion",
     "quantile",
     "independence",
-    "rebuild",
+    "synthesize",
     "channel",
     "regress",
 )
@@ -134,14 +134,14 @@ class Reading(Protocol):
     def independence(self, asked: Asked) -> IndependenceTest:
         """Whether the two columns of the true table are independent."""
 
-    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:
+    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
         """Records for any learner, drawn from what the release allows."""
 
     def channel(self) -> Mechanism:
         """What a learner that draws the truth of whole records has to undo."""
 
     def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
-        """A model of the truth; ``asked`` has filter, level and weights."""
+        """A model of the truth; ``reported`` has filter, level and weights."""
 
 
 READINGS: Registry[type[Reading]] = Registry(
@@ -150,7 +150,7 @@ READINGS: Registry[type[Reading]] = Registry(
         "published": "pramana.analysis.published:PublishedReading",
         "withheld": "pramana.analysis.withheld:WithheldReading",
         "groups": "pramana.analysis.microaggregated:GroupsReading",
-        "reports": "pramana.analysis.attribute_sampling:ReportsReading",
+        "attribute-sampling": "pramana.analysis.attribute_sampling:AttributeSamplingReading",
         "sealed": "pramana.analysis.withheld:SealedReading",
     },
 )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Share
-    from pramana.analysis.synthesis import Rebuild
+    from pramana.analysis.synthesis import SynthesisMethod
     from pramana.engine.choose import Condition
     from pramana.schema.replicates import Replicates
     from pramana.verification.checks import Verdict
@@ -232,7 +232,7 @@ class Release:
         Args:
             by: the columns to cross, randomised or not.
             where: which records to count, by their true values.
-            method: ``inverse``, ``clipped``, ``em``, or ``auto``: the best for this table.
+            method: ``unbiased``, ``clipped``, ``shrunk``, or ``auto``: the best for this table.
             share: shares instead of counts: of all records (``True`` or ``"total"``), of the
                 records with the same first column (``"row"``) or the same last one (``"column"``).
             level: of the intervals.
@@ -434,7 +434,7 @@ class Release:
         labels = tuple(own.named(name, values) for name, values in pairs)
         return replace(found, by=tuple(own.title(name) for name in found.by), labels=labels)
 
-    def rebuild(self, *, method: Rebuild = "posterior", seed: int | None = None) -> Any:
+    def synthesize(self, *, method: SynthesisMethod = "posterior", seed: int | None = None) -> Any:
         """A table for any learner: true values drawn anew, given each whole released record.
 
         The randomised columns come in the form of the release, the others as they are. The table
@@ -445,20 +445,22 @@ class Release:
             seed: makes the draw reproducible.
         """
         keystream = Keystream.of(seed)
-        return as_kind(open_table(self.rebuilt(keystream, method=method)), self.like)
+        return as_kind(open_table(self.synthesized(keystream, method=method)), self.like)
 
-    def rebuilt(self, keystream: Keystream, *, method: Rebuild = "posterior") -> pa.Table:
+    def synthesized(
+        self, keystream: Keystream, *, method: SynthesisMethod = "posterior"
+    ) -> pa.Table:
         """The rebuilt records as an Arrow table, with a note in its metadata."""
-        from pramana.analysis.synthesis import REBUILDS
+        from pramana.analysis.synthesis import SYNTHESIS_METHODS
 
-        require_choice("method", method, REBUILDS)
-        return self.reading.rebuild(keystream, method=method)
+        require_choice("method", method, SYNTHESIS_METHODS)
+        return self.reading.synthesize(keystream, method=method)
 
     def write_rebuilt(
         self,
         path: str | Path,
         *,
-        method: Rebuild = "posterior",
+        method: SynthesisMethod = "posterior",
         seed: int | None = None,
         force: bool = False,
     ) -> dict[str, int | str]:
@@ -469,7 +471,7 @@ class Release:
         require_free(place, force=force)
         file_format = format_of(place)
         keystream = Keystream.of(seed)
-        table = self.rebuilt(keystream, method=method)
+        table = self.synthesized(keystream, method=method)
         write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": REBUILT}
 

@@ -94,7 +94,7 @@ def _within(asked: Asked, place: int) -> str:
     return f"share within {asked.by[place]}"
 
 
-SHRUNKEN = ("clipped", "em", "shrunk")
+SHRUNKEN = ("clipped", "shrunk", "shrunk")
 """Methods whose estimates are not the unbiased ones."""
 
 MODELLED = "model"

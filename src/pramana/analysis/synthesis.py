@@ -13,7 +13,7 @@ no factor, so the work follows the dependence that is there.
 Draw true records from a model of the whole table, given what was released of each.
 
 Three kinds of model are weighed by the exact likelihood of records held out: independent columns,
-latent classes (pramana.model), and, where classes find dependence and the table is small enough,
+latent classes, and, where classes find dependence and the table is small enough,
 the whole joint table by the regularised EM, which knows dependence of every form. Where no
 dependence can be told from noise, records get the estimated margins and nothing that is not there.
 
@@ -73,10 +73,10 @@ from pramana.types import FloatArray, IntArray
 
 __all__ = [
     "JOINT_CELLS",
-    "REBUILDS",
+    "SYNTHESIS_METHODS",
     "Companion",
-    "Rebuild",
     "Rebuilt",
+    "SynthesisMethod",
     "companion_of",
     "company_of",
     "draw_from_model",
@@ -416,8 +416,8 @@ def _joint_is_better(
     return float(logs.sum()) > float(classes)
 
 
-Rebuild = Literal["posterior", "rank"]
-REBUILDS: tuple[Rebuild, ...] = ("posterior", "rank")
+SynthesisMethod = Literal["posterior", "rank"]
+SYNTHESIS_METHODS: tuple[SynthesisMethod, ...] = ("posterior", "rank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,10 +442,10 @@ def rebuild_records(
     layout: Layout,
     *,
     keystream: Keystream,
-    method: Rebuild = "posterior",
+    method: SynthesisMethod = "posterior",
 ) -> Rebuilt:
     """Rebuild records that are given as one array of released codes a column of ``layout``."""
-    require_choice("method", method, REBUILDS)
+    require_choice("method", method, SYNTHESIS_METHODS)
     if not codes or len(codes[0]) == 0:
         raise InvalidTable("There are no released records to rebuild.")
     channels = Channels(layout.only(range(len(layout.axes))))
@@ -456,9 +456,9 @@ def rebuild_records(
     else:
         found, how = draw_from_model(places, channels, keystream)
         why = f"drawn given each whole released record and a model of the whole table: {how}"
-    rebuilt = [column for axis, place in zip(layout.axes, found, strict=True)
+    synthesized = [column for axis, place in zip(layout.axes, found, strict=True)
                for column in _codes(layout, axis.columns, place)]  # fmt: skip
-    same_kind = [new.astype(old.dtype) for new, old in zip(rebuilt, codes, strict=True)]
+    same_kind = [new.astype(old.dtype) for new, old in zip(synthesized, codes, strict=True)]
     return Rebuilt(layout.columns, tuple(same_kind), method, why)
 
 

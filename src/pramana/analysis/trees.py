@@ -38,10 +38,10 @@ from pramana.schema.domains import Label, label_text
 from pramana.schema.schema import Role
 from pramana.types import BoolArray, FloatArray, Form, IntArray, Learner, TableLike, Values
 
-__all__ = ["Accuracy", "LearnFrom", "MinedTree", "ReleasedColumns", "draws_for", "mine_tree"]
+__all__ = ["Accuracy", "LearnFrom", "LearnedTree", "ReleasedColumns", "draws_for", "learn_tree"]
 
 LearnFrom = Literal["posterior", "rank", "none"]
-REBUILDS = ("posterior", "rank", "none")
+SYNTHESIS_METHODS = ("posterior", "rank", "none")
 
 ENOUGH_ROWS = 60_000
 MOST_DRAWS = 5
@@ -87,7 +87,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, eq=False)
-class MinedTree:
+class LearnedTree:
     """A fitted learner, what it was fitted on, and how well it does.
 
     Attributes:
@@ -96,7 +96,7 @@ class MinedTree:
         classes: the labels of the target.
         attributes: the columns that it predicts from.
         answer: the target as the release has it, with all its labels.
-        rebuild: how the records were rebuilt.
+        synthesis: how the records were drawn.
         draws: how many rebuilt tables it learned from.
         records: the number of released records.
         accuracy: on the test file, where one was given.
@@ -107,7 +107,7 @@ class MinedTree:
     classes: tuple[Label, ...]
     attributes: tuple[Attribute, ...] = field(repr=False)
     answer: Attribute = field(repr=False)
-    rebuild: str
+    synthesis: str
     draws: int
     records: int
     accuracy: Accuracy | None = None
@@ -150,7 +150,7 @@ class MinedTree:
             "target": self.target,
             "classes": list(self.classes),
             "learner": type(self.learner).__name__,
-            "rebuild": self.rebuild,
+            "synthesis": self.synthesis,
             "draws": self.draws,
             "records": self.records,
             "features": self.features,
@@ -171,16 +171,16 @@ class MinedTree:
         return codes
 
 
-def mine_tree(
+def learn_tree(
     release: Release | str | Path,
     *,
     target: str,
     test: TableLike | None = None,
     learner: Learner | None = None,
-    rebuild: LearnFrom = "posterior",
+    synthesis: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
-) -> MinedTree:
+) -> LearnedTree:
     """Learn to predict a column of the truth from the others, given a release alone.
 
     Args:
@@ -188,16 +188,16 @@ def mine_tree(
         target: the column to predict, randomised or not.
         test: clean records (a file or data frame with the release's columns) to test on.
         learner: any scikit-learn classifier; a decision tree by information gain if not given.
-        rebuild: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
+        synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
             records as if they were true.
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
     """
-    require_rebuild(rebuild)
+    require_synthesis_method(synthesis)
     opened = release if isinstance(release, Release) else load_release(release)
     keystream = Keystream.of(seed)
-    columns = ReleasedColumns.of(opened, target, rebuild, keystream)
-    tables = columns.rebuilt(rebuild, draws_for(columns.records, rebuild, draws), keystream)
+    columns = ReleasedColumns.of(opened, target, synthesis, keystream)
+    tables = columns.synthesized(synthesis, draws_for(columns.records, synthesis, draws), keystream)
     x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
     codes = np.concatenate([codes for _, codes in tables]).astype(np.int64)
     weight = None if columns.weight is None else np.tile(columns.weight, len(tables))
@@ -207,17 +207,17 @@ def mine_tree(
     model = default_tree(columns.records, len(tables)) if learner is None else learner
     weighed = {} if weight is None else {"sample_weight": weight[kept]}
     model.fit(x[kept], (np.cumsum(is_class) - 1)[codes[kept]], **weighed)
-    mined = MinedTree(
+    learned = LearnedTree(
         model,
         target,
         tuple(label for label, own in zip(answer.labels or (), is_class, strict=True) if own),
         tuple(columns.attributes),
         answer,
-        rebuild,
+        synthesis,
         len(tables),
         columns.records,
     )
-    return mined if test is None else replace(mined, accuracy=mined.test(test))
+    return learned if test is None else replace(learned, accuracy=learned.test(test))
 
 
 def no_classes(target: Attribute) -> tuple[Label, ...]:
@@ -241,18 +241,18 @@ def _without_class(target: Attribute, values: pa.ChunkedArray) -> BoolArray:
     return np.asarray(found | missing if None in gone else found, dtype=bool)
 
 
-def require_rebuild(rebuild: LearnFrom) -> None:
+def require_synthesis_method(synthesis: LearnFrom) -> None:
     """Refuse a word that is no way to rebuild."""
-    require_choice("rebuild", rebuild, REBUILDS)
+    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
 
 
-def draws_for(records: int, rebuild: LearnFrom, draws: int | None) -> int:
+def draws_for(records: int, synthesis: LearnFrom, draws: int | None) -> int:
     """How many rebuilt tables to learn from: those asked for, or more for small tables."""
     if draws is not None:
         require_number("draws", draws, low=1)
         if draws != int(draws):
             raise InvalidNumber(f"draws must be a whole number, got {draws}.")
-    if rebuild != "posterior":
+    if synthesis != "posterior":
         return 1
     return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
 
@@ -271,16 +271,16 @@ class ReleasedColumns:
 
     @classmethod
     def of(
-        cls, release: Release, target: str, rebuild: LearnFrom, keystream: Keystream
+        cls, release: Release, target: str, synthesis: LearnFrom, keystream: Keystream
     ) -> ReleasedColumns:
         """Of a release, for a target; whole records are made of reports first."""
         schema = release.certificate.true_schema
         if release.certificate.nature.whole:
             table = release.opened.to_arrow()
-        elif rebuild == "none":
+        elif synthesis == "none":
             raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
         else:
-            table = release.rebuilt(keystream, method=rebuild)
+            table = release.synthesized(keystream, method=synthesis)
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target not in names:
             raise UnknownColumn(
@@ -301,7 +301,7 @@ class ReleasedColumns:
             classes,
             [attribute for attribute, _ in pairs.values()],
             [values for _, values in pairs.values()],
-            Mechanism(()) if rebuild == "none" else release.reading.channel(),
+            Mechanism(()) if synthesis == "none" else release.reading.channel(),
             None if weight is None else _numbers(table[weight.name]),
             "" if weight is None else weight.name,
         )
@@ -311,7 +311,7 @@ class ReleasedColumns:
         """How many there are."""
         return len(self.classes)
 
-    def rebuilt(
+    def synthesized(
         self, method: str, draws: int, keystream: Keystream
     ) -> list[tuple[list[Values], Values]]:
         """Rebuilt tables: the values of each attribute, and the classes."""

@@ -31,7 +31,7 @@ from pramana.analysis.published import BesidePlain
 from pramana.analysis.records import Asked, Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
-from pramana.analysis.synthesis import Rebuild
+from pramana.analysis.synthesis import SynthesisMethod
 from pramana.base.randomness import Keystream
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
@@ -130,11 +130,11 @@ class WithheldReading(BesidePlain):
         """Refused: what is not told cannot be undone."""
         raise NotCovered(
             "The matrices of this release are withheld, so that its records cannot be rebuilt. "
-            "Learn from them as they are: rebuild='none', on the command line --rebuild none. "
+            "Learn from them as they are: synthesis='none', on the command line --synthesis none. "
             f"{self.learned}"
         )
 
-    def rebuild(self, keystream: Keystream, *, method: Rebuild) -> pa.Table:  # noqa: ARG002
+    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
         """Refused: there is nothing to draw from."""
         raise NotCovered(
             "Only a release with published matrices can be rebuilt; those of this one are "

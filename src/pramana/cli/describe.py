@@ -38,7 +38,7 @@ def describe(
     table: TableFile,
     keys: Annotated[Names, _roles("--keys", "Columns by which a person is recognised.")] = None,
     sensitive: Annotated[Names, _roles("--sensitive", "Columns that no outsider knows.")] = None,
-    plain: Annotated[Names, _roles("--plain", "Columns to release that others may know.")] = None,
+    public: Annotated[Names, _roles("--public", "Columns to release that others may know.")] = None,
     identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
     weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
     household: Annotated[
@@ -74,7 +74,7 @@ def describe(
         told(table, encoding, rename),
         keys=names_of(keys),
         sensitive=names_of(sensitive),
-        plain=names_of(plain),
+        public=names_of(public),
         identifiers=names_of(identifiers),
         weight=weight,
         household=household,
@@ -85,7 +85,7 @@ def describe(
     if as_json:
         show_json(_to_json(found, to))
     else:
-        named = {"--keys": keys, "--sensitive": sensitive, "--plain": plain,
+        named = {"--keys": keys, "--sensitive": sensitive, "--public": public,
                  "--identifiers": identifiers}  # fmt: skip
         named |= {"--weight": [weight]} if weight else {}
         named |= {"--household": [household]} if household else {}

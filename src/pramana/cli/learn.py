@@ -1,4 +1,4 @@
-"""``pramana mine``."""
+"""``pramana learn``."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
 
 if TYPE_CHECKING:
-    from pramana.analysis.trees import MinedTree
+    from pramana.analysis.trees import LearnedTree
 
-__all__ = ["mine"]
+__all__ = ["learn"]
 
 
-def mine(
+def learn(
     folder: ReleaseFolder,
     target: Annotated[str, option("--target", "What to predict.", metavar="NAME")],
     test: Annotated[
         Path | None,
         option("--test", "Clean records with the release's columns, to test on.", metavar="FILE"),
     ] = None,
-    rebuild: Annotated[
+    synthesis: Annotated[
         str,
         option(
-            "--rebuild",
+            "--synthesis",
             "Draw records around the target, one column at a time, or take them as released.",
             metavar="posterior|rank|none",
         ),
@@ -48,37 +48,37 @@ def mine(
     the target comes back. In Python any scikit-learn classifier can take the tree's place.
 
     Example:
-      pramana mine release/ --target class --test clean.csv
+      pramana learn release/ --target class --test clean.csv
     """
-    from pramana import mine_tree
+    from pramana import learn_tree
     from pramana.cli.rendering import show_json
 
-    mined = mine_tree(
+    learned = learn_tree(
         folder,
         target=target,
         test=told(test, encoding, rename),
-        rebuild=cast("Any", rebuild),
+        synthesis=cast("Any", synthesis),
         draws=draws,
         seed=seed,
     )
     if as_json:
-        show_json(mined.to_json())
+        show_json(learned.to_json())
     else:
-        _show(mined, depth)
+        _show(learned, depth)
 
 
-def _show(mined: MinedTree, depth: int) -> None:
+def _show(learned: LearnedTree, depth: int) -> None:
     from pramana.base.text import records_that
     from pramana.cli.rendering import bullet, out
 
     console = out()
-    times = "" if mined.draws == 1 else f", drawn {mined.draws} times"
+    times = "" if learned.draws == 1 else f", drawn {learned.draws} times"
     console.print(
-        f"{mined.target} from {len(mined.features)} features of {mined.records:,} released "
-        f"records ({mined.rebuild}{times}).",
+        f"{learned.target} from {len(learned.features)} features of {learned.records:,} released "
+        f"records ({learned.synthesis}{times}).",
         markup=False,
     )
-    found = mined.accuracy
+    found = learned.accuracy
     if found is not None:
         gone = found.without_class
         left_out = f" {records_that(gone, 'has', 'have')} no class, left out." if gone else ""
@@ -90,4 +90,4 @@ def _show(mined: MinedTree, depth: int) -> None:
             style="green",
         )
     console.print()
-    console.print(mined.rules(depth).rstrip(), markup=False, soft_wrap=True)
+    console.print(learned.rules(depth).rstrip(), markup=False, soft_wrap=True)

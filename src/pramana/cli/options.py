@@ -172,9 +172,9 @@ class CountMethod(StrEnum):
     """How counts are estimated."""
 
     AUTO = "auto"
-    INVERSE = "inverse"
+    UNBIASED = "unbiased"
     CLIPPED = "clipped"
-    EM = "em"
+    SHRUNK = "shrunk"
 
 
 class ShareOf(StrEnum):

@@ -124,8 +124,10 @@ def show_plan(plan: Plan) -> None:
     console = out()
     form = plan.to_json()
     console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
-    if plan.crowd != plan.records:
-        console.print(f"At least {plan.crowd:,} of them share what may be known of a person.")
+    if plan.anonymity_set != plan.records:
+        console.print(
+            f"At least {plan.anonymity_set:,} of them share what may be known of a person."
+        )
     console.print()
     if "sets" in form or form["columns"]:  # methods in groups have no matrix to tell of
         console.print(_sets(form["sets"]) if "sets" in form else _columns(plan, form))

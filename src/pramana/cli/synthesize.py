@@ -1,4 +1,4 @@
-"""``pramana rebuild``."""
+"""``pramana synthesize``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pramana.cli.options import AsJson, RebuildMethod, ReleaseFolder, option
 
-__all__ = ["rebuild"]
+__all__ = ["synthesize"]
 
 
-def rebuild(
+def synthesize(
     folder: ReleaseFolder,
     output: Annotated[Path, option("--output", "Where to write.", short="-o", metavar="FILE")],
     method: Annotated[
@@ -27,7 +27,7 @@ def rebuild(
     distribution. No row of the table is anyone's truth.
 
     Example:
-      pramana rebuild release/ -o mining.parquet
+      pramana synthesize release/ -o mining.parquet
     """
     from pramana import api
     from pramana.cli.rendering import bullet, out, show_json

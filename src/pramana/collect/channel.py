@@ -37,7 +37,7 @@ from typing import Any, Final
 from pramana.base.rounding import TOTAL
 from pramana.collect.panel import Stages, gamma_of, product_of
 from pramana.errors import InputError, InvalidMatrix, NotARelease, OutsideDomain
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, UniformMixture
 from pramana.mechanisms.transition import as_cells, label_to_json
 from pramana.release.certificate_fields import attribute_set_of, mechanism_of
@@ -201,7 +201,7 @@ class AnswerChannel:
 
     @classmethod
     def _of(cls, mechanism: Mechanism) -> AnswerChannel:
-        if isinstance(mechanism, Reporting):
+        if isinstance(mechanism, AttributeSampler):
             return cls(
                 tuple(
                     AskedTogether((_draw(one.columns, one.matrix),), one.weight)
@@ -366,7 +366,7 @@ def cells_over(mechanism: Mechanism) -> int:
 
 
 def _parts(mechanism: Mechanism) -> Sequence[Any]:
-    return mechanism.sets if isinstance(mechanism, Reporting) else mechanism.steps
+    return mechanism.sets if isinstance(mechanism, AttributeSampler) else mechanism.steps
 
 
 def shortened(mechanism: Mechanism, answers: Answers) -> list[Form]:
@@ -387,7 +387,7 @@ def spelled_out(forms: list[Any], answers: Answers, *, reports: bool) -> Mechani
         raise NotARelease(f"A survey may have at most {MOST_CELLS:,} cells over all its sets.")
     labels = [None if own is None else _labels(own, answers) for own in known]
     if reports:
-        return Reporting(tuple(map(attribute_set_of, forms, labels)))
+        return AttributeSampler(tuple(map(attribute_set_of, forms, labels)))
     return mechanism_of([_spelled(form, own) for form, own in zip(forms, labels, strict=True)])
 
 

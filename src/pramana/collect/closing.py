@@ -29,7 +29,7 @@ from pramana.methods.base import METHODS
 from pramana.release.certificate import Certificate, Collected
 from pramana.release.signing import signature_of
 from pramana.schema.opened_table import TableFormat
-from pramana.schema.schema import ASKED
+from pramana.schema.schema import REPORTED
 from pramana.types import Form
 
 __all__ = [
@@ -61,7 +61,7 @@ def bare_certificate(definition: Definition, records: int) -> Certificate:
         mechanism=definition.mechanism,
         method=method.name,
         records=records,
-        crowd=records,
+        anonymity_set=records,
         claims=(),
         labels=method.published_labels(survey.labels),
         collected=Collected(definition.identity, survey.expected, survey.codes, definition.panel),
@@ -75,7 +75,7 @@ def released_table(definition: Definition, texts: list[str]) -> pa.Table:
     spelled, codes = np.unique(np.array(texts, dtype=str), return_inverse=True)
     rows = [_row(definition, channel, text) for text in spelled.tolist()]
     names = [column.name for column in definition.survey.schema.columns]
-    columns = [*names, *([ASKED] if channel.reports else [])]
+    columns = [*names, *([REPORTED] if channel.reports else [])]
     places = pa.array(codes[order])
     arrays = [pa.array([row.get(name) for row in rows], pa.string()).take(places)
               for name in columns]  # fmt: skip
@@ -89,7 +89,7 @@ def _row(definition: Definition, channel: AnswerChannel, text: str) -> dict[str,
         return values
     asked = channel.asked[record.asked].columns
     names = [one.name for one in definition.survey.questions if one.name in asked]
-    return values | {ASKED: as_table(names)}
+    return values | {REPORTED: as_table(names)}
 
 
 def collected_release(definition: Definition, store: Store) -> Release:
@@ -115,8 +115,8 @@ def close_survey(
 ) -> Release:
     """Take no more answers, and write the release folder.
 
-    What comes later would be told apart by comparing two releases, in a crowd of its own. Closing
-    again writes the same answers.
+    What comes later would be told apart by comparing two releases, in an anonymity set of its own.
+    Closing again writes the same answers.
     """
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the release.")

@@ -77,7 +77,7 @@ VERSION: Final = 2
 DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
 TRIAL: Final = "trial.html"
-METHODS: Final = ("retention", "reports")
+METHODS: Final = ("retention", "attribute-sampling")
 
 
 class DefinitionForm(Struct):
@@ -86,7 +86,7 @@ class DefinitionForm(Struct):
     format: Literal["pramana-survey"]
     version: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     survey: Text
-    method: Literal["retention", "reports"]
+    method: Literal["retention", "attribute-sampling"]
     mechanism: Annotated[list[Any], Meta(min_length=1)]
     page: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     identity: Text
@@ -103,7 +103,7 @@ class Definition:
 
     Attributes:
         source: the survey file, word for word.
-        method: ``retention`` (whole records) or ``reports``.
+        method: ``retention`` (whole records) or ``attribute-sampling``.
         mechanism: what is done to the answers of a person.
         page: the SHA-256 of the page that people open.
         signature: of the office, hexadecimal.
@@ -334,7 +334,7 @@ class Definition:
             told=tuple(form.consent),
             stated=tuple(form.promises),
         )
-        reports = form.method == "reports"
+        reports = form.method == "attribute-sampling"
         return bare.changed(mechanism=spelled_out(form.mechanism, bare.answers, reports=reports))
 
     @classmethod

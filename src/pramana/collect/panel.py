@@ -20,7 +20,7 @@ from typing import Final
 from pramana.base.rounding import TOTAL, log_of
 from pramana.base.text import text_down, text_up
 from pramana.errors import Infeasible
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
 
@@ -48,7 +48,7 @@ def two_stages(
             f"{text_down(all_waves, 6)}."
         )
     scale = all_waves / one if one else 1.0
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         pairs = [_split(own.matrix, scale) for own in mechanism.sets]
         _require_few([own.matrix.size for own in mechanism.sets], together=False)
         sets = tuple(

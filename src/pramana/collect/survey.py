@@ -38,7 +38,7 @@ from pramana.collect.texts import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, label_text
 from pramana.schema.labels import Labels
-from pramana.schema.schema import ASKED, Column, Impossible, Role, Schema
+from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 from pramana.schema.toml import read_toml
 from pramana.types import Entries
 
@@ -121,8 +121,8 @@ class Survey:
         target: the numbers of the promise by the letters of the command line, such as ``k``.
         about: what the answers are for, in a sentence or two.
         tables: the tables that will be asked for.
-        method: ``retention`` or ``reports``; whichever is better for the tables where not stated.
-        codes: whether people need an invitation code, so that each answers once.
+        method: ``retention`` or ``attribute-sampling``; whichever is better for the tables where
+        not stated. codes: whether people need an invitation code, so that each answers once.
         work: bits of proof of work that a page does before it sends, against floods; 0 for none.
         words: what the page says, in other words or another language.
         language: of the texts, as in HTML.
@@ -159,7 +159,7 @@ class Survey:
         self._check_names()
         if not 2 <= self.expected <= MOST_PEOPLE:
             raise InvalidSchema(f"expected must lie between 2 and {MOST_PEOPLE:,} people.")
-        if self.method not in (None, "retention", "reports"):
+        if self.method not in (None, "retention", "attribute-sampling"):
             raise InvalidSchema(f"method must be retention or reports, got {self.method!r}.")
 
     def _check_names(self) -> None:
@@ -295,7 +295,7 @@ def _question(number: int, given: Entries) -> SurveyQuestion:
         if word not in ENTRIES:
             _unknown(word, ENTRIES, where)
     name = _text("name", given.get("name"), needed=True)
-    if not NAME.fullmatch(name) or name == ASKED:
+    if not NAME.fullmatch(name) or name == REPORTED:
         raise InvalidSchema(
             f"{where}: name must be a word of letters, digits and _, got {name!r}.", column=name
         )

@@ -60,7 +60,7 @@ WORDS: Final = {
     "changed answers leave it, with a number or code that lets them count once: nobody, not even "
     "the office, gets the true ones.",
     "consent_sets": "Chance also decides which {number} of the {questions} questions you are "
-    "asked. Tell nobody which they were: who knows it looks for you in a smaller crowd.",
+    "asked. Tell nobody which they were: who knows it looks for you in a smaller anonymity set.",
     "consent_together": "With a probability of {chance} all that is sent is what you said; "
     "otherwise at least one answer is another one, drawn by chance.",
     "consent_each": "With a probability of {chance} an answer is sent as you gave it; otherwise "

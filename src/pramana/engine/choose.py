@@ -45,8 +45,8 @@ __all__ = [
     "open_source",
     "open_truth",
     "require_number",
+    "smallest_anonymity_set",
     "smallest_attached",
-    "smallest_crowd",
     "spelled",
     "sum_name",
     "sums_in",
@@ -118,7 +118,7 @@ def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
     return engine_of(opened, coded=schema.names).count(coded)
 
 
-def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:
+def smallest_anonymity_set(schema: Schema, opened: OpenedTable) -> int:
     """The fewest records that share the values of the columns that an adversary may know."""
     return smallest_group(opened, schema.known, apart=True) if schema.known else opened.rows
 
@@ -126,7 +126,7 @@ def smallest_crowd(schema: Schema, opened: OpenedTable) -> int:
 def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
     """The fewest records that share all columns which are released as they are.
 
-    ``None`` where all of these may be known: it is the crowd then.
+    ``None`` where all of these may be known: it is the anonymity set then.
     """
     names = schema.attached
     if not names:

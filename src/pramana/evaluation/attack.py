@@ -13,7 +13,7 @@ from pramana.base.text import Shown
 from pramana.errors import InvalidNumber
 from pramana.evaluation.audit import AttackName, linking_bound
 from pramana.ledger.fingerprints import table_prints
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.risk.attacks.bayes_linkage import optimal_linkage
@@ -145,7 +145,7 @@ def _moved(
     mechanism: Mechanism, released: Records, known: Records | None
 ) -> Iterator[tuple[str, TransitionMatrix, IntArray, IntArray | None]]:
     """What moved values by one matrix: steps, or sets of reports that somebody was asked for."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         yield from cells_of_reports(mechanism, released, known)
         return
     for place, step in enumerate(mechanism):

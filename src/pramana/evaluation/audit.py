@@ -47,7 +47,7 @@ from pramana.risk.unchanged_records import Verbatim, measure_verbatim
 from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import ASKED, Role, Schema
+from pramana.schema.schema import REPORTED, Role, Schema
 from pramana.types import Form, Say
 from pramana.verification.owner import against_truth
 
@@ -506,7 +506,7 @@ def _audit_sensitive(schema: Schema | None, *, marked: bool) -> list[str]:
     """Those of the schema; what a record was asked for is nothing that a person has."""
     columns = () if schema is None else schema.columns
     found = [column.name for column in columns if column.role is Role.SENSITIVE]
-    return [name for name in found if not (marked and name == ASKED)]
+    return [name for name in found if not (marked and name == REPORTED)]
 
 
 def _weight(schema: Schema | None) -> str | None:

@@ -424,7 +424,7 @@ def compare_scenarios(
     """Run every scenario on the same table, several at a time.
 
     The releases are made with a seed, attacked, compared and thrown away: none is published. The
-    questions in ``asked`` are what loss is averaged over, or the tables that the schema states;
+    questions in ``reported`` are what loss is averaged over, or the tables that the schema states;
     releases are designed for them.
     """
     require_keys(schema)

@@ -162,7 +162,7 @@ def _of_tables(plan: Plan, here: ExpectedError | None, draws: Seen) -> Iterator[
     if middle is not None and unbiased is not None and unbiased > CLEARLY * middle:
         yield (
             f"A typical one is off by {share_text(middle)} as analysts get it who ask for nothing "
-            f"else; its unbiased estimate (--method inverse) is off by {share_text(unbiased)}."
+            f"else; its unbiased estimate (--method unbiased) is off by {share_text(unbiased)}."
         )
 
 

@@ -25,7 +25,7 @@ from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
 from pramana.base.name_lists import as_table, tables_in
 from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices
@@ -191,7 +191,7 @@ def answer_of(
         estimate = np.asarray(found.estimate, dtype=np.float64) if same else None
         return Answer(tuple(columns), labels, told, estimate, unbiased=found.unbiased)
     except PramanaError:
-        if isinstance(release.certificate.mechanism, Reporting):
+        if isinstance(release.certificate.mechanism, AttributeSampler):
             return Answer(tuple(columns), labels, told, None)
     return answer_as_it_stands(own, release.opened, truth)
 

@@ -19,7 +19,7 @@ from pramana.errors import NotCovered, PramanaError
 from pramana.evaluation.audit import ReleaseAudit, audit_release
 from pramana.evaluation.redesign import checked_by_truth
 from pramana.evaluation.utility import UtilityReport, assess_utility
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.released_codes import SILENT, told_codes
@@ -273,7 +273,7 @@ def _treatment(column: Column, release: Release) -> str:
     mechanism = release.certificate.mechanism
     if mechanism is None or column.name not in mechanism.columns:
         return f"replaced by method {release.certificate.method}"
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return _asked(column.name, mechanism)
     step = mechanism.step_of(column.name)
     together = f", together with {', '.join(n for n in step.columns if n != column.name)}"
@@ -290,7 +290,7 @@ def _treatment(column: Column, release: Release) -> str:
     )
 
 
-def _asked(name: str, mechanism: Reporting) -> str:
+def _asked(name: str, mechanism: AttributeSampler) -> str:
     """How often a column is reported, and what is done to it then."""
     sets = mechanism.containing([name])
     share = sum(one.share for one in sets)

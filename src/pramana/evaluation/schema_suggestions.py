@@ -202,14 +202,14 @@ def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Tried]:
         for what, entry, column in changed_columns(key, opened)
         if column.randomised or key.name not in asked
     ]
-    if opened is not None and plan.crowd < plan.records:
+    if opened is not None and plan.anonymity_set < plan.records:
         splitting = [own for own in _splitting(plan.schema, opened) if own[2].name not in asked]
         found += [_changed(plan, *own, opened) for own in splitting]
     yield from (one for one in found if one is not None)
 
 
 def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, Column]]:
-    """Columns released as they are that others may know: they split the crowd to hide in."""
+    """Columns released as they are that others may know: they split the anonymity set."""
     for name in schema.known:
         if not schema.column(name).randomised and name not in schema.strata:
             if schema.column(name).role is Role.WEIGHT:
@@ -371,7 +371,7 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
 def _changed(
     plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
 ) -> _Tried | None:
-    """A way, if the plan can be made; the crowd is counted anew where a table is given for it."""
+    """A way, if the plan can be made; the anonymity set is recounted if a table is given."""
     schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
     was = typical_error(plan, both)
@@ -390,7 +390,11 @@ def _designed(
         if counted is not None:
             return design(schema, *plan.asked, data=counted, method=method)
         return design(
-            schema, *plan.asked, records=plan.records, smallest_group=plan.crowd, method=method
+            schema,
+            *plan.asked,
+            records=plan.records,
+            smallest_group=plan.anonymity_set,
+            method=method,
         )
     except PramanaError:
         return None

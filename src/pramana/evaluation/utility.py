@@ -359,9 +359,9 @@ class UtilityReport:
         return float(np.mean(found)) if found else 0.0
 
     def _rebuilt(self) -> str:
-        if self.tree is None or self.tree.rebuilt is None:
+        if self.tree is None or self.tree.synthesized is None:
             return ""
-        return f", {percent(self.tree.rebuilt)} on rebuilt records"
+        return f", {percent(self.tree.synthesized)} on rebuilt records"
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -568,14 +568,14 @@ def _tree(target: str, coded: _Coded, release: Release, seed: int) -> TreeAccura
         part(coded.truth),
         part(coded.released),
         held_out=held,
-        rebuilt=_rebuilt(coded, release, keystream, part),
+        synthesized=_rebuilt(coded, release, keystream, part),
     )
 
 
 def _rebuilt(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
     """The rebuilt records in the same codes; ``None`` where there are no matrices."""
     try:
-        table = release.rebuilt(keystream)
+        table = release.synthesized(keystream)
     except NotCovered:
         return None
     return part({c.name: encode_released(c, table.column(c.name)) for c in coded.columns})

@@ -32,7 +32,7 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.sampler import sample
-from pramana.methods.attribute_sampling import Reports
+from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.methods.base import Method
 from pramana.methods.context import People
 from pramana.methods.retention import Retention
@@ -68,7 +68,7 @@ AS_EXPECTED = 0.5
 """One release of few cells is off by more or less than on average."""
 WAYS: dict[str, Method] = {
     "whole records (paper)": Retention(spread="equal"),
-    "reports (ours)": Reports(),
+    "reports (ours)": AttributeSampling(),
 }
 """How tables of two attributes may be told at the same k."""
 
@@ -125,7 +125,7 @@ def _pairs(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]
         errors = []
         for first, second in combinations(range(len(names)), 2):
             shape = (SIZES[names[first]], SIZES[names[second]])
-            told = release.crosstab(names[first], names[second], method="inverse").estimate
+            told = release.crosstab(names[first], names[second], method="unbiased").estimate
             errors.append(
                 np.abs(told - cell_counts([codes[first], codes[second]], shape)).sum() / n
             )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pramana.analysis.counts import clip
 from pramana.analysis.features import attribute_of, codes_in_test, default_tree, feature_table
 from pramana.analysis.release import Release
-from pramana.analysis.trees import mine_tree
+from pramana.analysis.trees import learn_tree
 from pramana.base.randomness import Keystream
 from pramana.base.text import counted, listed
 from pramana.engine.choose import open_source
@@ -153,8 +153,10 @@ def _try(data: LearningSet, schema: Schema, bins: int, gamma: float, seed: int) 
     release = release_at(data, schema, gamma=gamma, seed=seed)
     found = {}
     for method in ("posterior", "rank"):
-        mined = mine_tree(release, target=data.target, test=data.test, rebuild=method, seed=seed)
-        found[method] = mined.accuracy.value if mined.accuracy else float("nan")
+        learned = learn_tree(
+            release, target=data.target, test=data.test, synthesis=method, seed=seed
+        )
+        found[method] = learned.accuracy.value if learned.accuracy else float("nan")
     error = _estimation_error(data, schema, release)
     return Trial(data.name, gamma, bins, found["posterior"], found["rank"], error)
 

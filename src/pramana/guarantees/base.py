@@ -54,7 +54,7 @@ class Need:
     COUNTS: ClassVar[Need]
     GROUPS: ClassVar[Need]
     SHUFFLE: ClassVar[Need]
-    CROWD: ClassVar[Need]
+    ANONYMITY_SET: ClassVar[Need]
 
 
 Need.MATRICES = Need("it speaks of records that pass a matrix, and here they do not")
@@ -64,7 +64,7 @@ Need.FIXED_MATRICES = Need(
 Need.COUNTS = Need("it rests on the true counts, and they are not at hand: give the data")
 Need.GROUPS = Need("it speaks of groups of records, and none are formed")
 Need.SHUFFLE = Need("it speaks of shuffled records, and these keep their order")
-Need.CROWD = Need("it speaks of the records among which a person hides, and there are none")
+Need.ANONYMITY_SET = Need("it speaks of the records among which a person hides, and there are none")
 
 _OWNERS = frozenset({Need.COUNTS, Need.GROUPS})
 
@@ -76,7 +76,7 @@ class Evidence:
     Attributes:
         schema: what each column is.
         records: the number of records.
-        crowd: the size of the smallest group that the known columns form.
+        anonymity_set: the size of the smallest group that the known columns form.
         mechanism: what is done to a record; ``None`` where keys are replaced within groups.
         data_dependent: whether the matrices were chosen by looking at the data.
         counts: the true counts, by the columns that can be looked at; only the owner has them.
@@ -92,7 +92,7 @@ class Evidence:
 
     schema: Schema
     records: int
-    crowd: int
+    anonymity_set: int
     mechanism: Mechanism | None = None
     data_dependent: bool = False
     counts: Counts | None = None
@@ -114,7 +114,7 @@ class Evidence:
             Need.COUNTS: steps and self.counts is not None,
             Need.GROUPS: bool(self.group_sizes),
             Need.SHUFFLE: self.shuffled,
-            Need.CROWD: self.crowd >= 1,
+            Need.ANONYMITY_SET: self.anonymity_set >= 1,
         }
         return self.besides | {need for need, offered in there.items() if offered}
 
@@ -279,7 +279,7 @@ class Guarantee(Protocol):
         return False
 
     @property
-    def in_a_crowd(self) -> bool:
+    def in_a_anonymity_set(self) -> bool:
         """Whether it rests on the number of records among which a person's is not known."""
         return False
 
@@ -293,7 +293,7 @@ class Guarantee(Protocol):
 class Amplified(Protocol):
     """A guarantee that a bound on the amplification of uniform mixtures is enough for."""
 
-    def log_amplification(self, *, crowd: int) -> float:
+    def log_amplification(self, *, anonymity_set: int) -> float:
         """The largest total of ln gamma over all steps that meets it; negative where none does."""
 
 

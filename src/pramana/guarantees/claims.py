@@ -86,7 +86,7 @@ def household_scope(schema: Schema) -> str:
 
 PICKED: Final = (
     " It holds against who does not know which columns a person was asked for: who does looks at a "
-    "smaller crowd."
+    "smaller anonymity set."
 )
 
 NAMED = 4
@@ -171,7 +171,7 @@ class Claim:
             words += _taken_as_unknown(schema)
             if Need.GROUPS in self.attained.needs:
                 words += _worked_back(made.looked_at)
-        if made.picked and self.attained.in_a_crowd:
+        if made.picked and self.attained.in_a_anonymity_set:
             words += PICKED
         if Need.FIXED_MATRICES in self.attained.needs:
             words += takes_as_public(read_off(schema))
@@ -323,7 +323,14 @@ def never_offered(kind: type[Guarantee], evidence: Evidence, owner: frozenset[Ne
 
 def _first(missing: frozenset[Need]) -> str | None:
     """Why not, of what is missing: of several the one that is known longest."""
-    known = (Need.MATRICES, Need.FIXED_MATRICES, Need.COUNTS, Need.GROUPS, Need.SHUFFLE, Need.CROWD)
+    known = (
+        Need.MATRICES,
+        Need.FIXED_MATRICES,
+        Need.COUNTS,
+        Need.GROUPS,
+        Need.SHUFFLE,
+        Need.ANONYMITY_SET,
+    )
     rest = sorted(missing - set(known), key=lambda need: need.why_not)
     return next((need.why_not for need in (*known, *rest) if need in missing), None)
 

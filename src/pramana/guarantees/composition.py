@@ -52,10 +52,10 @@ class Together:
         every: all records of a person together are found with at most 1 in so many.
         local: what remains against who sees records before the shuffles.
         central: what remains against who sees all releases; ``None``: no rule.
-        crowd: the fewest records that share what may be known, where releases are tied.
+        anonymity_set: the fewest records that share what may be known, where releases are tied.
         uncovered: why there is no rule, release by release.
         uncounted: columns that tied releases show as they are, where nobody has counted how many
-            people share all that all of them show: a crowd of one is taken.
+            people share all that all of them show: an anonymity set of one is taken.
         read: randomised columns whose lists of values were read off the data.
     """
 
@@ -66,7 +66,7 @@ class Together:
     every: float | None
     local: float
     central: ShuffledPrivacy | None
-    crowd: int
+    anonymity_set: int
     uncovered: tuple[str, ...] = ()
     uncounted: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -131,7 +131,8 @@ class Together:
 
 _UNCOUNTED = (
     "Nothing says that all of them show the same of each person ({by}): someone may stand alone in "
-    "what they show together, so that a crowd of 1 is taken. Release from one table, or keep a "
+    "what they show together, so that an anonymity set of 1 is taken. Release from one table, or "
+    "keep a "
     "number of everybody's own in all of them, as an identifier."
 )
 _RULES = {
@@ -170,7 +171,7 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
         every=None if ks is None else float_down(math.prod(map(Fraction, ks))),
         local=math.inf if whole.no_epsilon else whole.outline.local_epsilon,
         central=_central(whole, parts),
-        crowd=min(part.crowd for part in parts),
+        anonymity_set=min(part.anonymity_set for part in parts),
         uncovered=tuple(dict.fromkeys(filter(None, (_reason(one) for one in releases)))),
         uncounted=tuple(sorted({name for part in parts for name in part.uncounted})),
         read=tuple(dict.fromkeys(name for one in releases for name in one.read)),
@@ -183,7 +184,7 @@ def _numbers(releases: Sequence[Disclosure], parts: Sequence[TiedReleases]) -> l
         return None if releases[0].alone is None else [releases[0].alone]
     if any(release.uncovered for release in releases):
         return None
-    return [part.outline.k(part.crowd) for part in parts]
+    return [part.outline.k(part.anonymity_set) for part in parts]
 
 
 def _reason(release: Disclosure) -> str | None:
@@ -264,10 +265,10 @@ class TiedReleases:
         return frozenset[str]().union(*(member.kept for member in self.members))
 
     @property
-    def crowd(self) -> int:
+    def anonymity_set(self) -> int:
         """The fewest that share what may be known; 1 where nobody has counted them."""
         known = self.known
-        counted = [member.crowd for member in self.members if known <= member.known]
+        counted = [member.anonymity_set for member in self.members if known <= member.known]
         return min(counted) if counted and self._agree_on(known) else 1
 
     @property
@@ -279,13 +280,13 @@ class TiedReleases:
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """The columns that leave the crowd unknown, where it is for lack of knowledge that it is 1.
+        """The columns that leave the anonymity set unknown, where it is 1 for lack of knowledge.
 
-        In a crowd that a member states to be 1 nothing is lost.
+        In an anonymity set that a member states to be 1 nothing is lost.
         """
-        if len(self.members) == 1 or self.crowd > 1:
+        if len(self.members) == 1 or self.anonymity_set > 1:
             return ()
-        stated = min(member.crowd for member in self.members)
+        stated = min(member.anonymity_set for member in self.members)
         return tuple(sorted(self.kept)) if stated > 1 else ()
 
     def _agree_on(self, columns: frozenset[str]) -> bool:
@@ -315,7 +316,7 @@ class TiedReleases:
 
     def as_one(self, delta: float) -> ShuffledPrivacy:
         """Central privacy if every person's records were tied together and shuffled once."""
-        return self.outline.central(crowd=self.attached, delta=delta)
+        return self.outline.central(anonymity_set=self.attached, delta=delta)
 
 
 def _connected(

@@ -45,7 +45,7 @@ __all__ = ["CorrectMatch", "frequencies_by_label", "kept_risk", "match_risks", "
 class CorrectMatch(Guarantee):
     """An intruder who knows one value of a person is right with probability at most ``xi``.
 
-    >>> from pramana.matrices import UniformMixture
+    >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0)
     >>> CorrectMatch.of(coin, {"no": 3, "yes": 7}).xi
     0.1
@@ -100,7 +100,9 @@ class CorrectMatch(Guarantee):
         """
         assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
         assert evidence.counts is not None  # noqa: S101
-        kept = kept_risk(evidence.schema.known, evidence.counts, crowd=evidence.crowd)
+        kept = kept_risk(
+            evidence.schema.known, evidence.counts, anonymity_set=evidence.anonymity_set
+        )
         return cls(max(kept, cls.of(evidence.mechanism, evidence.counts).xi))
 
     @classmethod
@@ -120,10 +122,9 @@ class CorrectMatch(Guarantee):
         are never found by them. A column that is released as it is shows how many share a value.
         """
         alone = len(evidence.schema.known) == 1
-        if alone and Fraction(self.xi) * evidence.crowd < 1:
-            return (
-                f"a guess among the {evidence.crowd:,} who share what is known is right more often"
-            )
+        if alone and Fraction(self.xi) * evidence.anonymity_set < 1:
+            sharing = f"{evidence.anonymity_set:,} who share what is known"
+            return f"a guess among the {sharing} is right more often"
         steps = () if evidence.mechanism is None else evidence.mechanism.steps
         moved = any(one.matrix is None or not one.matrix.diagonal.all() for one in steps)
         if moved or Fraction(self.xi) * evidence.records >= 1:
@@ -162,13 +163,13 @@ def worst_risk(
     return max((_of_step(step, counts) for step in mechanism.steps), default=1.0)
 
 
-def kept_risk(known: Sequence[str], counts: Counts, *, crowd: int) -> float:
+def kept_risk(known: Sequence[str], counts: Counts, *, anonymity_set: int) -> float:
     """The largest chance by one value of a column that is released as it is: 1 / its frequency.
 
-    A column that is not counted has at least ``crowd`` records of each value.
+    A column that is not counted has at least ``anonymity_set`` records of each value.
     """
     fewest = [
-        int(counts.margin(name).numbers.min()) if name in counts.columns else crowd
+        int(counts.margin(name).numbers.min()) if name in counts.columns else anonymity_set
         for name in known
     ]
     return max((float_up(Fraction(1, number)) for number in fewest), default=0.0)

@@ -34,7 +34,7 @@ __all__ = ["DifferentialPrivacy"]
 class DifferentialPrivacy(Guarantee):
     """No release favours one truth over another by more than exp(epsilon).
 
-    >>> from pramana.matrices import UniformMixture
+    >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
     >>> DifferentialPrivacy.of(coin).implies(DifferentialPrivacy(epsilon=1.1))
     True
@@ -87,7 +87,7 @@ class DifferentialPrivacy(Guarantee):
         """Smaller is stronger."""
         return self.epsilon <= other.epsilon
 
-    def log_amplification(self, *, crowd: int) -> float:
+    def log_amplification(self, *, anonymity_set: int) -> float:
         """epsilon is the total of ln gamma [Ikarashi, Cor. 2]."""
         return self.epsilon
 

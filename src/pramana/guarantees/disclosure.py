@@ -1,8 +1,8 @@
 """What one release shows of its people, as the rules of composition see it.
 
 An :class:`Outline` is what composing needs of a mechanism; a :class:`Disclosure` is a release with
-its outline, its crowd, what it shows as it is, and what it promises by itself. Both are written
-into ledgers, so that releases compose without their tables.
+its outline, its anonymity set, what it shows as it is, and what it promises by itself. Both are
+written into ledgers, so that releases compose without their tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
 from pramana.guarantees.claims import read_off
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form
 
@@ -36,7 +36,7 @@ MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
 class Outline:
     """All that composing needs of what is done to a record: sizes and ratios, and no label.
 
-    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), retention=0.5)),))
     >>> twice = Outline.of(coin).beside(Outline.of(coin))
     >>> twice.gamma, twice.swap                     # 3 and 1/9, twice
@@ -61,7 +61,7 @@ class Outline:
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
-        if isinstance(mechanism, Reporting):
+        if isinstance(mechanism, AttributeSampler):
             sets = tuple(
                 (Fraction(one.weight, TOTAL), one.matrix.size, Fraction(one.matrix.gamma))
                 for one in mechanism.sets
@@ -85,18 +85,21 @@ class Outline:
         """ln gamma, rounded up."""
         return math.inf if self.gamma is None else log_up(self.gamma)
 
-    def k(self, crowd: int) -> float:
+    def k(self, anonymity_set: int) -> float:
         """1 + (n - 1) m, rounded down."""
-        return float_down(1 + (crowd - 1) * self.swap)
+        return float_down(1 + (anonymity_set - 1) * self.swap)
 
-    def central(self, *, crowd: int, delta: float) -> ShuffledPrivacy:
+    def central(self, *, anonymity_set: int, delta: float) -> ShuffledPrivacy:
         """What one shuffle of such records promises, by the product of the laws of its steps."""
         local = ShuffledPrivacy(self.local_epsilon, 0.0)
-        if crowd == 1 or delta == 0 or delta >= 1 or self.gamma is None:
+        if anonymity_set == 1 or delta == 0 or delta >= 1 or self.gamma is None:
             return local  # a delta of one would say nothing
         from pramana.guarantees.shuffled_bound import epsilon_of
 
-        found = min(epsilon_of([law], crowd=crowd, delta=delta) for law in self._laws(self.gamma))
+        found = min(
+            epsilon_of([law], anonymity_set=anonymity_set, delta=delta)
+            for law in self._laws(self.gamma)
+        )
         return ShuffledPrivacy(found, delta) if found < local.epsilon else local
 
     def _laws(self, gamma: Fraction) -> list[BlanketLaw]:
@@ -151,7 +154,7 @@ class Disclosure:
         kept: those that are released as they are.
         keys: those by which a person is known.
         known: those of the kept that an adversary may know.
-        crowd: the size of the smallest group that the known ones form.
+        anonymity_set: the size of the smallest group that the known ones form.
         attached: the size of the smallest group that all kept ones form.
         outline: of the published matrices; ``None`` where there are none.
         data_dependent: whether the matrices were chosen by looking at the data.
@@ -174,7 +177,7 @@ class Disclosure:
     kept: frozenset[str]
     keys: frozenset[str]
     known: frozenset[str]
-    crowd: int
+    anonymity_set: int
     attached: int
     outline: Outline | None
     data_dependent: bool = False
@@ -203,7 +206,7 @@ class Disclosure:
         schema = evidence.schema
         kept = frozenset(column.name for column in schema.released_as_is)
         known = frozenset(schema.known)
-        attached = evidence.crowd if kept == known else evidence.attached
+        attached = evidence.anonymity_set if kept == known else evidence.attached
         return cls(
             method=method,
             records=evidence.records,
@@ -211,7 +214,7 @@ class Disclosure:
             kept=kept,
             keys=frozenset(column.name for column in schema.keys),
             known=known,
-            crowd=evidence.crowd,
+            anonymity_set=evidence.anonymity_set,
             attached=1 if attached is None else attached,
             outline=None if evidence.mechanism is None else Outline.of(evidence.mechanism),
             data_dependent=evidence.data_dependent,
@@ -236,7 +239,7 @@ class Disclosure:
 
     @property
     def by_itself(self) -> ShuffledPrivacy | None:
-        """Central privacy as stated, or else the local one, which needs no crowd."""
+        """Central privacy as stated, or else the local one, which needs no anonymity set."""
         if self.uncovered or self.data_dependent or self.outline is None:
             return None
         if self.central is not None and self.central.delta is not None:
@@ -337,4 +340,4 @@ class Disclosure:
 
 
 _SETS = ("columns", "kept", "keys", "known")
-_PLAIN = ("method", "records", "crowd", "attached", "data_dependent", "alone", "seeded")
+_PLAIN = ("method", "records", "anonymity_set", "attached", "data_dependent", "alone", "seeded")

@@ -90,7 +90,11 @@ class KAnonymity(Guarantee):
 
     def impossible(self, evidence: Evidence) -> str | None:
         """Nobody hides among more records than share the columns released as they are."""
-        return None if self.k <= evidence.crowd else f"only {evidence.crowd:,} share what is known"
+        return (
+            None
+            if self.k <= evidence.anonymity_set
+            else f"only {evidence.anonymity_set:,} share what is known"
+        )
 
     @property
     def link_bound(self) -> float:

@@ -9,7 +9,8 @@ and for independent steps the minimum is the product of those of the steps [Ikar
 
 Two things lie outside the theorem's letter and inside ours. Without the shuffle there is no
 guarantee at all: a release in the original order has k = 1. And a column that is released as it
-is and that an adversary may know splits the crowd: a person hides only among the records with
+is and that an adversary may know splits the anonymity set: a person hides only among the records
+with
 the same values there, so n is the size of the smallest such group. The matrix may be a function of
 the table: the proof fixes the table first. Proof: docs/proofs/pk_anonymity.md.
 """
@@ -39,16 +40,16 @@ __all__ = ["PkAnonymity"]
 class PkAnonymity(Guarantee):
     """No one can say with more than probability 1/k which released record is a person's.
 
-    >>> from pramana.matrices import UniformMixture
+    >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
-    >>> PkAnonymity.of(coin, crowd=10)      # 1 + 9 * (1/3)**2
+    >>> PkAnonymity.of(coin, anonymity set=10)      # 1 + 9 * (1/3)**2
     PkAnonymity(k=2.0)
     """
 
     k: float
 
     name: ClassVar[str] = "pk-anonymity"
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.SHUFFLE, Need.CROWD})
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MATRICES, Need.SHUFFLE, Need.ANONYMITY_SET})
     assumption: ClassVar[str] = (
         "Records are randomised independently and shuffled; the adversary may know the whole true "
         "table except who is which released record, and does not know the sensitive columns."
@@ -75,22 +76,23 @@ class PkAnonymity(Guarantee):
         require_number("k", self.k, low=1)
 
     @classmethod
-    def of(cls, mechanism: Mechanism | TransitionMatrix, *, crowd: int) -> PkAnonymity:
+    def of(cls, mechanism: Mechanism | TransitionMatrix, *, anonymity_set: int) -> PkAnonymity:
         """The largest k that holds, rounded down.
 
         Args:
             mechanism: what is done to a record.
-            crowd: the number of records; where columns are released that an adversary may know, the
+            anonymity_set: the number of records; where columns are released that an adversary may
+            know, the
                 size of the smallest group that they form.
         """
-        require_number("the number of records", crowd, low=1)
-        return cls(float_down(1 + (crowd - 1) * Fraction(mechanism.anonymity_ratio)))
+        require_number("the number of records", anonymity_set, low=1)
+        return cls(float_down(1 + (anonymity_set - 1) * Fraction(mechanism.anonymity_ratio)))
 
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: PkAnonymity | None = None) -> PkAnonymity:
-        """From the matrices and the crowd."""
+        """From the matrices and the anonymity set."""
         assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
-        return cls.of(evidence.mechanism, crowd=evidence.crowd)
+        return cls.of(evidence.mechanism, anonymity_set=evidence.anonymity_set)
 
     @classmethod
     def one_in(cls, k: float, *, schema: Schema | None = None) -> PkAnonymity:
@@ -101,15 +103,19 @@ class PkAnonymity(Guarantee):
         """Larger is stronger."""
         return self.k >= other.k
 
-    def log_amplification(self, *, crowd: int) -> float:
+    def log_amplification(self, *, anonymity_set: int) -> float:
         """gamma**-2 is the ratio of a uniform mixture [Ikarashi, Cor. 5]."""
-        if self.k > crowd:
+        if self.k > anonymity_set:
             return -1.0
-        return math.inf if self.k == 1 else log_of((crowd - 1) / (Fraction(self.k) - 1)) / 2
+        return math.inf if self.k == 1 else log_of((anonymity_set - 1) / (Fraction(self.k) - 1)) / 2
 
     def impossible(self, evidence: Evidence) -> str | None:
         """Nobody hides among more records than share the columns released as they are."""
-        return None if self.k <= evidence.crowd else f"only {evidence.crowd:,} share what is known"
+        return (
+            None
+            if self.k <= evidence.anonymity_set
+            else f"only {evidence.anonymity_set:,} share what is known"
+        )
 
     @property
     def link_bound(self) -> float:
@@ -122,7 +128,7 @@ class PkAnonymity(Guarantee):
         return self.hides_anybody
 
     @property
-    def in_a_crowd(self) -> bool:
+    def in_a_anonymity_set(self) -> bool:
         """k is of all records."""
         return self.hides_anybody
 

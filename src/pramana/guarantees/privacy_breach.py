@@ -41,7 +41,7 @@ USUAL_PRIOR = 0.1
 class PrivacyBreach(Guarantee):
     """What was held for at most ``rho1`` likely is held for at most ``rho2`` likely afterwards.
 
-    >>> from pramana.matrices import UniformMixture
+    >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)      # gamma = 3
     >>> PrivacyBreach.of(coin, rho1=0.25)                           # 0.75 / (0.75 + 0.75)
     PrivacyBreach(rho1=0.25, rho2=0.5)
@@ -104,7 +104,7 @@ class PrivacyBreach(Guarantee):
         """A smaller amplification is stronger, whichever rho1 each is stated for."""
         return self.gamma <= other.gamma
 
-    def log_amplification(self, *, crowd: int) -> float:
+    def log_amplification(self, *, anonymity_set: int) -> float:
         """The total of ln gamma may be that of the odds after over the odds before."""
         return log_of(self.gamma)
 

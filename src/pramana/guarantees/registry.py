@@ -130,7 +130,7 @@ def dials(attained: Iterable[Guarantee]) -> str | None:
 
 
 def central_text(central: ShuffledPrivacy) -> str:
-    """Epsilon with its delta; with delta 0 it is the local one, whatever the crowd."""
+    """Epsilon with its delta; with delta 0 it is the local one, whatever the anonymity set."""
     if math.isinf(central.epsilon):
         return "no bound"
     delta = "0" if not central.delta else _power(central.delta)

@@ -60,7 +60,7 @@ MOST_KEPT, MOST_ATOMS = 64, 10_000
 """So many numbers, of no larger laws: a design, its release and its report ask for the same."""
 
 FEW = 0.005
-"""With fewer expected steps upwards in the whole crowd, nobody hides: one record alone counts."""
+"""With fewer expected steps upwards in the anonymity set, nobody hides: one record counts alone."""
 
 MARGIN = 1e-9
 """By how much of itself a delta must be missed: sines of other processors differ by far less."""
@@ -72,41 +72,41 @@ BLOCK = 1 << 20
 # -- the bounds -----------------------------------------------------------------------------
 
 
-def delta_of(law: BlanketLaw, *, crowd: int, epsilon: float, enough: float = 0.0) -> float:
-    """An upper bound of delta at ``epsilon`` for ``crowd`` shuffled records.
+def delta_of(law: BlanketLaw, *, anonymity_set: int, epsilon: float, enough: float = 0.0) -> float:
+    """An upper bound of delta at ``epsilon`` for ``anonymity_set`` shuffled records.
 
     Args:
         law: of the pair of truths in question.
-        crowd: the number of records that are shuffled together.
+        anonymity_set: the number of records that are shuffled together.
         epsilon: at which epsilon.
         enough: a coarser bound will do as soon as it is at or below this.
 
     >>> from fractions import Fraction
     >>> coin = BlanketLaw.of_mixture(2, Fraction(3))
-    >>> round(delta_of(coin, crowd=1, epsilon=0.0), 12)     # 3/4 - 1/4
+    >>> round(delta_of(coin, anonymity set=1, epsilon=0.0), 12)     # 3/4 - 1/4
     0.5
     """
     steps = _Steps.of(law, epsilon)
     if steps is None:
         return 0.0
     alone = steps.alone()
-    if crowd == 1 or alone <= enough:
+    if anonymity_set == 1 or alone <= enough:
         return alone
-    slope = steps.slope(crowd)
-    least = min(alone, steps.tail(crowd, slope))
-    if least <= enough or crowd * steps.rising < FEW:
+    slope = steps.slope(anonymity_set)
+    least = min(alone, steps.tail(anonymity_set, slope))
+    if least <= enough or anonymity_set * steps.rising < FEW:
         return least
-    return min(least, steps.sharp(crowd, slope, enough=enough))
+    return min(least, steps.sharp(anonymity_set, slope, enough=enough))
 
 
-def holds(law: BlanketLaw, *, crowd: int, epsilon: float, delta: float) -> bool:
+def holds(law: BlanketLaw, *, anonymity_set: int, epsilon: float, delta: float) -> bool:
     """Whether delta is small enough at epsilon, by so much that other machines say the same."""
     enough = delta * (1 - MARGIN)
-    return delta_of(law, crowd=crowd, epsilon=epsilon, enough=enough) <= enough
+    return delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon, enough=enough) <= enough
 
 
 def epsilon_of(
-    laws: Sequence[BlanketLaw], *, crowd: int, delta: float, most: float = math.inf
+    laws: Sequence[BlanketLaw], *, anonymity_set: int, delta: float, most: float = math.inf
 ) -> float:
     """An epsilon at which delta holds for every one of the laws; the least up to 1 in 10,000.
 
@@ -114,39 +114,51 @@ def epsilon_of(
     holds at ``most`` for a law, what is found for it is at or below that.
     """
     small = sum(law.own.size for law in laws) <= MOST_ATOMS
-    return (_epsilon_of if small else _epsilon_of.__wrapped__)(tuple(laws), crowd, delta, most)
+    return (_epsilon_of if small else _epsilon_of.__wrapped__)(
+        tuple(laws), anonymity_set, delta, most
+    )
 
 
 @lru_cache(MOST_KEPT)
-def _epsilon_of(laws: tuple[BlanketLaw, ...], crowd: int, delta: float, most: float) -> float:
+def _epsilon_of(
+    laws: tuple[BlanketLaw, ...], anonymity_set: int, delta: float, most: float
+) -> float:
     found = 0.0
     for law in sorted(laws, key=_spread_of, reverse=True):
-        if not holds(law, crowd=crowd, epsilon=found, delta=delta):
-            within = found < most < math.inf and holds(law, crowd=crowd, epsilon=most, delta=delta)
+        if not holds(law, anonymity_set=anonymity_set, epsilon=found, delta=delta):
+            within = found < most < math.inf and holds(
+                law, anonymity_set=anonymity_set, epsilon=most, delta=delta
+            )
             high = most if within else max(law.local_epsilon, found)
-            found = _least_epsilon(law, crowd, delta * (1 - MARGIN), found, high)
+            found = _least_epsilon(law, anonymity_set, delta * (1 - MARGIN), found, high)
     return found
 
 
-def _least_epsilon(law: BlanketLaw, crowd: int, delta: float, low: float, high: float) -> float:
+def _least_epsilon(
+    law: BlanketLaw, anonymity_set: int, delta: float, low: float, high: float
+) -> float:
     """Between ``low``, where delta is too large, and ``high``, where it is not.
 
     The coarse bounds first, which cost next to nothing, then the sharp one at what they found.
     """
-    near = _crossing(lambda at: _coarse(law, crowd, at), delta, low, high, start=high / 2)
-    if crowd == 1:
+    near = _crossing(lambda at: _coarse(law, anonymity_set, at), delta, low, high, start=high / 2)
+    if anonymity_set == 1:
         return near
     return _crossing(
-        lambda at: delta_of(law, crowd=crowd, epsilon=at), delta, low, near, start=0.95 * near
+        lambda at: delta_of(law, anonymity_set=anonymity_set, epsilon=at),
+        delta,
+        low,
+        near,
+        start=0.95 * near,
     )
 
 
-def _coarse(law: BlanketLaw, crowd: int, epsilon: float) -> float:
+def _coarse(law: BlanketLaw, anonymity_set: int, epsilon: float) -> float:
     """The bounds that need no transform."""
     steps = _Steps.of(law, epsilon)
     if steps is None:
         return 0.0
-    return min(steps.alone(), steps.tail(crowd, steps.slope(crowd)))
+    return min(steps.alone(), steps.tail(anonymity_set, steps.slope(anonymity_set)))
 
 
 def _crossing(
@@ -225,40 +237,40 @@ class _Steps:
 
     # -- the tail bound ------------------------------------------------------------------------
 
-    def slope(self, crowd: int) -> float:
+    def slope(self, anonymity_set: int) -> float:
         """Nearly the lambda at which (E e^(lambda Z))^n / lambda^2 is least; any is allowed."""
         variance = float(self.chance @ self.value**2)
         drift = -float(self.chance @ self.value)
-        guess = (drift + math.sqrt(drift**2 + 8 * variance / crowd)) / (2 * variance)
+        guess = (drift + math.sqrt(drift**2 + 8 * variance / anonymity_set)) / (2 * variance)
         most = 500 / float(self.value.max())
         low = high = min(guess, most)
-        while low > 1e-300 and self._climb(low, crowd) > 0:
+        while low > 1e-300 and self._climb(low, anonymity_set) > 0:
             low /= 2
-        while high < most and self._climb(high, crowd) < 0:
+        while high < most and self._climb(high, anonymity_set) < 0:
             high = min(2 * high, most)
         for _ in range(12):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._climb(middle, crowd) < 0 else (low, middle)
+            low, high = (middle, high) if self._climb(middle, anonymity_set) < 0 else (low, middle)
         return (low + high) / 2
 
-    def _climb(self, slope: float, crowd: int) -> float:
+    def _climb(self, slope: float, anonymity_set: int) -> float:
         """The sign of the derivative of n ln E e^(lambda Z) - 2 ln lambda."""
         lifted = np.exp(slope * self.value)
         total = 1 + float(self.chance @ np.expm1(slope * self.value))
-        return crowd * slope * float((self.chance * lifted) @ self.value) - 2 * total
+        return anonymity_set * slope * float((self.chance * lifted) @ self.value) - 2 * total
 
-    def tail(self, crowd: int, slope: float) -> float:
+    def tail(self, anonymity_set: int, slope: float) -> float:
         """(E e^(lambda Z))^n / (n e lambda), rounded up."""
-        return _exp_up(self._log_moment(crowd, slope) - 1 - math.log(crowd * slope))
+        return _exp_up(self._log_moment(anonymity_set, slope) - 1 - math.log(anonymity_set * slope))
 
-    def _log_moment(self, crowd: int, slope: float) -> float:
+    def _log_moment(self, anonymity_set: int, slope: float) -> float:
         """n ln E e^(lambda Z), rounded up.
 
         A sum of c products is off by at most c + 1 roundings of the sum of their sizes.
         """
         raised = np.expm1(slope * self.value)
         excess = float(self.chance @ raised) + self._doubt(slope, 0.0)
-        return crowd * math.log1p(excess) * (1 + math.copysign(FUNCTION, excess))
+        return anonymity_set * math.log1p(excess) * (1 + math.copysign(FUNCTION, excess))
 
     def _doubt(self, slope: float, frequency: float | FloatArray) -> float | FloatArray:
         """How far E e^((lambda + it) Z) - 1 may be from what is computed.
@@ -274,25 +286,25 @@ class _Steps:
 
     # -- the sharp bound -----------------------------------------------------------------------
 
-    def sharp(self, crowd: int, slope: float, *, enough: float) -> float:
+    def sharp(self, anonymity_set: int, slope: float, *, enough: float) -> float:
         """The sum over the line; the period grows until copies no longer count."""
         moment = 1 + float(self.chance @ np.expm1(slope * self.value))
         weight = self.chance * np.exp(slope * self.value) / moment
         mean = float(weight @ self.value)
-        width = math.sqrt(crowd * max(float(weight @ self.value**2) - mean**2, 1e-300))
+        width = math.sqrt(anonymity_set * max(float(weight @ self.value**2) - mean**2, 1e-300))
         period = 9 * width + 12 / slope + 2 * float(self.value.max())
-        best = self._on_line(crowd, slope, SMOOTHING * width, period)
+        best = self._on_line(anonymity_set, slope, SMOOTHING * width, period)
         for _ in range(4):
             if best <= enough:
                 break
             period *= 1.5
-            wider = self._on_line(crowd, slope, SMOOTHING * width, period)
+            wider = self._on_line(anonymity_set, slope, SMOOTHING * width, period)
             done, best = wider > best * (1 - 1e-4), min(best, wider)
             if done:
                 break
         return best
 
-    def _on_line(self, crowd: int, slope: float, noise: float, period: float) -> float:
+    def _on_line(self, anonymity_set: int, slope: float, noise: float, period: float) -> float:
         """The sum over the line at multiples of 2 pi / period, with everything that is left out."""
         spacing = 2 * math.pi / period
         noise = max(noise, REACH / (spacing * MOST_POINTS))
@@ -301,7 +313,7 @@ class _Steps:
         block = max(1, BLOCK // len(self.value))
         for start in range(0, count + 1, block):
             points = spacing * np.arange(start, min(start + block, count + 1), dtype=np.float64)
-            sizes, parts, doubts = self._terms(crowd, slope, noise, points)
+            sizes, parts, doubts = self._terms(anonymity_set, slope, noise, points)
             twice = np.where(points > 0, 2.0, 1.0)  # the other half of the line is conjugate
             total += float(twice @ parts)
             doubt += float(twice @ (doubts + sizes * (count + 64) * UNIT))
@@ -310,11 +322,11 @@ class _Steps:
         value = ((total + doubt) * spacing / 2 + rest) / math.pi
         if not 0 < value < math.inf:
             return math.inf
-        scale = self._log_moment(crowd, slope) + (slope * noise) ** 2 / 2
-        return _exp_up(scale + math.log(value) - math.log(crowd))
+        scale = self._log_moment(anonymity_set, slope) + (slope * noise) ** 2 / 2
+        return _exp_up(scale + math.log(value) - math.log(anonymity_set))
 
     def _terms(
-        self, crowd: int, slope: float, noise: float, points: FloatArray
+        self, anonymity_set: int, slope: float, noise: float, points: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Sizes, real parts and possible errors of the terms, over what the one at 0 would be.
 
@@ -331,17 +343,17 @@ class _Steps:
             seen, np.log1p(np.maximum(2 * real + real**2 + imaginary**2, -0.5)), 0.0
         )
         log_size = np.where(seen & (square < 0.5), np.log(safe), log_size) / 2
-        angle = crowd * np.arctan2(imaginary, 1 + real) + slope * points * noise**2
+        angle = anonymity_set * np.arctan2(imaginary, 1 + real) + slope * points * noise**2
         fall = -((points * noise) ** 2) / 2
         kernel = 1 / (slope + 1j * points) ** 2
         size = np.abs(kernel) * np.exp(
-            np.minimum(crowd * (log_size - math.log1p(at_zero)) + fall, 0.0)
+            np.minimum(anonymity_set * (log_size - math.log1p(at_zero)) + fall, 0.0)
         )
         parts = size * np.cos(angle + np.angle(kernel))
         bounds = self._doubt(slope, points) + self._doubt(slope, 0.0)
         spread = 1 + np.hypot(real, imaginary)
-        error = 8 * crowd * bounds * spread / safe + 64 * UNIT * (1 - fall)
-        hidden = np.abs(kernel) * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** crowd
+        error = 8 * anonymity_set * bounds * spread / safe + 64 * UNIT * (1 - fall)
+        hidden = np.abs(kernel) * np.exp(fall) * (2 * VANISHING / (1 + at_zero)) ** anonymity_set
         return (
             np.where(seen, size, 0.0),
             np.where(seen, parts, 0.0),

@@ -9,7 +9,7 @@ truth is x, and omega(y) = min over x of P[x, y],
 with probability omega(y) for every y and 0 else, independently, for the worst pair of truths x0, x1
 [Balle19, Sec. 5]. Neighbours have the same people and differ in one person's values; n is public.
 
-Every column that is released as it is and stays attached to its record splits the crowd, a
+Every column that is released as it is and stays attached to its record splits the anonymity set, a
 sensitive one and a weight too: other records with other values there hide nobody. n is then the
 size of the smallest group that all of them form. In a group of one there is nobody to be shuffled
 with: what is left is the local epsilon, with delta 0. Proof: docs/proofs/shuffled_privacy.md.
@@ -38,7 +38,7 @@ from pramana.errors import NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.shuffled_bound import epsilon_of, holds
 from pramana.guarantees.shuffled_law import BlanketLaw
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.mechanisms.uniform_mixture import UniformMixture
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["ShuffledPrivacy", "central_epsilon", "laws_of", "meets", "mixture_above", "usual_delta"]
 
 BEYOND = 25.0
-"""Above this local epsilon no crowd of this world hides anything worth a search: it is stated."""
+"""Above this local epsilon no anonymity set hides anything worth a search: it is stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class ShuffledPrivacy(Guarantee):
 
     A target may leave delta open: the usual one for the number of records is meant then.
 
-    >>> from pramana.matrices import Mechanism, Step, UniformMixture
+    >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), epsilon=3)),))
-    >>> attained = ShuffledPrivacy.of(coin, crowd=100_000, delta=1e-6)
+    >>> attained = ShuffledPrivacy.of(coin, anonymity set=100_000, delta=1e-6)
     >>> attained.implies(ShuffledPrivacy(epsilon=0.07, delta=1e-6)), attained.epsilon > 0.06
     (True, True)
     """
@@ -71,13 +71,14 @@ class ShuffledPrivacy(Guarantee):
 
     name: ClassVar[str] = "shuffled-privacy"
     needs: ClassVar[frozenset[Need]] = frozenset(
-        {Need.MATRICES, Need.FIXED_MATRICES, Need.SHUFFLE, Need.CROWD}
+        {Need.MATRICES, Need.FIXED_MATRICES, Need.SHUFFLE, Need.ANONYMITY_SET}
     )
     assumption: ClassVar[str] = (
         "Records are randomised independently by matrices that do not depend on the data, and "
         "shuffled with fresh randomness; one record a person; the number of records is public; the "
         "adversary may know everybody else's record, and columns released as they are, sensitive "
-        "ones and weights too, are known and split the crowd; a list of values that was read off "
+        "ones and weights too, are known and split the anonymity set; a list of values that was "
+        "read off "
         "the data is taken as public."
     )
     not_promised: ClassVar[str] = (
@@ -112,24 +113,25 @@ class ShuffledPrivacy(Guarantee):
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, *, crowd: int, delta: float, most: float = math.inf
+        cls, mechanism: Mechanism, *, anonymity_set: int, delta: float, most: float = math.inf
     ) -> ShuffledPrivacy:
         """The least epsilon that holds with ``delta``, rounded up; never above the local one.
 
         Args:
             mechanism: what is done to a record.
-            crowd: the number of records; where columns are released as they are, the size of the
+            anonymity_set: the number of records; where columns are released as they are, the size
+            of the
                 smallest group that they form.
-            delta: 0 and a crowd of one give the local epsilon.
+            delta: 0 and an anonymity set of one give the local epsilon.
             most: if this epsilon holds, what is found is not above it by rounding.
         """
-        require_number("the number of records", crowd, low=1)
+        require_number("the number of records", anonymity_set, low=1)
         require_number("delta", delta, low=0, high=1, high_open=True)
         local = _local(mechanism)
-        if crowd == 1 or delta == 0 or local > BEYOND:
+        if anonymity_set == 1 or delta == 0 or local > BEYOND:
             return cls(local, 0.0)
 
-        central = central_epsilon(mechanism, crowd=crowd, delta=delta, most=most)
+        central = central_epsilon(mechanism, anonymity_set=anonymity_set, delta=delta, most=most)
         return cls(central, delta) if central < local else cls(local, 0.0)
 
     @classmethod
@@ -137,21 +139,23 @@ class ShuffledPrivacy(Guarantee):
         cls, evidence: Evidence, *, asked: ShuffledPrivacy | None = None
     ) -> ShuffledPrivacy:
         """From the matrices and the smallest group that all kept columns form."""
-        mechanism, crowd = _covered(evidence)
+        mechanism, anonymity_set = _covered(evidence)
         if asked is None:
-            return cls.of(mechanism, crowd=crowd, delta=usual_delta(evidence.records))
+            return cls.of(
+                mechanism, anonymity_set=anonymity_set, delta=usual_delta(evidence.records)
+            )
         delta = asked._delta_for(evidence)
-        return cls.of(mechanism, crowd=crowd, delta=delta, most=asked.epsilon)
+        return cls.of(mechanism, anonymity_set=anonymity_set, delta=delta, most=asked.epsilon)
 
     def met_by(self, evidence: Evidence) -> bool:
-        """Whether matrices and crowd are enough for it: quicker than to evaluate them."""
-        mechanism, crowd = _covered(evidence)
+        """Whether matrices and anonymity set are enough for it: quicker than to evaluate them."""
+        mechanism, anonymity_set = _covered(evidence)
         delta = self._delta_for(evidence)
         local = _local(mechanism)
-        if crowd == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
+        if anonymity_set == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
             return _local(mechanism) <= self.epsilon
 
-        return meets(mechanism, crowd=crowd, epsilon=self.epsilon, delta=delta)
+        return meets(mechanism, anonymity_set=anonymity_set, epsilon=self.epsilon, delta=delta)
 
     def _delta_for(self, evidence: Evidence) -> float:
         return usual_delta(evidence.records) if self.delta is None else self.delta
@@ -177,7 +181,7 @@ class ShuffledPrivacy(Guarantee):
         return self.epsilon <= other.epsilon and self.delta <= most
 
     @property
-    def in_a_crowd(self) -> bool:
+    def in_a_anonymity_set(self) -> bool:
         """Without a delta it is the epsilon of one record by itself."""
         return self.delta != 0 and not math.isinf(self.epsilon)
 
@@ -212,7 +216,7 @@ def _local(mechanism: Mechanism) -> float:
     if mechanism.gamma == math.inf:
         raise NotCovered(
             "Nothing can be promised about shuffled-privacy: some released value rules out some "
-            "true value altogether, and no crowd hides that. Use matrices without zeros."
+            "true value altogether, and no anonymity set hides that. Use matrices without zeros."
         )
     return log_up(mechanism.gamma)
 
@@ -225,20 +229,21 @@ def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
             "Nothing can be promised about shuffled-privacy: a seed was used, and whoever has it "
             "undoes the shuffle. Release without a seed."
         )
-    return evidence.mechanism, _crowd(evidence)
+    return evidence.mechanism, _anonymity_set(evidence)
 
 
-def _crowd(evidence: Evidence) -> int:
+def _anonymity_set(evidence: Evidence) -> int:
     """The smallest group of records that share every column released as it is."""
     schema = evidence.schema
     attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
     if not attached:
-        return evidence.crowd
+        return evidence.anonymity_set
     if evidence.attached is None:
         names = ", ".join(f"'{name}'" for name in attached)
         raise NotCovered(
             f"Nothing can be promised about shuffled-privacy: {names} are released as they are and "
-            "split the crowd, and how small the groups are that they form is not known. Give the "
+            "split the anonymity set, and how small the groups are that they form is not known. "
+            "Give the "
             "data, or randomise them too."
         )
     return evidence.attached
@@ -266,27 +271,30 @@ MOST_WORK = 500_000
 
 
 def central_epsilon(
-    mechanism: Mechanism, *, crowd: int, delta: float, most: float = math.inf
+    mechanism: Mechanism, *, anonymity_set: int, delta: float, most: float = math.inf
 ) -> float:
-    """The epsilon that holds with ``delta`` for ``crowd`` shuffled records, rounded up.
+    """The epsilon that holds with ``delta`` for ``anonymity_set`` shuffled records, rounded up.
 
     Every entry of the matrices must be positive, up to values that are never released. If
     ``most`` holds, what is found is at or below it.
     """
-    return min(epsilon_of(laws, crowd=crowd, delta=delta, most=most) for laws in laws_of(mechanism))
+    return min(
+        epsilon_of(laws, anonymity_set=anonymity_set, delta=delta, most=most)
+        for laws in laws_of(mechanism)
+    )
 
 
-def meets(mechanism: Mechanism, *, crowd: int, epsilon: float, delta: float) -> bool:
+def meets(mechanism: Mechanism, *, anonymity_set: int, epsilon: float, delta: float) -> bool:
     """Whether epsilon holds with ``delta``: quicker than to find the least that does."""
     return any(
-        all(holds(law, crowd=crowd, epsilon=epsilon, delta=delta) for law in laws)
+        all(holds(law, anonymity_set=anonymity_set, epsilon=epsilon, delta=delta) for law in laws)
         for laws in laws_of(mechanism)
     )
 
 
 def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
     """Lists of laws; the largest delta over any one of the lists is an upper bound."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return [[_law_of_reports(mechanism)]]
     pairs = [_pairs(step, alone=len(mechanism.steps) == 1) for step in mechanism.steps]
     chosen: list[Sequence[BlanketLaw]] = []
@@ -314,7 +322,7 @@ def _atoms(chosen: Sequence[Sequence[BlanketLaw]]) -> int:
     return math.prod(max(len(law.chance) for law in laws) for laws in chosen)
 
 
-def _law_of_reports(mechanism: Reporting) -> BlanketLaw:
+def _law_of_reports(mechanism: AttributeSampler) -> BlanketLaw:
     """That of two truths that differ in every set: one that agrees in some spreads less."""
     alike = {(one.matrix.size, one.matrix.other): one.matrix for one in mechanism.sets}
     laws = {own: BlanketLaw.of_mixture(one.size, Fraction(one.gamma)) for own, one in alike.items()}

@@ -189,7 +189,7 @@ class SpontaneousRecognition(Guarantee):
         """
         schema = evidence.schema
         all_known = not self.choices and self.width >= len(schema.known)
-        people = evidence.crowd if all_known else evidence.records
+        people = evidence.anonymity_set if all_known else evidence.records
         if Fraction(self.alpha) * people < 1:
             return f"among {people:,} people somebody is more likely"
         keys = dict.fromkeys((*(column.name for column in schema.randomised), *schema.known))

@@ -35,7 +35,7 @@ from pramana.schema.codec import (
 from pramana.schema.labels import Labels
 from pramana.schema.lookup import alike
 from pramana.schema.opened_table import TableFormat
-from pramana.schema.schema import ASKED, Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray
 
 __all__ = [
@@ -74,7 +74,7 @@ class OutputEncoder:
     @classmethod
     def of(cls, schema: Schema, types: pa.Schema, sets: tuple[str, ...] = ()) -> OutputEncoder:
         """For the released columns of a schema."""
-        return cls(schema.released, types, ASKED in schema.names, sets)
+        return cls(schema.released, types, REPORTED in schema.names, sets)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -91,9 +91,9 @@ class OutputEncoder:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _field(self, column: Column) -> pa.Field:
-        if self.sets and column.name == ASKED:
+        if self.sets and column.name == REPORTED:
             kind = pa.dictionary(pa.from_numpy_dtype(code_dtype(len(self.sets))), pa.string())
-            return pa.field(ASKED, kind, nullable=False)
+            return pa.field(REPORTED, kind, nullable=False)
         kind = canonical_type(self.types.field(column.name).type)
         if _has_labels(column):
             kind = released_type(column, like=kind)
@@ -101,7 +101,7 @@ class OutputEncoder:
         return pa.field(column.name, kind, nullable=self.partly or not whole)
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
-        if self.sets and column.name == ASKED:
+        if self.sets and column.name == REPORTED:
             return self._marks(array, kind)
         if not pa.types.is_dictionary(kind):
             return alike(_cast(column.name, plain(array), kind))
@@ -120,7 +120,7 @@ class OutputEncoder:
             return array
         places = places_among(self.sets, array)
         if len(places) and places.min() < 0:
-            raise InvalidTable(f"Column '{ASKED}' must name sets that the certificate states.")
+            raise InvalidTable(f"Column '{REPORTED}' must name sets that the certificate states.")
         indices = places.astype(kind.index_type.to_pandas_dtype())
         return pa.DictionaryArray.from_arrays(indices, names)
 

@@ -48,11 +48,10 @@ SPENT: Final = getattr(signal, "SIGXCPU", 0)
 
 SERVE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from pramana.formats.child import serve; serve()"
+    "from pramana.io.subprocess_reader import serve; serve()"
 )
 ROOMS: Final = tuple(
-    f"pramana.formats.{name}"
-    for name in ("labelled", "feather", "spreadsheet", "database", "rdata")
+    f"pramana.io.{name}" for name in ("labelled", "feather", "spreadsheet", "databases", "rdata")
 )
 
 

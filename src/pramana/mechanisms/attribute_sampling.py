@@ -22,11 +22,11 @@ from pramana.mechanisms.transition import Label, are_cells, as_cells
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.types import Form
 
-__all__ = ["AskedSet", "Reporting"]
+__all__ = ["AttributeSampler", "AttributeSet"]
 
 
 @dataclass(frozen=True)
-class AskedSet:
+class AttributeSet:
     """A set of columns that a record may be asked for.
 
     Attributes:
@@ -73,14 +73,14 @@ class AskedSet:
         }
 
     @classmethod
-    def from_json(cls, form: Form) -> AskedSet:
+    def from_json(cls, form: Form) -> AttributeSet:
         """The reverse of :meth:`to_json`."""
         matrix = UniformMixture.from_json(form["matrix"])
         return cls(tuple(form["columns"]), int(form["weight"]), matrix)
 
 
 @dataclass(frozen=True)
-class Reporting(Mechanism):
+class AttributeSampler(Mechanism):
     """All sets that a record may be asked for; their weights sum to 2**64.
 
     It has no steps: whatever undoes or attacks steps on whole records does not take reports for
@@ -89,7 +89,7 @@ class Reporting(Mechanism):
     """
 
     steps: tuple[Step, ...] = field(default=(), init=False)
-    sets: tuple[AskedSet, ...] = ()
+    sets: tuple[AttributeSet, ...] = ()
 
     def __post_init__(self) -> None:
         total = sum(asked.weight for asked in self.sets)
@@ -141,7 +141,7 @@ class Reporting(Mechanism):
         gamma = self.gamma
         return Fraction(0) if gamma == math.inf else 1 / Fraction(gamma) ** 2
 
-    def containing(self, columns: Sequence[str]) -> tuple[AskedSet, ...]:
+    def containing(self, columns: Sequence[str]) -> tuple[AttributeSet, ...]:
         """The sets that hold all of these columns."""
         wanted = set(columns)
         return tuple(asked for asked in self.sets if wanted <= set(asked.columns))
@@ -151,6 +151,6 @@ class Reporting(Mechanism):
         return [asked.to_json() for asked in self.sets]
 
     @classmethod
-    def from_json(cls, form: list[Form]) -> Reporting:
+    def from_json(cls, form: list[Form]) -> AttributeSampler:
         """The reverse of :meth:`to_json`."""
-        return cls(tuple(AskedSet.from_json(asked) for asked in form))
+        return cls(tuple(AttributeSet.from_json(asked) for asked in form))

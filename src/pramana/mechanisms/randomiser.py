@@ -26,14 +26,14 @@ import pyarrow as pa
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import records_that
 from pramana.errors import OutsideDomain
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
 from pramana.mechanisms.transition import Label
 from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
-from pramana.schema.schema import ASKED, Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Codes, IntArray, Words
 
 __all__ = ["Randomiser", "Reporter", "StepCodec"]
@@ -223,14 +223,14 @@ def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
 class Reporter(Randomiser):
     """What is done to a batch of true records that answer one set each."""
 
-    mechanism: Reporting
+    mechanism: AttributeSampler
 
     @cached_property
     def coded(self) -> pa.Schema:
         """The number of the report, and what stays beside it."""
         beside = [field for field in super().coded if field.name not in self._names]
         kind = pa.from_numpy_dtype(code_dtype(int(self._starts[-1])))
-        return pa.schema([*beside, pa.field(ASKED, kind, nullable=False)])
+        return pa.schema([*beside, pa.field(REPORTED, kind, nullable=False)])
 
     @cached_property
     def released(self) -> pa.Schema:
@@ -240,7 +240,7 @@ class Reporter(Randomiser):
             for field in super().released
         ]
         kind = pa.dictionary(pa.from_numpy_dtype(self._sets.dtype), pa.string())
-        return pa.schema([*fields, pa.field(ASKED, kind, nullable=False)])
+        return pa.schema([*fields, pa.field(REPORTED, kind, nullable=False)])
 
     @cached_property
     def _codecs(self) -> tuple[StepCodec, ...]:
@@ -308,7 +308,7 @@ class Reporter(Randomiser):
         self._wholes.draw(asked, words, truth, reports)
         self._draw_others(asked, words, truth, reports)
         found = {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
-        found[ASKED] = reports
+        found[REPORTED] = reports
         arrays = [
             pa.array(found[field.name])
             if field.name in found
@@ -329,10 +329,10 @@ class Reporter(Randomiser):
 
     def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
         """Released values, nothing where a column was not asked for."""
-        reports = batch.column(ASKED).to_numpy().astype(np.int64)
+        reports = batch.column(REPORTED).to_numpy().astype(np.int64)
         arrays = []
         for field in self.released:
-            if field.name == ASKED:
+            if field.name == REPORTED:
                 column = pa.DictionaryArray.from_arrays(self._sets.take(reports), self._spelled)
             elif field.name in self._names:
                 column = self._told(field.name, self._parts[field.name].take(reports), position)

@@ -71,7 +71,7 @@ class Sampler(Protocol):
 def sample(matrix: TransitionMatrix, codes: Codes, words: Words, out: Codes | None = None) -> Codes:
     """A released code for each true code: a fixed function of the matrix, the code and the word.
 
-    >>> from pramana.matrices.families import UniformMixture
+    >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
     >>> words = np.array([0, 2**62, 2**63], dtype=np.uint64)
     >>> sample(coin, np.array([0, 0, 0], dtype=np.uint8), words)

@@ -1,6 +1,6 @@
 """What a steward who states tables is told of the columns that need, or get, no reports.
 
-Method ``reports``: each record answers one set of columns at the whole budget.
+Method ``attribute-sampling``: each record answers one set of columns at the whole budget.
 
 k, epsilon and (rho1, rho2) bound the amplification of each set by itself, whichever set is drawn
 (docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide among all
@@ -27,7 +27,7 @@ from pramana.engine.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.guarantees.registry import words_to_ask
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.mechanisms.randomiser import Reporter
 from pramana.mechanisms.transition import Label
@@ -48,8 +48,8 @@ from pramana.release.certificate import Certificate
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import (
-    ASKED,
     CATEGORY_LIMIT,
+    REPORTED,
     Column,
     Role,
     Schema,
@@ -58,7 +58,7 @@ from pramana.schema.schema import (
 )
 from pramana.types import Entries, Form
 
-__all__ = ["Reports", "beside_words", "unnamed_columns", "unnamed_words"]
+__all__ = ["AttributeSampling", "beside_words", "unnamed_columns", "unnamed_words"]
 
 MOST = 12
 """Tables that a command lists."""
@@ -128,7 +128,7 @@ MARK = "columns that the record was asked for; other empty cells were not asked"
 
 
 @dataclass(frozen=True)
-class Reports(Method):
+class AttributeSampling(Method):
     """Each record reports one set of columns, drawn by chance, at the whole budget.
 
     Attributes:
@@ -144,14 +144,14 @@ class Reports(Method):
         read=tables_of,
     )
 
-    name: ClassVar[str] = "reports"
+    name: ClassVar[str] = "attribute-sampling"
     when: ClassVar[str] = (
         "Tables of few columns are wanted, of many columns in all: far more precise than whole "
         "records for the same promise."
     )
     aims = OnOneDial()
     tells: ClassVar[frozenset[str] | None] = frozenset()
-    kind: ClassVar[str] = "reports"
+    kind: ClassVar[str] = "attribute-sampling"
     instead: ClassVar[str] = "asks each record for a few columns at the whole budget"
 
     def __post_init__(self) -> None:
@@ -189,7 +189,7 @@ class Reports(Method):
             mechanism=mechanism,
             method=replace(self, tables=tables),
             records=records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=found,
             expected_error=expected,
@@ -244,7 +244,7 @@ class Reports(Method):
         """Every record asked for one set, its answer drawn, then shuffled."""
         people = People.of(plan.schema, opened)
         plan = on_these(plan, people, seeded=keystream.reproducible)
-        assert isinstance(plan.mechanism, Reporting)  # noqa: S101 - design made it
+        assert isinstance(plan.mechanism, AttributeSampler)  # noqa: S101 - design made it
         reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
         made = (
             engine_of(opened, coded=plan.schema.apart)
@@ -257,18 +257,18 @@ class Reports(Method):
     @classmethod
     def published_labels(cls, labels: Labels) -> Labels:
         """Those of the table, and what the column of sets is."""
-        return replace(labels, variables={**labels.variables, ASKED: MARK})
+        return replace(labels, variables={**labels.variables, REPORTED: MARK})
 
     def published_schema(self, schema: Schema) -> Schema:
         """The columns, and one that says what each record was asked for."""
-        mark = Column(ASKED, Role.SENSITIVE, missing="refuse")
+        mark = Column(REPORTED, Role.SENSITIVE, missing="refuse")
         return replace(schema, columns=(*schema.released, mark), household=None)
 
     @classmethod
     def priced(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of the published sets."""
         mechanism, schema = certificate.mechanism, certificate.true_schema
-        if not isinstance(mechanism, Reporting):
+        if not isinstance(mechanism, AttributeSampler):
             return None
         made = cls._listed(certificate)
         shares = SetShares(
@@ -294,7 +294,7 @@ class Reports(Method):
         fewer than came. A survey does not tell its tables: of its sets budgets alone are looked at.
         """
         mechanism = certificate.mechanism
-        if not isinstance(mechanism, Reporting):
+        if not isinstance(mechanism, AttributeSampler):
             return None
         gamma = _whole_budget(mechanism)
         if gamma is None:
@@ -307,7 +307,7 @@ class Reports(Method):
         return chosen_again(found, cells.names, wanted, cells.count, gamma=gamma)
 
     @classmethod
-    def _listed(cls, certificate: Certificate) -> Reports:
+    def _listed(cls, certificate: Certificate) -> AttributeSampling:
         """The method with the tables that a certificate lists."""
         listed = certificate.options.get("tables", ())
         return cls(tables=tuple(names_of_table(str(table)) for table in listed))
@@ -317,7 +317,7 @@ class Reports(Method):
         return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
 
 
-def _whole_budget(mechanism: Reporting) -> float | None:
+def _whole_budget(mechanism: AttributeSampler) -> float | None:
     """The gamma that every set has; ``None`` where one has less, or none has any."""
     gammas = [float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1]
     gamma = max(gammas, default=1.0)
@@ -326,9 +326,10 @@ def _whole_budget(mechanism: Reporting) -> float | None:
 
 def _refuse(schema: Schema) -> None:
     """Refuse what reports cannot do."""
-    if ASKED in schema.names:
+    if REPORTED in schema.names:
         raise InvalidSchema(
-            f"A release by reports has a column '{ASKED}' of its own, and the table has one too. "
+            f"A release by reports has a column '{REPORTED}' of its own, and the table has one "
+            f"too. "
             "Rename it."
         )
     fixed = [column.name for column in schema.randomised if column.fixed]
@@ -344,10 +345,14 @@ def _dial(
 ) -> float:
     """The largest ln gamma of a set that meets every target."""
     if not asked:
-        raise InvalidNumber(f"State what to aim at, one of: {words_to_ask(Reports.aims)}.")
+        raise InvalidNumber(
+            f"State what to aim at, one of: {words_to_ask(AttributeSampling.aims)}."
+        )
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    found = min((people.dial_of(one, method="reports") for one in bounded), default=math.inf)
+    found = min(
+        (people.dial_of(one, method="attribute-sampling") for one in bounded), default=math.inf
+    )
     for guarantee in searched:
         holds, most = cache(partial(met, guarantee)), min(found, LARGEST_DIAL)
         low, high = 0.0, min(1.0, most)
@@ -407,21 +412,23 @@ class _Cells:
         return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
 
 
-def _alike(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+def _alike(shares: SetShares, domain: _Cells, dial: float) -> AttributeSampler:
     """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
     sizes = [domain.count(columns) for columns in shares.sets]
     made, weights = _by_size(sizes, dial), whole_weights(shares.shares)
     parts = enumerate(zip(sizes, weights, strict=True))
-    return Reporting(sets=tuple(AskedSet((str(n),), w, made[size]) for n, (size, w) in parts))
+    return AttributeSampler(
+        sets=tuple(AttributeSet((str(n),), w, made[size]) for n, (size, w) in parts)
+    )
 
 
-def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> Reporting:
+def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> AttributeSampler:
     """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
     cells = [domain.labels(columns) for columns in shares.sets]
     made, weights = _by_size(map(len, cells), dial), whole_weights(shares.shares)
-    return Reporting(
+    return AttributeSampler(
         sets=tuple(
-            AskedSet(columns, weight, UniformMixture(own, made[len(own)].other))
+            AttributeSet(columns, weight, UniformMixture(own, made[len(own)].other))
             for columns, weight, own in zip(shares.sets, weights, cells, strict=True)
         )
     )
@@ -449,7 +456,7 @@ def _expected(
     return ExpectedError(tuple(found.items()), tuple(dict.fromkeys(own)) if asked else ())
 
 
-def _told(mechanism: Reporting) -> list[Form]:
+def _told(mechanism: AttributeSampler) -> list[Form]:
     """The sets as an owner reads them, the most frequent first."""
     ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
     return [

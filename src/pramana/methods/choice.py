@@ -55,7 +55,7 @@ def design(
         data: the true table, where there is one.
         records: the number of records, where there are no data yet.
         smallest_group: without data: the fewest records that share the values of the columns that
-            are released as they are and may be known (role plain, strata).
+            are released as they are and may be known (role public, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
             one of ``METHODS``. Where not stated, the usual one for the guarantees asked, or reports
             where these are expected to be clearly less in error on the tables that the schema
@@ -211,7 +211,7 @@ def plan_instead(plan: Plan) -> Plan | None:
             plan.schema,
             *plan.asked,
             records=plan.records,
-            smallest_group=plan.crowd,
+            smallest_group=plan.anonymity_set,
             method=rival(),
         )
     except PramanaError:
@@ -248,8 +248,8 @@ def told_instead(plan: Plan, other: Plan | None = None) -> str | None:
 def settle_bins(schema: Schema) -> Schema:
     """Bins of columns that are not randomised: honoured where sensitive, refused elsewhere.
 
-    A crowd is counted by the values of known columns, and weights are added up: bins there would
-    be another column.
+    An anonymity set is counted by the values of known columns, and weights are added up: bins
+    there would be another column.
     """
     for column in schema.released_as_is:
         own = column.binned and column.name not in schema.strata

@@ -1,4 +1,4 @@
-"""Whom a plan is for: the schema with nothing left open, how many, and the smallest crowd."""
+"""The context of a design: completed schema, records, and the smallest anonymity set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pramana.base.rounding import require_number
 from pramana.base.text import counted, records_that
-from pramana.engine.choose import counts_of, smallest_attached, smallest_crowd
+from pramana.engine.choose import counts_of, smallest_anonymity_set, smallest_attached
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, OutsideDomain
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.claims import attained, lacks
@@ -51,19 +51,19 @@ class People:
     Attributes:
         schema: every domain and every policy for missing values is stated.
         records: how many they are.
-        crowd: the fewest that share what an adversary may know and is released as it is.
+        anonymity_set: the fewest that share what an adversary may know and is released as it is.
         opened: their table, where there is one.
     """
 
     schema: Schema
     records: int
-    crowd: int
+    anonymity_set: int
     opened: OpenedTable | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, schema: Schema, opened: OpenedTable) -> People:
         """Those of a table, under a schema that leaves nothing open."""
-        return cls(schema, opened.rows, smallest_crowd(schema, opened), opened)
+        return cls(schema, opened.rows, smallest_anonymity_set(schema, opened), opened)
 
     @classmethod
     def found(cls, schema: Schema, opened: OpenedTable, *, numbers_stay: bool) -> People:
@@ -106,7 +106,7 @@ class People:
         splitting = self.splitting(needed)
         rounded = self._rounded_weight(splitting, needed)
         return Infeasible(
-            f"{said} {self._crowd_advice(splitting, rounded, lower)}",
+            f"{said} {self._anonymity_set_advice(splitting, rounded, lower)}",
             code="too-few-alike",
             column=next(iter(splitting), None),
             without=without,
@@ -133,8 +133,8 @@ class People:
         order = sorted(names, key=lambda name: alike[name])
         for number in range(1, len(order) + 1):
             left = [name for name in self.schema.known if name not in order[:number]]
-            crowd = smallest_group(opened, left, apart=True) if left else opened.rows
-            if crowd >= needed:
+            anonymity_set = smallest_group(opened, left, apart=True) if left else opened.rows
+            if anonymity_set >= needed:
                 return tuple(order[:number])
         return ()
 
@@ -145,7 +145,9 @@ class People:
             return None
         return coarse_weight_of(opened, weight.name, needed)
 
-    def _crowd_advice(self, found: Sequence[str], rounded: CoarseWeight | None, lower: str) -> str:
+    def _anonymity_set_advice(
+        self, found: Sequence[str], rounded: CoarseWeight | None, lower: str
+    ) -> str:
         """What to do about known columns that leave too few records alike."""
         if not found:
             return f"{lower[0].upper()}{lower[1:]}."
@@ -171,7 +173,8 @@ class People:
         """Those who are yet to be asked."""
         if smallest_group is None and schema.known:
             raise InvalidNumber(
-                f"{', '.join(schema.known)} will be released as they are and split the crowd: say "
+                f"{', '.join(schema.known)} will be released as they are and split the anonymity "
+                f"set: say "
                 "how many records the smallest group will have (smallest_group), or give the data."
             )
         require_number("the number of records", records, low=1)
@@ -181,7 +184,9 @@ class People:
 
     def fixed(self, mechanism: Mechanism) -> Evidence:
         """What is known of matrices that do not depend on the data."""
-        return Evidence(self.schema, self.records, self.crowd, mechanism, attached=self.attached)
+        return Evidence(
+            self.schema, self.records, self.anonymity_set, mechanism, attached=self.attached
+        )
 
     def within(
         self, asked: Sequence[Guarantee], make: Callable[[float], Made]
@@ -205,7 +210,7 @@ class People:
         return Evidence(
             self.schema,
             self.records,
-            self.crowd,
+            self.anonymity_set,
             mechanism,
             data_dependent=True,
             counts=self.counts,
@@ -215,7 +220,7 @@ class People:
     def attached(self) -> int | None:
         """The fewest that share all that is released as it is, whoever may know it.
 
-        ``None`` where that is the crowd, or nobody can count yet.
+        ``None`` where that is the anonymity set, or nobody can count yet.
         """
         if self.opened is None:
             return None
@@ -237,15 +242,16 @@ class People:
                 f"Method {method} does not aim at {guarantee.name}; it takes "
                 f"{words_to_ask(MAKERS[method].aims)}. Choose another method."
             )
-        dial = guarantee.log_amplification(crowd=self.crowd)
+        dial = guarantee.log_amplification(anonymity_set=self.anonymity_set)
         if dial > 0:
             return dial
         k = getattr(guarantee, "k", None)
         if k is None:
             raise nothing_left(guarantee)
         said = (
-            f"{guarantee} cannot be met with a crowd of {self.crowd:,}: the largest attainable "
-            f"k is {max(self.crowd - 1, 1):,}."
+            f"{guarantee} cannot be met with an anonymity set of {self.anonymity_set:,}: the "
+            f"largest attainable "
+            f"k is {max(self.anonymity_set - 1, 1):,}."
         )
         if not math.isfinite(k):
             raise Infeasible(f"{said} Lower k.")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label, as_cells
 from pramana.methods.expected_error import (
     ExpectedError,
@@ -45,7 +45,7 @@ ENOUGH = 50_000
 def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     """The expected errors of the plan's tables on these data; ``None`` where none are foreseen."""
     whole = isinstance(plan.method, Retention)
-    if plan.expected_error is None or not (whole or isinstance(plan.mechanism, Reporting)):
+    if plan.expected_error is None or not (whole or isinstance(plan.mechanism, AttributeSampler)):
         return None
     steps = step_domains(plan.schema)
     if whole and any(step.fixed for step in steps):
@@ -59,7 +59,7 @@ def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     for table in [*tables, *(table for table in wider if _served(plan, table, known))]:
         told = told_of(plan.schema, table)
         share = _shares(told, [name for name in table if name not in told], known)
-        if isinstance(plan.mechanism, Reporting):
+        if isinstance(plan.mechanism, AttributeSampler):
             variance = _of_reports(plan.mechanism, plan.schema, told, share)
         elif all(kept[step] > 0 for step in steps if set(step.columns) & set(told)):
             variance = _of_whole_records(kept, plan.schema, told, share)
@@ -78,7 +78,7 @@ def _further(schema: Schema, table: Set, tables: Sequence[Set]) -> bool:
 
 def _served(plan: Plan, table: Set, known: Mapping[str, _Known]) -> bool:
     """Whether it can be told: by some report, in so many cells."""
-    held = not isinstance(plan.mechanism, Reporting) or bool(
+    held = not isinstance(plan.mechanism, AttributeSampler) or bool(
         plan.mechanism.containing(told_of(plan.schema, table))
     )
     return held and math.prod(known[name].size for name in table) <= CATEGORY_LIMIT
@@ -141,7 +141,7 @@ def _shares(told: Set, beside: Sequence[str], known: Mapping[str, _Known]) -> Fl
 
 
 def _of_reports(
-    mechanism: Reporting, schema: Schema, table: Sequence[str], share: FloatArray
+    mechanism: AttributeSampler, schema: Schema, table: Sequence[str], share: FloatArray
 ) -> FloatArray:
     """A record's part of the variance of each cell: all sets that hold it, by their precision.
 
@@ -162,7 +162,7 @@ def _of_reports(
     return variance
 
 
-def _base(one: AskedSet, schema: Schema, table: Sequence[str]) -> FloatArray:
+def _base(one: AttributeSet, schema: Schema, table: Sequence[str]) -> FloatArray:
     """The share of a set's cells that lie in each cell of a table."""
     shape = _sizes(schema, table)
     if one.matrix.size == math.prod(_sizes(schema, one.columns)):

@@ -114,7 +114,7 @@ class GivenMatrices(Method):
             mechanism=mechanism,
             method=self,
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=attained(self._evidence(people, mechanism), asked),
             public={"matrices": self.origin},

@@ -270,7 +270,7 @@ class Invariant(Withheld):
             mechanism=mechanism,
             method=self,
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=attained(people.counted(mechanism), asked),
             figures={

@@ -247,7 +247,7 @@ class InverseFrequency(Withheld):
                 "impossible combinations. Drop the rules, or use another method."
             )
         counts = people.counts
-        if kept_risk(schema.known, counts, crowd=people.crowd) > target.xi:
+        if kept_risk(schema.known, counts, anonymity_set=people.anonymity_set) > target.xi:
             needed = 1 / target.xi if target.xi else math.inf
             raise people.too_few(f"{target} cannot be met.", needed, lower="raise xi")
         designs = _designs(people, target.xi)
@@ -260,7 +260,7 @@ class InverseFrequency(Withheld):
             mechanism=mechanism,
             method=self,
             records=counts.total,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=attained(people.counted(mechanism), asked, computed=computed),
             figures=_figures(designs),

@@ -146,13 +146,14 @@ class Grouped(Method):
         for name in self.responses:
             people.schema.column(name)
         target = the_only(asked, KAnonymity, method=self.name)
-        if target.k > people.crowd:
+        if target.k > people.anonymity_set:
             raise people.too_few(
-                f"{target} cannot be met with a crowd of {people.crowd:,}, the smallest group of "
+                f"{target} cannot be met with an anonymity set of {people.anonymity_set:,}, the "
+                f"smallest group of "
                 "records that share known columns.",
                 target.k,
             )
-        self._require_room(people.schema, k=target.k, most=people.crowd)
+        self._require_room(people.schema, k=target.k, most=people.anonymity_set)
         self._require_parted(people)
         if people.schema.impossible and not self.real_keys:
             raise InvalidSchema(
@@ -164,7 +165,7 @@ class Grouped(Method):
             mechanism=Mechanism(()),
             method=self,
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=(target,),
             public=self._told(target.k),
@@ -181,11 +182,13 @@ class Grouped(Method):
         self._require_parted(people)
         target = the_only(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
-        evidence = Evidence(people.schema, people.records, people.crowd, group_sizes=made.sizes)
+        evidence = Evidence(
+            people.schema, people.records, people.anonymity_set, group_sizes=made.sizes
+        )
         plan = replace(
             plan,
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             attained=attained(evidence, plan.asked),
             permuted_copy=made.permuted_copy,
             public=self._told(target.k)
@@ -278,7 +281,7 @@ class Grouped(Method):
             raise InvalidSchema("Such keys may be impossible together.")
         if set(own.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
-        own._require_room(certificate.schema, k=k, most=certificate.crowd)
+        own._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
         return own.disclosed(), own._told(k)
 
     def _told(self, k: int) -> Form:

@@ -36,7 +36,8 @@ class Plan(Shown):
         mechanism: what is done to a record.
         method: what found it, and does it to records.
         records: the number of records that it was made for.
-        crowd: the size of the smallest group formed by columns that are released as they are and
+        anonymity_set: the size of the smallest group formed by columns that are released as they
+        are and
             that an adversary may know; the number of records where there are none.
         asked: the guarantees that were stated as targets.
         attained: every guarantee that the theory covers, computed from the integers.
@@ -55,7 +56,7 @@ class Plan(Shown):
     mechanism: Mechanism
     method: Method
     records: int
-    crowd: int
+    anonymity_set: int
     asked: tuple[Guarantee, ...]
     attained: tuple[Guarantee, ...]
     expected_error: ExpectedError | None = None
@@ -188,7 +189,7 @@ class Plan(Shown):
         form: Form = {
             "method": self.method.name,
             "records": self.records,
-            "crowd": self.crowd,
+            "anonymity_set": self.anonymity_set,
             "columns": {
                 name: _parameters(step) for step in self.mechanism.steps for name in step.columns
             },

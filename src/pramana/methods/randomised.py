@@ -49,8 +49,8 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
         known = people.counted if plan.method.data_dependent else people.fixed
         evidence = replace(known(plan.mechanism), seeded=seeded)
         basis = None if evidence.counts is None else fingerprint(evidence.counts)
-        found = (people.records, people.crowd, evidence.attached, basis)
-        same = found == (plan.records, plan.crowd, plan.attached, plan.basis)
+        found = (people.records, people.anonymity_set, evidence.attached, basis)
+        same = found == (plan.records, plan.anonymity_set, plan.attached, plan.basis)
         if same and (plan.method.data_dependent or not seeded):
             return plan
         if plan.basis not in (None, basis):
@@ -60,15 +60,15 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
             plan,
             expected_error=price and price.for_records(people.records, was=plan.records),
             records=people.records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             attached=evidence.attached,
             attained=attained(evidence, plan.asked),
         )
     except DoesNotHold as error:
         raise DoesNotHold(
             f"{error} The plan was made for {plan.records:,} records in groups of at least "
-            f"{plan.crowd:,}; this table has {people.records:,} in groups of at least "
-            f"{people.crowd:,}. Design again with these data."
+            f"{plan.anonymity_set:,}; this table has {people.records:,} in groups of at least "
+            f"{people.anonymity_set:,}. Design again with these data."
         ) from None
 
 

@@ -195,7 +195,7 @@ class Retention(Method):
             mechanism=mechanism,
             method=self,
             records=records,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=tuple(asked),
             attained=found,
             expected_error=model.at(retentions),

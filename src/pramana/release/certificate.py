@@ -38,7 +38,7 @@ from pramana.release.certificate_fields import (
 )
 from pramana.release.kinds import KINDS, Kind
 from pramana.schema.labels import Labels
-from pramana.schema.schema import ASKED, Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Entries, Form
 
 __all__ = [
@@ -157,7 +157,8 @@ class Collected:
             "Nobody held the truth: people randomised their own answers before they sent them, "
             f"by survey {self.survey}. That rests on the page that they opened being the one of "
             "this survey, and on a channel that does not say who sent what. Who invented m of the "
-            "n records, or was told them, stands before a crowd of the other n - m: k and the "
+            "n records, or was told them, stands before an anonymity set of the other n - m: k "
+            "and the "
             f"central epsilon are those of n - m. {secret}{once}"
             + ("" if self.panel is None else f" {self.panel.sentence()}")
         )
@@ -173,7 +174,7 @@ class Certificate:
         mechanism: the matrices where they are published, ``None`` otherwise.
         method: the design that found them.
         records: the number of released records.
-        crowd: the size of the smallest group that the known columns form.
+        anonymity_set: the size of the smallest group that the known columns form.
         claims: every guarantee, asked beside attained.
         data_dependent: whether the matrices were chosen by looking at the data.
         reproducible: whether a seed was used, so that the release is not for publication.
@@ -195,7 +196,7 @@ class Certificate:
     mechanism: Mechanism | None
     method: str
     records: int
-    crowd: int
+    anonymity_set: int
     claims: tuple[Claim, ...]
     data_dependent: bool = False
     reproducible: bool = False
@@ -240,7 +241,7 @@ class Certificate:
         return Evidence(
             self.true_schema,
             self.records,
-            self.crowd,
+            self.anonymity_set,
             self.mechanism,
             data_dependent=self.data_dependent,
             attached=self.attached,
@@ -260,7 +261,7 @@ class Certificate:
         """The columns of the true table that are released: without the mark beside reports."""
         if self.nature.whole:
             return self.schema
-        columns = tuple(column for column in self.schema.columns if column.name != ASKED)
+        columns = tuple(column for column in self.schema.columns if column.name != REPORTED)
         return replace(self.schema, columns=columns)
 
     @property
@@ -286,7 +287,7 @@ class Certificate:
             "guarantees": [claim.to_json(self.true_schema, self.made) for claim in self.claims],
             "scope": self.scope(),
             "anonymity_set": {
-                "size": self.crowd,
+                "size": self.anonymity_set,
                 "known_columns": list(self.known_columns),
                 "smallest_unchanged_group": self.attached,
                 "statement": self.among_whom(),
@@ -312,8 +313,8 @@ class Certificate:
         } | ({"with_noise": noisy} if noisy else {})
 
     def among_whom(self) -> str:
-        """The crowd of a person, in plain words."""
-        return _crowd(self)
+        """The anonymity set of a person, in plain words."""
+        return _anonymity_set(self)
 
     def _extras(self) -> Form:
         """What only some certificates have."""
@@ -373,7 +374,7 @@ class Certificate:
             mechanism=None if mechanism is None else KINDS[form.kind].mechanism(mechanism),
             method=form.method,
             records=form.records,
-            crowd=form.anonymity_set.size,
+            anonymity_set=form.anonymity_set.size,
             claims=tuple(map(_claim_of, form.guarantees)),
             data_dependent=form.matrices.depend_on_the_data,
             reproducible=form.seed != "none",
@@ -462,18 +463,19 @@ def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
     return f"{'; '.join(parts)}: no finite epsilon covers {those}."
 
 
-def _crowd(certificate: Certificate) -> str:
+def _anonymity_set(certificate: Certificate) -> str:
     """Among whom a person hides, in plain words."""
-    size, known = certificate.crowd, certificate.known_columns
-    if certificate.nature.crowd:
+    size, known = certificate.anonymity_set, certificate.known_columns
+    if certificate.nature.anonymity_set:
         inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
-        return certificate.nature.crowd.format(inside=inside)
-    text = f"The crowd of a person is all {size:,} records"
+        return certificate.nature.anonymity_set.format(inside=inside)
+    text = f"The anonymity set of a person is all {size:,} records"
     if known:
         values = "value" if len(known) == 1 else "values"
         text = (
             f"{', '.join(known)} may be known to an adversary and {as_it_is(known)}: the "
-            f"crowd of a person is the records with the same {values} there, at least {size:,}"
+            f"anonymity set of a person is the records with the same {values} there, at least "
+            f"{size:,}"
         )
     text += "; how well anyone hides in it is what is promised, and no more."
     if certificate.attached is not None:

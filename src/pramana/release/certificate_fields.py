@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from pramana.errors import NotARelease
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.listed_cells import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label
@@ -414,15 +414,15 @@ def mechanism_of(value: Any, *, what: str = "mechanism") -> Mechanism:
     return Mechanism.from_json(value)
 
 
-def reporting_of(value: Any, *, what: str = "mechanism") -> Reporting:
+def reporting_of(value: Any, *, what: str = "mechanism") -> AttributeSampler:
     """The attribute sets of a mechanism from their parsed JSON."""
     sets = converted(value, list[Any], what=what)
-    return Reporting(tuple(attribute_set_of(entry, what=what) for entry in sets))
+    return AttributeSampler(tuple(attribute_set_of(entry, what=what) for entry in sets))
 
 
 def attribute_set_of(
     value: Any, labels: tuple[Label, ...] | None = None, *, what: str = "mechanism"
-) -> AskedSet:
+) -> AttributeSet:
     """An attribute set from its parsed JSON; with ``labels`` where the file must not state them."""
     form = converted(value, AttributeSetForm, what=what)
     if (labels is None) == (form.matrix.labels is None):
@@ -431,7 +431,7 @@ def attribute_set_of(
         cells = form.matrix.labels or []
         _require_width(cells, len(form.columns))
         labels = tuple(tuple(cell) if isinstance(cell, list) else cell for cell in cells)
-    return AskedSet(
+    return AttributeSet(
         tuple(form.columns), int(form.weight), UniformMixture(labels, int(form.matrix.other))
     )
 

@@ -21,7 +21,7 @@ from pramana.io.base import FORMATS
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
 from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
-from pramana.schema.schema import ASKED, Column
+from pramana.schema.schema import REPORTED, Column
 
 __all__ = ["CODEBOOK", "EXPLAINING", "LOADERS", "README", "explanations", "loader"]
 
@@ -336,7 +336,7 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
     yield "Do not try to find out who is in it, nor link it with other files about people."
     if not certificate.nature.whole:
         yield (
-            "Do not take an empty cell for a missing value: where `asked` does not name the "
+            "Do not take an empty cell for a missing value: where `reported` does not name the "
             "column, it was not asked for."
         )
 
@@ -363,7 +363,7 @@ def _column_line(certificate: Certificate, column: Column) -> str:
 
 
 def _treatment(certificate: Certificate, column: Column) -> str:
-    if certificate.marks and column.name == ASKED:
+    if certificate.marks and column.name == REPORTED:
         return "drawn by chance, whatever the record is"
     return treatment_of(column, certificate.nature.treatment)
 
@@ -413,7 +413,7 @@ def _columns(certificate: Certificate) -> tuple[Column, ...]:
 
 
 def _domain(certificate: Certificate, column: Column) -> str:
-    if certificate.marks and column.name == ASKED:
+    if certificate.marks and column.name == REPORTED:
         return "sets of columns, as stated in the certificate"
     if not (column.coded or column.listed):
         return "as it occurs"
@@ -424,7 +424,7 @@ def _domain(certificate: Certificate, column: Column) -> str:
 
 def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:
     """Each value with its label and its kind: value, one that stands for missing, not asked."""
-    if certificate.marks and column.name == ASKED:
+    if certificate.marks and column.name == REPORTED:
         yield from ((name, "", "value") for name in certificate.marks)
         return
     labels = {

@@ -31,10 +31,10 @@ class Kind:
         whole: whether every record tells all of its columns, and not one set that it names.
         mechanism: reads the matrices of a certificate from their parsed JSON.
         treatment: what was done to columns that are not released as they are.
-        crowd: among whom a person hides, where that is not all who share what may be known;
+        anonymity_set: among whom a person hides, where that is not all who share what may be known;
             ``{inside}`` stands for these.
-        offers: what everyone can compute guarantees from, beyond matrices, records and crowd.
-        owner_knows: what the owner can compute guarantees from, beyond what everyone can.
+        offers: what everyone can compute guarantees from, beyond matrices, records and anonymity
+        set. owner_knows: what the owner can compute guarantees from, beyond what everyone can.
         tells: the figures of its certificates that only the owner can count, whatever the method.
         least_error: where certificates state the standard error of a column once, the least;
             else they state one for each value.
@@ -48,7 +48,7 @@ class Kind:
     whole: bool = True
     mechanism: Callable[[Any], Mechanism] = mechanism_of
     treatment: str = "randomised"
-    crowd: str = ""
+    anonymity_set: str = ""
     offers: frozenset[Need] = frozenset()
     owner_knows: frozenset[Need] = frozenset()
     tells: frozenset[str] = frozenset()
@@ -81,16 +81,17 @@ GROUPS = Kind(
     "with other columns are weaker than in truth.",
     grouped=True,
     treatment="replaced within groups",
-    crowd="Groups are formed within {inside}; a person hides in a group, of at least k.",
+    anonymity_set="Groups are formed within {inside}; a person hides in a group, of at least k.",
     owner_knows=frozenset({Need.GROUPS}),
 )
 """Keys were replaced within groups of records."""
 
-REPORTS = Kind(
+ATTRIBUTE_SAMPLING = Kind(
     made="Each record answers one set of columns, drawn by chance; the others are empty. "
     "Sets and matrices are published and {depends}.",
     why_not="Every record tells some of its columns, changed by chance. A count of them as they "
-    "stand is wrong. Column `asked` says which: an empty cell of any other column is not a missing "
+    "stand is wrong. Column `reported` says which: an empty cell of any other column is not a "
+    "missing "
     "value, it was not asked for.",
     shows_matrices=True,
     whole=False,
@@ -109,9 +110,9 @@ SEALED = replace(
 )
 """The matrices are not told, and leave nothing as it is: they took more room than the records."""
 
-NAMES = ("published", "withheld", "groups", "reports", "sealed")
+NAMES = ("published", "withheld", "groups", "attribute-sampling", "sealed")
 
 KINDS: Registry[Kind] = Registry(
-    "pramana.kinds", {name: f"{__name__}:{name.upper()}" for name in NAMES}
+    "pramana.kinds", {name: f"{__name__}:{name.upper().replace('-', '_')}" for name in NAMES}
 )
 """Kinds by the name in certificates."""

@@ -81,7 +81,7 @@ MAKERS: Registry[type[Maker]] = Registry(
     "pramana.methods",
     {
         "retention": "pramana.methods.retention:Retention",
-        "reports": "pramana.methods.attribute_sampling:Reports",
+        "attribute-sampling": "pramana.methods.attribute_sampling:AttributeSampling",
         "optimal": "pramana.methods.optimal.method:Optimal",
         "inverse-frequency": "pramana.methods.inverse_frequency:InverseFrequency",
         "invariant": "pramana.methods.invariant:Invariant",

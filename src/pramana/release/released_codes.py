@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from pramana.base.text import records_that
 from pramana.errors import AlteredRelease
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.codec import encode_released
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import ASKED, Column
+from pramana.schema.schema import REPORTED, Column
 from pramana.types import IntArray
 
 __all__ = ["LOOK", "SILENT", "asked_sets", "stated_sets", "told_codes"]
@@ -29,9 +29,9 @@ def told_codes(
     mechanism: Mechanism | None, column: Column, released: OpenedTable | pa.Table
 ) -> IntArray:
     """The released code of each record, ``SILENT`` where it was not asked for the column."""
-    if not isinstance(mechanism, Reporting) or column.name not in mechanism.columns:
+    if not isinstance(mechanism, AttributeSampler) or column.name not in mechanism.columns:
         return encode_released(column, _columns(released, [column.name])[0]).astype(np.int64)
-    values, marks = _columns(released, [column.name, ASKED])
+    values, marks = _columns(released, [column.name, REPORTED])
     sets = pa.array([one.name for one in mechanism.containing([column.name])], pa.string())
     told = pc.is_in(marks.cast(pa.string()), value_set=sets)
     codes = np.full(len(values), SILENT, dtype=np.int64)
@@ -39,15 +39,15 @@ def told_codes(
     return codes
 
 
-def asked_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+def asked_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
     """Which set each record was asked for, by its place among the sets."""
-    (marks,) = _columns(released, [ASKED])
+    (marks,) = _columns(released, [REPORTED])
     names = pa.array([one.name for one in mechanism.sets], pa.string())
     places = pc.index_in(marks.cast(pa.string()), value_set=names)
     return np.asarray(pc.fill_null(places, SILENT)).astype(np.int64)
 
 
-def stated_sets(mechanism: Reporting, released: OpenedTable | pa.Table) -> IntArray:
+def stated_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
     """The same, for who relies on them: a record that names none of the sets is refused."""
     sets = asked_sets(mechanism, released)
     if unknown := int((sets == SILENT).sum()):

@@ -21,13 +21,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import ASKED, Schema
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
 __all__ = ["AlikeRecords", "AskedRecords", "CodedTable", "code_column", "number_column"]
@@ -43,7 +43,7 @@ class AskedRecords:
     @classmethod
     def of(cls, mechanism: Mechanism | None, released: OpenedTable) -> AskedRecords | None:
         """Of a release; ``None`` where its records tell all columns."""
-        if not isinstance(mechanism, Reporting):
+        if not isinstance(mechanism, AttributeSampler):
             return None
         sets = tuple(frozenset(one.columns) for one in mechanism.sets)
         return cls(stated_sets(mechanism, released), sets)
@@ -107,7 +107,7 @@ class CodedTable:
     def by_set(self, asked: AskedRecords) -> CodedTable:
         """With one more column, the set of each record: only those of one set are alike."""
         return CodedTable(
-            (*self.names, ASKED),
+            (*self.names, REPORTED),
             (*self.codes, asked.of_record.astype(np.int32)),
             (*self.sizes, len(asked.sets)),
             (*self.missing, -1),

@@ -28,7 +28,7 @@ from pramana.risk.uniqueness import SubsetRisk, subset_risks
 from pramana.schema.domains import Bins
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import ASKED, Schema
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Form
 
 __all__ = ["TableAudit", "audit_table"]
@@ -50,7 +50,7 @@ class TableAudit(Shown):
         asked: the k below which a frequency is a violation.
         k: the smallest frequency.
         uniques: records that no other looks like.
-        violations: records with a frequency below ``asked``.
+        violations: records with a frequency below ``reported``.
         combinations: the number of different combinations of keys.
         histogram: the number of records by frequency.
         population: the risk in the population, where there are weights.
@@ -224,9 +224,9 @@ def audit_table(
 
 def _require_attributes(names: Sequence[str]) -> None:
     """Refuse the column of sets: it is nothing that a person has."""
-    if ASKED in names:
+    if REPORTED in names:
         raise NotCovered(
-            f"'{ASKED}' says what a record was asked for, which chance alone decided: it is no "
+            f"'{REPORTED}' says what a record was asked for, which chance alone decided: it is no "
             "attribute of a person. Leave it out."
         )
 

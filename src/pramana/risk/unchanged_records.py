@@ -31,7 +31,7 @@ from pramana.errors import OutsideDomain
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.lookup import comparable, flat
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import ASKED, Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Form, IntArray, Words
 
 __all__ = ["Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
@@ -161,7 +161,7 @@ def measure_verbatim(
     """Compare the released columns of two tables, record by record and in any order."""
     columns = schema.released
     names = [column.name for column in columns]
-    marks = [ASKED] if ASKED in released.schema.names and ASKED not in names else []
+    marks = [REPORTED] if REPORTED in released.schema.names and REPORTED not in names else []
     limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
     own, theirs = (
         np.concatenate([
@@ -211,7 +211,7 @@ def _numbers(
     whole = as_table(column.name for column in columns if column.randomised)
     for batch in batches:
         if batch.num_columns > len(columns):  # only a report of all columns is a whole record
-            batch = batch.filter(pc.equal(batch.column(ASKED).cast(pa.string()), whole))
+            batch = batch.filter(pc.equal(batch.column(REPORTED).cast(pa.string()), whole))
         total = numbers_of(columns, batch, released=released)
         parts.append(total[total <= np.uint64(limit)])
     return np.concatenate(parts)

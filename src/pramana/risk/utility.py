@@ -283,12 +283,12 @@ class TreeAccuracy:
     truth: float
     released: float
     frequent: float
-    rebuilt: float | None = None
+    synthesized: float | None = None
 
     @property
     def ratio(self) -> float:
         """What an analyst gets, rebuilt where possible, over the truth: near 1 nothing is lost."""
-        best = self.released if self.rebuilt is None else self.rebuilt
+        best = self.released if self.synthesized is None else self.synthesized
         return best / self.truth if self.truth else 1.0
 
     def to_json(self) -> Form:
@@ -297,7 +297,7 @@ class TreeAccuracy:
             "target": self.target,
             "truth": self.truth,
             "released": self.released,
-            "rebuilt": self.rebuilt,
+            "synthesized": self.synthesized,
             "most_frequent": self.frequent,
             "ratio": self.ratio,
         }
@@ -309,7 +309,7 @@ def tree_accuracy(
     released: tuple[Sequence[Codes], Codes],
     *,
     held_out: BoolArray,
-    rebuilt: tuple[Sequence[Codes], Codes] | None = None,
+    synthesized: tuple[Sequence[Codes], Codes] | None = None,
 ) -> TreeAccuracy:
     """Learn ``target`` from the other columns, once from each table.
 
@@ -318,7 +318,7 @@ def tree_accuracy(
         truth: codes of the other columns and of the target, true records.
         released: the same of the released records.
         held_out: which true records are kept for the test.
-        rebuilt: the same of rebuilt records, where the matrices are published.
+        synthesized: the same of synthetic records, where the matrices are published.
     """
     try:
         from sklearn.tree import DecisionTreeClassifier
@@ -341,5 +341,7 @@ def tree_accuracy(
         truth=accuracy(columns[~held_out], wanted[~held_out]),
         released=accuracy(seen, labels),
         frequent=float((wanted[held_out] == frequent).mean()),
-        rebuilt=None if rebuilt is None else accuracy(np.stack(rebuilt[0], axis=1), rebuilt[1]),
+        synthesized=None
+        if synthesized is None
+        else accuracy(np.stack(synthesized[0], axis=1), synthesized[1]),
     )

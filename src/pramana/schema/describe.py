@@ -260,7 +260,7 @@ def describe(
     sensitive: Sequence[str] = (),
     weight: str | None = None,
     identifiers: Sequence[str] = (),
-    plain: Sequence[str] = (),
+    public: Sequence[str] = (),
     household: str | None = None,
     k: int = 5,
 ) -> Description:
@@ -276,7 +276,7 @@ def describe(
             Role.SENSITIVE: sensitive,
             Role.WEIGHT: () if weight is None else (weight,),
             Role.IDENTIFIER: (*identifiers, *numbers),
-            Role.PLAIN: plain,
+            Role.PUBLIC: public,
         },
     )
     tallies = tally(table)
@@ -292,14 +292,14 @@ def describe(
     }
     first = _recodings(tallies, suspects, given)
     if first:
-        table = recoded(table, Schema(tuple(Column(n, Role.PLAIN, recoding=r)
+        table = recoded(table, Schema(tuple(Column(n, Role.PUBLIC, recoding=r)
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
     roles = propose_roles(table, tallies, given, household)
     plain_there = [
         name
         for name, own in roles.items()
-        if own.role is Role.PLAIN and tallies[name].distinct + bool(tallies[name].missing) > 1
+        if own.role is Role.PUBLIC and tallies[name].distinct + bool(tallies[name].missing) > 1
     ]
     columns, profiles = [], []
     for name, seen in tallies.items():
@@ -439,7 +439,7 @@ def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     """A column that stays as it is; values that say why there is none are listed where labelled."""
     told = table.labels.missing.get(name, ())
     if (
-        role not in (Role.SENSITIVE, Role.PLAIN)
+        role not in (Role.SENSITIVE, Role.PUBLIC)
         or not told
         or not labelled_values(name, seen, table)
     ):

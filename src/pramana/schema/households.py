@@ -84,12 +84,12 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
 
 
 def columns_of_households(
-    columns: Iterable[Column], table: OpenedTable, household: str, *, crowd: int
+    columns: Iterable[Column], table: OpenedTable, household: str, *, anonymity_set: int
 ) -> dict[str, bool]:
     """Which columns ``require_unlinked`` would refuse as they are; whether each may stay as plain.
 
     Those with the fewest values stay, as long as together they tell no household from all others
-    and leave everybody among ``crowd`` records that share them.
+    and leave everybody among ``anonymity_set`` records that share them.
     """
     homes = households_of(table, household)
     several = np.bincount(homes)[homes] > 1
@@ -103,7 +103,7 @@ def columns_of_households(
     for one in theirs:
         together = [*kept, one.codes]
         alone = one.whole and not _only_theirs(homes, [*by_chance, *together]).any()
-        stays[one.name] = alone and int(_sizes(together).min()) >= crowd
+        stays[one.name] = alone and int(_sizes(together).min()) >= anonymity_set
         if stays[one.name]:
             kept = together
     return stays
@@ -189,7 +189,7 @@ def _linked(told: list[str], households: int) -> str:
     return (
         f"{names} {are} the same for all or some of a household, and {they} would tell {many} from "
         f"all others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
-        f"with role plain, or drop {them}."
+        f"with role public, or drop {them}."
     )
 
 
@@ -200,7 +200,7 @@ def _taken_as_unknown(names: list[str]) -> str:
     return (
         f"{listed} {are} the same for all of a household, and sensitive, so that nobody is taken "
         f"to know {them}. Who knows who lives with whom knows that their records agree there, and "
-        f"finds them more often than promised. Say that {they} may be known (role plain), or drop "
+        f"finds them more often than promised. Say that {they} may be known (role public), or drop "
         f"{them}."
     )
 
@@ -213,7 +213,7 @@ def _disagreeing(drawn: list[str]) -> str:
     return (
         f"{names} {are} the same for all of a household: randomised on each record apart its "
         "people would no longer agree, and drawn once for all of them their records would be "
-        f"linked. Leave {them} as {so} (role plain, which counts as known), drop {them}, or "
+        f"linked. Leave {them} as {so} (role public, which counts as known), drop {them}, or "
         f"protect a table of the households with {them}, one record each."
     )
 

@@ -138,7 +138,7 @@ TOP: Final[dict[str, tuple[Form, str]]] = {
     ),
     "keys": (NAMES, "Columns of role key."),
     "sensitive": (NAMES, "Columns of role sensitive."),
-    "plain": (NAMES, "Columns of role plain."),
+    "public": (NAMES, "Columns of role public."),
     "identifiers": (NAMES, "Columns of role identifier."),
     "weight": (NAMES, "The column of sampling weights."),
 }

@@ -149,7 +149,7 @@ def propose_role(name: str, tally: Tally, records: int) -> Proposal:
     plainly = in_plain_letters(name)
     if tally.distinct < 2:
         held = "no values" if not tally.distinct else "a single value"
-        return Proposal(Role.PLAIN, f"it holds {held}")
+        return Proposal(Role.PUBLIC, f"it holds {held}")
     if tally.kind in ("integer", "number"):
         return _role_of_number(plainly, tally, records)
     return _role_of_text(plainly, tally, records)

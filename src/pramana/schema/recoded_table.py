@@ -444,7 +444,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
     """The column with these values as one; a value that was merged before brings all its own.
 
-    >>> from pramana.table.schema import Role
+    >>> from pramana.schema.schema import Role
     >>> way = Column("way", Role.KEY, Categories(("bus", "car", "tram")))
     >>> merged = merge_values(way, ["bus", "tram"], "public")
     >>> merged.labels, merged.recoding.merged

@@ -1,8 +1,8 @@
 """Replicate weights: which columns they are, and how they make a variance.
 
 Whoever knows someone's replicate weights knows the cluster, and mostly the person. As columns that
-leave as they are they count among the known ones, by which crowds are counted, unless the steward
-gives them the role sensitive.
+leave as they are they count among the known ones, by which anonymity sets are counted, unless the
+steward gives them the role sensitive.
 """
 
 from __future__ import annotations

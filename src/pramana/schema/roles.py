@@ -40,7 +40,7 @@ __all__ = ["propose_roles"]
 MOST_KEYS = 8
 """No more keys than these are proposed: each costs precision."""
 
-CROWD = 100
+ANONYMITY_SET = 100
 """So many records share what leaves as it is of a household, or it is dropped."""
 
 HOMES = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
@@ -82,17 +82,17 @@ def propose_roles(
 def _of_household(
     table: OpenedTable, roles: Roles, given: Mapping[str, Role], household: str
 ) -> Roles:
-    """What is the same for all of a household: as it is where a crowd shares it, else dropped."""
+    """What a household shares: unchanged where an anonymity set shares it, else dropped."""
     columns = [
         Column(name, own.role)
         for name, own in roles.items()
         if name not in given and own.role is not Role.IDENTIFIER
     ]
-    told = columns_of_households(columns, table, household, crowd=CROWD)
+    told = columns_of_households(columns, table, household, anonymity_set=ANONYMITY_SET)
     found: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
     for name, stays in told.items():
         weight = roles[name].role is Role.WEIGHT
-        role = (Role.WEIGHT if weight else Role.PLAIN) if stays else Role.IDENTIFIER
+        role = (Role.WEIGHT if weight else Role.PUBLIC) if stays else Role.IDENTIFIER
         why = (
             "leaves as it is"
             if stays
@@ -223,7 +223,7 @@ def _households(
         why = (
             f"records with one value {how}{have}, as those of a household do; state it as "
             "household at the top, or name it by --household, and promises are stated for "
-            "households too; what its people have in common then leaves as it is (role plain) or "
+            "households too; what its people have in common then leaves as it is (role public) or "
             "not at all"
         )
         found[name] = Proposal(Role.IDENTIFIER, why)
@@ -343,7 +343,7 @@ def _telling(
             continue
         for own in every:
             source = roles[own.source].role
-            if own.source not in given and source in (Role.SENSITIVE, Role.PLAIN):
+            if own.source not in given and source in (Role.SENSITIVE, Role.PUBLIC):
                 why = f"whoever sees it knows the key '{name}': dropped, unless it is tied to it"
                 found.setdefault(own.source, Proposal(Role.IDENTIFIER, why))
     return found

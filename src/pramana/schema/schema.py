@@ -22,8 +22,8 @@ from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
 
 __all__ = [
-    "ASKED",
     "CATEGORY_LIMIT",
+    "REPORTED",
     "RESERVED",
     "Column",
     "Impossible",
@@ -34,7 +34,7 @@ __all__ = [
     "require_keys",
 ]
 
-ASKED = "asked"
+REPORTED = "reported"
 """The column of a release by reports that says which columns a record was asked for."""
 
 RESERVED = "pramana:"
@@ -53,7 +53,7 @@ class Role(StrEnum):
     KEY = "key"
     SENSITIVE = "sensitive"
     WEIGHT = "weight"
-    PLAIN = "plain"
+    PUBLIC = "public"
     IDENTIFIER = "identifier"
 
 
@@ -61,7 +61,7 @@ class Role(StrEnum):
 class Column:
     """One column: its role, its domain, and what happens to missing and exempt values.
 
-    >>> from pramana.table.domains import Categories
+    >>> from pramana.schema.domains import Categories
     >>> sex = Column("sex", Role.KEY, Categories(("F", "M")), missing="category")
     >>> sex.labels, sex.randomised
     (('F', 'M', None), True)
@@ -155,7 +155,7 @@ class Column:
         if size + (self.missing in ("category", "keep")) < 2:
             raise InvalidSchema(
                 f"'{self.name}' must have at least two values to be randomised, got one. "
-                "Add the values that can occur, or give it role plain.",
+                "Add the values that can occur, or give it role public.",
                 column=self.name,
                 entry=self._domain_entry,
             )
@@ -305,7 +305,8 @@ class Schema(Shown):
         impossible: Combinations that no record can have and none may be given.
         strata: Columns, released as they are, within which the rest is randomised apart.
         choices: Sets of keys that an acquaintance may know together.
-        tables: Tables that will be asked for, as sets of columns: what method ``reports`` asks
+        tables: Tables that will be asked for, as sets of columns: what method
+        ``attribute-sampling`` asks
             records for, and what its errors are stated of. Part of a plan, not of a release.
         household: The identifier that numbers households, if any. Part of a plan too.
         replicates: The columns of replicate weights, if any, and how they were made.
@@ -421,10 +422,10 @@ class Schema(Shown):
                 entry="replicate_weights",
             )
         for name in named.columns:
-            if self._by_name[name].role not in (Role.PLAIN, Role.SENSITIVE):
+            if self._by_name[name].role not in (Role.PUBLIC, Role.SENSITIVE):
                 raise InvalidSchema(
-                    f"Replicate weight '{name}' must leave as it is. Give it role plain (anyone "
-                    "may know it: crowds are counted by it), or sensitive.",
+                    f"Replicate weight '{name}' must leave as it is. Give it role public (anyone "
+                    "may know it: anonymity sets are counted by it), or sensitive.",
                     column=name,
                     entry="replicate_weights",
                 )
@@ -440,7 +441,7 @@ class Schema(Shown):
         if column.randomised or column.role is Role.IDENTIFIER:
             raise InvalidSchema(
                 f"Stratum '{name}' must be released as it is. "
-                "Give it role plain, or set randomise = false.",
+                "Give it role public, or set randomise = false.",
                 column=name,
                 entry="strata",
             )
@@ -530,7 +531,7 @@ class Schema(Shown):
     def attached(self) -> tuple[str, ...]:
         """Columns that are published unchanged, where some of them are taken to be unknown.
 
-        Whoever does know them finds a smaller crowd than that of the known ones.
+        Whoever does know them finds a smaller anonymity set than that of the known ones.
         """
         names = tuple(column.name for column in self.released_as_is)
         return names if set(names) > set(self.known) else ()

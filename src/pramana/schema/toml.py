@@ -152,14 +152,14 @@ SYNONYMS = {
     Role.SENSITIVE: """sensitive sens sensatt sensatts sensitiveatt sensitiveattribute
         sensitiveattributes sensitivevar sensitivevars sensiblevar confidential""",
     Role.WEIGHT: "weight weights weightvar samplingweight sampleweight surveyweight",
-    Role.PLAIN: "plain insensitive insensitiveattribute nonsensitive other unchanged",
+    Role.PUBLIC: "public plain insensitive insensitiveattribute nonsensitive other unchanged",
     Role.IDENTIFIER: """identifier identifiers ident idents identifying identifyingattribute
         directidentifier directidentifiers direct excludevars""",
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
-       "missing_codes", "keys", "sensitive", "weight", "plain", "identifiers")  # fmt: skip
+       "missing_codes", "keys", "sensitive", "weight", "public", "identifiers")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
            "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
@@ -250,7 +250,7 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
     if replicates is not None and not isinstance(replicates.columns, str):
         fresh = [name for name in replicates.columns if name not in names]
         names += fresh
-        roles |= dict.fromkeys(fresh, Role.PLAIN)
+        roles |= dict.fromkeys(fresh, Role.PUBLIC)
     choices = known["choices"]
     if not isinstance(choices, list):
         raise InvalidSchema("choices must be a list of lists of column names.", entry="choices")

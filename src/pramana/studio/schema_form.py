@@ -18,7 +18,7 @@ HOUSEHOLD: Final = "household"
 ROLES: Final = {
     "key": "Key: people are recognised by it; it is randomised",
     "sensitive": "Sensitive: nobody outside knows it; released as it is",
-    "plain": "Plain: others may know it; released as it is",
+    "public": "Public: others may know it; released as it is",
     "weight": "Weight: how many people a record stands for",
     HOUSEHOLD: "Household: its number; dropped, and promises are told for households",
     "identifier": "Identifier: names and numbers of persons; dropped",

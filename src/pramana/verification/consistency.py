@@ -19,7 +19,7 @@ from pramana.base.rounding import SHARES, coarse_up, log_of
 from pramana.errors import PramanaError
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, never_offered, recomputed
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import ListedCells, Mechanism, Step
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
@@ -89,7 +89,7 @@ def label_ties(certificate: Certificate) -> Iterator[Check]:
 
 def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
     """What moves columns: steps, or the sets of reports."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return tuple(Step(one.columns, one.matrix) for one in mechanism.sets)
     return mechanism.steps
 

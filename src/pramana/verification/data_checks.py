@@ -35,7 +35,7 @@ from pramana.release.stored import open_data
 from pramana.schema.groups import COUNT, GroupSizes, codes_of, distance_of_groups
 from pramana.schema.joint_cells import cell_counts, joint_groups
 from pramana.schema.opened_table import OpenedTable, is_number
-from pramana.schema.schema import ASKED, Role
+from pramana.schema.schema import REPORTED, Role
 from pramana.types import FloatArray, IntArray
 from pramana.verification.checks import Check
 
@@ -124,7 +124,7 @@ class SetsBeside:
         """One more batch, while there are few."""
         left = LOOKED_AT - self._records
         if self.columns and left > 0:
-            some = batch.select([ASKED, *self.columns]).slice(0, left)
+            some = batch.select([REPORTED, *self.columns]).slice(0, left)
             self._batches.append(some)
             self._records += some.num_rows
 
@@ -133,7 +133,7 @@ class SetsBeside:
         if not self._records:
             return
         table = pa.Table.from_batches(self._batches).unify_dictionaries()
-        sets = _codes(table.column(ASKED))
+        sets = _codes(table.column(REPORTED))
         for name in self.columns:
             counts = _crossed(sets, _codes(table.column(name)))
             statistic, degrees = _chi_square(counts)

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.joint_cells import cell_codes, cell_counts
 from pramana.schema.opened_table import OpenedTable, is_whole
 from pramana.schema.recoding import Noise
-from pramana.schema.schema import ASKED, Column, Schema
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray
 from pramana.verification.checks import Check
 
@@ -227,9 +227,9 @@ def reports_against_truth(
 ) -> Iterator[Check]:
     """One test a set, of its reports against the true table under its matrix."""
     mechanism = certificate.mechanism
-    assert isinstance(mechanism, Reporting)  # noqa: S101 - the caller has looked
+    assert isinstance(mechanism, AttributeSampler)  # noqa: S101 - the caller has looked
     truth, told = original.to_arrow(list(mechanism.columns)), released.to_arrow()
-    sets = told.column(ASKED).cast(pa.string())
+    sets = told.column(REPORTED).cast(pa.string())
     for one in mechanism.sets:
         own = told.filter(pc.equal(sets, one.name))
         before = _cells(certificate.schema, one, truth, released=False)
@@ -244,7 +244,7 @@ def reports_against_truth(
         )
 
 
-def _chance(one: AskedSet, before: FloatArray, after: FloatArray) -> float:
+def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:
     """How likely reports are to lie as far from their mean as these.
 
     Who answers is a draw without replacement. With m and t the shares expected and true, N of n
@@ -275,7 +275,7 @@ def _pooled(own: FloatArray, rare: BoolArray) -> FloatArray:
     return np.append(own[~rare], own[rare].sum()) if rare.any() else own
 
 
-def _cells(schema: Schema, one: AskedSet, table: pa.Table, *, released: bool) -> FloatArray:
+def _cells(schema: Schema, one: AttributeSet, table: pa.Table, *, released: bool) -> FloatArray:
     """Records by the cells of a set."""
     columns = [schema.column(name) for name in one.columns]
     encoder = encode_released if released else encode

@@ -24,7 +24,7 @@ from pramana.base.text import text_up
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.claims import recomputed
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
@@ -77,7 +77,7 @@ def against_truth(
         yield order_check(records, level=LEVEL / 6)
         if certificate.mechanism is not None:
             yield from draws(certificate.mechanism, records, level=LEVEL / 6)
-        if isinstance(certificate.mechanism, Reporting):
+        if isinstance(certificate.mechanism, AttributeSampler):
             yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
         elif certificate.mechanism is not None:
             yield from _transitions(certificate.mechanism, records)

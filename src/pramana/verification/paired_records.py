@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import SILENT, asked_sets, told_codes
@@ -108,7 +108,7 @@ class PairedRecords:
     @cached_property
     def asked(self) -> IntArray:
         """Which set each released record was asked for, where records are reports."""
-        assert isinstance(self.certificate.mechanism, Reporting)  # noqa: S101 - the caller knows
+        assert isinstance(self.certificate.mechanism, AttributeSampler)  # noqa: S101 - the caller knows
         return asked_sets(self.certificate.mechanism, self.released)
 
     def strata(self, mechanism: Mechanism) -> Iterator[tuple[Stratum, BoolArray, BoolArray]]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from pramana.base.text import percent
 from pramana.errors import OutsideDomain
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
@@ -157,12 +157,12 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
         yield _check(_bet(doubt.words, stakes, level / number), level / number)
     if whole:
         yield _check(_standing(mechanism, records, level / number), level / number)
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         yield from _not_seen(mechanism, views)
 
 
 def _not_seen(
-    mechanism: Reporting, views: Sequence[Sequence[tuple[Passage, ...]]]
+    mechanism: AttributeSampler, views: Sequence[Sequence[tuple[Passage, ...]]]
 ) -> Iterator[Check]:
     """Sets on which nothing was bet are said to be so."""
     seen = {name for blocks in views for parts in blocks for part in parts for name in part.names}
@@ -192,7 +192,7 @@ def _check(bet: Bet, level: float) -> Check:
 
 def _views(mechanism: Mechanism, records: PairedRecords) -> Iterator[list[tuple[Passage, ...]]]:
     """Steps that are looked at together, each as one block a stratum; all of them if they fit."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         parts = tuple(_reports(mechanism, records))
         yield from [[parts]] if parts else []
         return
@@ -255,7 +255,7 @@ def _kept(records: PairedRecords, cells: int) -> Pair:
     return kept.in_groups(max(1, MOST_CELLS // max(cells, 1)))
 
 
-def _reports(mechanism: Reporting, records: PairedRecords) -> Iterator[Passage]:
+def _reports(mechanism: AttributeSampler, records: PairedRecords) -> Iterator[Passage]:
     """Every set that can be laid out is a part, which its share of the records passes.
 
     Nothing is bet on the others: odds of one, whatever they report.

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.base.workers import default_threads, in_order
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -336,7 +336,7 @@ def _columns(records: PairedRecords) -> Iterator[Ordered]:
         if step is not None and len(step.columns) == 1 and step.matrix is not None:
             own = records.cells(step)
             yield Ordered.of(own or pair, None if own is None else step.matrix.values)
-        elif isinstance(mechanism, Reporting):
+        elif isinstance(mechanism, AttributeSampler):
             yield Ordered.of(pair, _reported(mechanism, name, records)[: pair.size, : pair.size])
         else:
             found = Ordered.of(pair, None if step is None else _among_others(step, name, records))
@@ -349,7 +349,7 @@ def _places(name: str, records: PairedRecords) -> dict[Label, int]:
     return {label: place for place, label in enumerate(labels)}
 
 
-def _reported(mechanism: Reporting, name: str, records: PairedRecords) -> FloatArray:
+def _reported(mechanism: AttributeSampler, name: str, records: PairedRecords) -> FloatArray:
     """What a column is told as, or not at all (the last), over all sets that ask for it."""
     places = _places(name, records)
     size = len(places)

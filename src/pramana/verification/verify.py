@@ -1,8 +1,8 @@
 """Checking a release from the folder alone.
 
 A stranger recomputes: the fingerprints, the signature, that all parts of the certificate fit
-together, the number of records, that every value lies in its domain, the crowd, and every guarantee
-that follows from the published matrices. What only the owner can compute is told apart.
+together, the number of records, that every value lies in its domain, the anonymity set, and every
+guarantee that follows from the published matrices. What only the owner can compute is told apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pramana.base.rounding import chi_square_tail
 from pramana.base.text import counted, listed, records_that
 from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.contents import (
     CERTIFICATE,
@@ -42,7 +42,7 @@ from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, in_bins
 from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.opened_table import FileStamp, OpenedTable, require_unchanged
-from pramana.schema.schema import ASKED, Column, Role
+from pramana.schema.schema import REPORTED, Column, Role
 from pramana.types import BoolArray, Positions, Progress
 from pramana.verification.checks import Check, State, Verdict
 from pramana.verification.consistency import ties
@@ -170,7 +170,7 @@ def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Che
 def _records(
     certificate: Certificate, opened: OpenedTable, progress: Progress | None
 ) -> Iterator[Check]:
-    """Number of records, columns, domains, impossible combinations, strata, the crowd."""
+    """Number of records, columns, domains, impossible combinations, strata, the anonymity set."""
     stated = certificate.data.format if certificate.data is not None else ""
     names = [column.name for column in certificate.schema.released]
     same = list(opened.schema.names) == names and opened.format == stated
@@ -198,7 +198,7 @@ def _records(
             f"{counted(outside, 'record')} outside" if outside else "every value lies in its domain"
         )
         yield Check.of(f"domain of {name}", not outside, detail)
-    if isinstance(certificate.mechanism, Reporting):
+    if isinstance(certificate.mechanism, AttributeSampler):
         yield _sets(certificate.mechanism, seen)
         yield from seen.beside.checks()
     if certificate.schema.impossible:
@@ -210,7 +210,7 @@ def _records(
     yield from seen.strata()
     yield from seen.alike()
     yield from seen.varied()
-    yield _crowd(certificate, seen)
+    yield _anonymity_set(certificate, seen)
     if not any(seen.refused.values()):
         yield from _contradicted(seen)
     if certificate.attached is not None:
@@ -275,21 +275,23 @@ def _stated(number: int) -> str:
     return counted(number, "is stated", "are stated")
 
 
-def _crowd(certificate: Certificate, seen: _Seen) -> Check:
+def _anonymity_set(certificate: Certificate, seen: _Seen) -> Check:
     """Among how many records a person hides, counted again."""
-    known, stated = certificate.known_columns, _stated(certificate.crowd)
+    known, stated = certificate.known_columns, _stated(certificate.anonymity_set)
     if not known:
-        good = seen.records == certificate.crowd
-        return Check.of("crowd", good, f"all {seen.records:,} records form one crowd, {stated}")
+        good = seen.records == certificate.anonymity_set
+        return Check.of(
+            "anonymity set", good, f"all {seen.records:,} records form one anonymity set, {stated}"
+        )
     smallest = seen.groups.smallest()
     return Check.of(
-        "crowd",
-        smallest == certificate.crowd,
+        "anonymity set",
+        smallest == certificate.anonymity_set,
         f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}, {stated}",
     )
 
 
-def _sets(mechanism: Reporting, found: _Seen) -> Check:
+def _sets(mechanism: AttributeSampler, found: _Seen) -> Check:
     """Whether the sets were asked for as often as stated, within what chance allows."""
     asked = found.asked
     unknown = found.records - int(asked.sum())
@@ -351,7 +353,7 @@ class _Seen:
     def look_at(self, batch: pa.RecordBatch) -> None:
         """One batch."""
         self.records += batch.num_rows
-        sets = self._sets(batch.column(ASKED)) if self.names else None
+        sets = self._sets(batch.column(REPORTED)) if self.names else None
         good = True
         for column in self.coded:
             told = self._told(sets, (column.name,)) if column.randomised else None
@@ -389,7 +391,7 @@ class _Seen:
     def _told(self, sets: Positions | None, columns: Sequence[str]) -> BoolArray | None:
         """Which records were asked for all of these columns; ``None`` where all tell them."""
         mechanism = self.certificate.mechanism
-        if sets is None or not isinstance(mechanism, Reporting):
+        if sets is None or not isinstance(mechanism, AttributeSampler):
             return None
         wanted = {one.name for one in mechanism.containing(columns)}
         told = np.array([*(name in wanted for name in self.names), False])  # the last is no set
@@ -417,7 +419,7 @@ class _Seen:
     def reported(self) -> list[tuple[int, tuple[str, ...], BoolArray]]:
         """Of each set that cannot tell everything: its place, its columns, and what it can."""
         mechanism, schema = self.certificate.mechanism, self.certificate.schema
-        if not isinstance(mechanism, Reporting):
+        if not isinstance(mechanism, AttributeSampler):
             return []
         found = []
         for one in mechanism.sets:

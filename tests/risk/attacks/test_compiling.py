@@ -10,7 +10,7 @@ CODE = """
 import time
 import numpy as np
 from numba import njit
-from pramana.attacks.kernels import best_links
+from pramana.risk.attacks.kernels import best_links
 
 njit(lambda a: a.size)(np.zeros(1))  # what every first compilation loads
 half, own = np.zeros((2, 2)), np.zeros((2, 3), np.int64)

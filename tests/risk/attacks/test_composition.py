@@ -25,18 +25,20 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
 
-def certificate(retention: float, *, records: int = 100, crowd: int | None = None) -> Certificate:
+def certificate(
+    retention: float, *, records: int = 100, anonymity_set: int | None = None
+) -> Certificate:
     matrix = UniformMixture.of(("f", "m"), retention=retention)
     mechanism = Mechanism((Step(("sex",), matrix),))
-    crowd = crowd or records
+    anonymity_set = anonymity_set or records
     return Certificate(
         schema=Schema((Column("sex", Role.KEY, Categories(("f", "m")), missing="refuse"),)),
         kind="published",
         mechanism=mechanism,
         method="retention",
         records=records,
-        crowd=crowd,
-        claims=(Claim(PkAnonymity.of(mechanism, crowd=crowd)),),
+        anonymity_set=anonymity_set,
+        claims=(Claim(PkAnonymity.of(mechanism, anonymity_set=anonymity_set)),),
     )
 
 
@@ -70,9 +72,9 @@ def test_no_pairing_exceeds_what_remains():
     assert worst == pytest.approx(1 / found.k.k)
 
 
-def test_the_smallest_crowd_counts():
-    """k is computed in the smaller of the crowds."""
-    found = compose_releases([certificate(0.5), certificate(0.5, crowd=10)])
+def test_the_smallest_anonymity_set_counts():
+    """k is computed in the smaller of the anonymity sets."""
+    found = compose_releases([certificate(0.5), certificate(0.5, anonymity_set=10)])
 
     assert found.k.k == pytest.approx(1 + 9 / 81)
 
@@ -108,9 +110,9 @@ def test_earlier_releases_are_found_beside_the_new_one(tmp_path):
     assert [folder.name for folder in found] == ["old"]
 
 
-def other(role: Role, name: str, *, key: str = "sex", records: int = 100, crowd: int = 20):
+def other(role: Role, name: str, *, key: str = "sex", records: int = 100, anonymity_set: int = 20):
     """A release of one randomised key and one column that is shown as it is."""
-    made = certificate(0.5, records=records, crowd=crowd)
+    made = certificate(0.5, records=records, anonymity_set=anonymity_set)
     first = Column(key, Role.KEY, Categories(("f", "m")), missing="refuse")
     matrix = UniformMixture.of(("f", "m"), retention=0.5)
     return replace(
@@ -122,42 +124,44 @@ def other(role: Role, name: str, *, key: str = "sex", records: int = 100, crowd:
 
 def test_columns_of_two_releases_may_leave_a_person_alone():
     """One shows the town, the other the job: both may be known, and nothing is left of k."""
-    found = compose_releases([other(Role.PLAIN, "town"), other(Role.PLAIN, "job")])
+    found = compose_releases([other(Role.PUBLIC, "town"), other(Role.PUBLIC, "job")])
 
-    assert found.crowd == found.k.k == 1
+    assert found.anonymity_set == found.k.k == 1
     assert "job, town" in found.sentences()[-1]
 
 
 def test_a_key_that_another_release_shows_is_known():
     """Sensitive in one, a key in the other: who knows keys knows it, and finds groups of one."""
-    found = compose_releases([other(Role.SENSITIVE, "age"), other(Role.PLAIN, "job", key="age")])
+    found = compose_releases([other(Role.SENSITIVE, "age"), other(Role.PUBLIC, "job", key="age")])
 
     assert found.k.k == 1
 
 
-def test_a_sensitive_column_that_both_show_leaves_the_crowd():
+def test_a_sensitive_column_that_both_show_leaves_the_anonymity_set():
     """It ties the records of the two together; nobody knows it."""
     found = compose_releases([other(Role.SENSITIVE, "income"), other(Role.SENSITIVE, "income")])
 
-    assert found.crowd == 20
+    assert found.anonymity_set == 20
     assert found.k.k == pytest.approx(1 + 19 / 81)
 
 
-def test_the_release_that_shows_all_that_is_known_says_the_crowd():
+def test_the_release_that_shows_all_that_is_known_says_the_anonymity_set():
     """One shows the town and the other nothing: the groups of the first count."""
-    found = compose_releases([other(Role.PLAIN, "town", crowd=7), certificate(0.5)])
+    found = compose_releases([other(Role.PUBLIC, "town", anonymity_set=7), certificate(0.5)])
 
-    assert found.crowd == 7
+    assert found.anonymity_set == 7
 
 
 def test_a_column_that_two_show_may_hold_other_values():
-    """One name, nothing known of what is shown: alone. The same of everybody: the smaller crowd."""
-    two = [other(Role.PLAIN, "town"), other(Role.PLAIN, "town", crowd=30)]
+    """One name, nothing known of what is shown: alone. The same of everybody: the smaller
+    anonymity set.
+    """
+    two = [other(Role.PUBLIC, "town"), other(Role.PUBLIC, "town", anonymity_set=30)]
 
-    assert compose_releases(two).crowd == compose_releases(two).promised.k == 1
+    assert compose_releases(two).anonymity_set == compose_releases(two).promised.k == 1
     assert compose_releases(two, owned=[{"income": "one"}, {"income": "another"}]).k.k == 1
     assert compose_releases(two, owned=[{"income": "one"}, {"number": "one"}]).k.k == 1
-    assert compose_releases(two, owned=[{"income": "one"}] * 2).crowd == 20
+    assert compose_releases(two, owned=[{"income": "one"}] * 2).anonymity_set == 20
 
 
 def test_which_rule_applies_is_said_first():

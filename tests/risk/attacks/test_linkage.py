@@ -49,11 +49,11 @@ def mechanism(retention: float) -> Mechanism:
     )
 
 
-def people(records: int, *, crowds: int = 1, seed: int = 1) -> Records:
+def people(records: int, *, anonymity_sets: int = 1, seed: int = 1) -> Records:
     random = np.random.default_rng(seed)
     return Records(
         (random.integers(0, 2, records), random.integers(0, 5, records)),
-        random.integers(0, crowds, records),
+        random.integers(0, anonymity_sets, records),
         (None, None),
     )
 
@@ -79,22 +79,25 @@ def test_ties_are_shared_by_hand():
     assert found.chance == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
 
 
-def test_crowds_of_one_released_cell_are_linked_by_hand():
-    """Of those released alike in a crowd each is found by one in as many, whatever others do."""
+def test_anonymity_sets_of_one_released_cell_are_linked_by_hand():
+    """Of those released alike in an anonymity set each is found by one in as many, whatever others
+    do.
+    """
     truth = Records((np.array([0, 1, 0, 0, 1, 1]),), np.array([2, 2, 0, 1, 1, 1]), (None,))
-    released = Records((np.array([1, 1, 0, 0, 0, 1]),), truth.crowd, (None,))
+    released = Records((np.array([1, 1, 0, 0, 0, 1]),), truth.anonymity_set, (None,))
     mixed = Mechanism((Step(("sex",), UniformMixture.of(("f", "m"), retention=0.5)),))
     offsets = np.array([0.3, 0.3, -0.2, 0.0, 0.0, 0.0])
     found = link(likelihood_scores(mixed), truth, released, sizes=[2], targets=np.arange(6),
                  offsets=offsets)  # fmt: skip
 
-    # Crowd 2: two released as m. Crowd 0: one. Crowd 1: two as f, which three to one come from f.
+    # Anonymity set 2: two released as m. Anonymity set 0: one. Anonymity set 1: two as f, which
+    # three to one come from f.
     assert found.chance == pytest.approx([1 / 2, 1 / 2, 1, 1 / 2, 0, 1])
     of_f, of_m = (1 / (2 + 1 / 3), 1 / (1 + 2 / 3))
     assert found.confidence == pytest.approx([1 / 2, 1 / 2, 1, of_f, of_m, of_m])
 
 
-def test_who_has_no_released_record_in_the_crowd_is_linked_to_nobody():
+def test_who_has_no_released_record_in_the_anonymity_set_is_linked_to_nobody():
     """Nothing is told about such people; no number stands for it."""
     truth = Records((np.array([0, 1]),), np.array([0, 1]), (None,))
     released = Records((np.array([0, 1]),), np.array([0, 0]), (None,))
@@ -104,16 +107,16 @@ def test_who_has_no_released_record_in_the_crowd_is_linked_to_nobody():
 
 
 @given(st.integers(10, 40), st.floats(0.05, 0.95), st.integers(1, 3))
-def test_cells_and_records_give_the_same_chances(records, retention, crowds):
+def test_cells_and_records_give_the_same_chances(records, retention, anonymity_sets):
     """Brute force over all pairs of records, one by one."""
-    truth = people(records, crowds=crowds, seed=records)
+    truth = people(records, anonymity_sets=anonymity_sets, seed=records)
     made = mechanism(retention)
     released = rerun(made, truth, keystream=Keystream.from_seed(records), stream="t")
     offsets = -expected_released(made, truth, released)
     scores = likelihood_scores(made)
     found = link(scores, truth, released, sizes=[2, 5], targets=np.arange(records), offsets=offsets)
     table = scores.block(truth, released) + offsets
-    table[truth.crowd[:, None] != released.crowd[None, :]] = -np.inf
+    table[truth.anonymity_set[:, None] != released.anonymity_set[None, :]] = -np.inf
     best = table >= table.max(axis=1, keepdims=True) - 1e-9
     chances = np.where(np.diagonal(best), 1 / best.sum(axis=1), 0)
 
@@ -123,7 +126,7 @@ def test_cells_and_records_give_the_same_chances(records, retention, crowds):
 @pytest.mark.parametrize("retention", [0.0, 0.3, 0.8])
 def test_expected_numbers_agree_on_both_roads(retention, monkeypatch):
     """Pushed through the matrices axis by axis, or summed over pairs of cells."""
-    truth = people(200, crowds=2)
+    truth = people(200, anonymity_sets=2)
     made = mechanism(retention)
     released = rerun(made, truth, keystream=Keystream.from_seed(1), stream="t")
     dense = expected_released(made, truth, released)
@@ -135,7 +138,7 @@ def test_expected_numbers_agree_on_both_roads(retention, monkeypatch):
 
 
 @given(st.integers(10, 60), st.floats(0.05, 0.95), st.integers(1, 3), st.integers(3, 5))
-def test_halves_of_the_steps_give_what_all_steps_give(records, retention, crowds, steps):
+def test_halves_of_the_steps_give_what_all_steps_give(records, retention, anonymity_sets, steps):
     """Brute force: every pair of records, step after step; numbers and chances are the same."""
     random = np.random.default_rng(records)
     sizes = [int(size) for size in random.integers(2, 6, steps)]
@@ -144,12 +147,12 @@ def test_halves_of_the_steps_give_what_all_steps_give(records, retention, crowds
         for at, size in enumerate(sizes)
     ))  # fmt: skip
     codes = tuple(random.integers(0, size, records) for size in sizes)
-    truth = Records(codes, random.integers(0, crowds, records), (None,) * steps)
+    truth = Records(codes, random.integers(0, anonymity_sets, records), (None,) * steps)
     released = rerun(made, truth, keystream=Keystream.from_seed(records), stream="t")
     chance = np.ones((records, records))
     for step, own, told in zip(made, truth.codes, released.codes, strict=True):
         chance *= step.matrix.values[own][:, told]
-    chance *= truth.crowd[:, None] == released.crowd[None, :]
+    chance *= truth.anonymity_set[:, None] == released.anonymity_set[None, :]
     cells, seen = Cells.of(truth, sizes), Cells.of(released, sizes)
     numbers = expected_in_halves(made, cells, seen, sizes)[seen.of_record]
     assert np.exp(numbers) == pytest.approx(chance.sum(axis=0))
@@ -192,7 +195,7 @@ def test_a_matrix_over_very_many_cells_is_not_written_out(monkeypatch):
 
 
 def test_the_compiled_loop_finds_the_same(monkeypatch):
-    """Chances and confidence of every person, with two crowds."""
+    """Chances and confidence of every person, with two anonymity sets."""
     random = np.random.default_rng(3)
     made = Mechanism(tuple(
         Step((f"c{at}",), UniformMixture.of(tuple(range(4)), retention=0.6)) for at in range(4)
@@ -213,8 +216,8 @@ def test_a_sound_mechanism_keeps_its_promise_and_a_broken_one_is_caught():
     """Promised by its own k, and by the k of a mechanism that changes far more."""
     truth = people(600)
     weak = mechanism(0.9)
-    honest = 1 / PkAnonymity.of(weak, crowd=600).k
-    false = 1 / PkAnonymity.of(mechanism(0.1), crowd=600).k
+    honest = 1 / PkAnonymity.of(weak, anonymity_set=600).k
+    false = 1 / PkAnonymity.of(mechanism(0.1), anonymity_set=600).k
     keystream = Keystream.from_seed(3)
 
     sound = linkage_risks(SCHEMA, weak, truth, bound=honest, keystream=keystream, trials=3000)
@@ -282,7 +285,7 @@ def heaviest(made: Mechanism, truth: Records, values, column: str) -> list[float
 
     def chance(person: Records, at: int) -> FloatArray:
         """That each member's record is released of who is like this person."""
-        same = told.crowd == person.crowd[at]
+        same = told.anonymity_set == person.anonymity_set[at]
         for place, step in enumerate(made):
             same = same * step.matrices[0].values[person.codes[place][at], told.codes[place]]
         return np.asarray(same, dtype=float)
@@ -296,10 +299,10 @@ def heaviest(made: Mechanism, truth: Records, values, column: str) -> list[float
     return shares
 
 
-@pytest.mark.parametrize("crowds", [1, 4])
-def test_several_columns_are_inferred_as_by_their_definition(crowds):
-    """One weight for each pair of people serves all columns, in every crowd."""
-    truth = people(400, crowds=crowds, seed=5)
+@pytest.mark.parametrize("anonymity_sets", [1, 4])
+def test_several_columns_are_inferred_as_by_their_definition(anonymity_sets):
+    """One weight for each pair of people serves all columns, in every anonymity set."""
+    truth = people(400, anonymity_sets=anonymity_sets, seed=5)
     noise = np.random.default_rng(6).random(400)
     ill = np.where(noise < 0.5, truth.codes[1], (noise * 97 % 5).astype(int))
     poor = np.where(noise < 0.7, truth.codes[0], 1 - truth.codes[0])

@@ -30,9 +30,11 @@ def by_permutations(table):
     return posterior / posterior.sum(axis=1, keepdims=True)
 
 
-def records(*codes, crowd=None) -> Records:
-    crowd = np.zeros(len(codes[0]), int) if crowd is None else np.array(crowd)
-    return Records(tuple(np.array(c) for c in codes), crowd, (None,) * len(codes))
+def records(*codes, anonymity_set=None) -> Records:
+    anonymity_set = (
+        np.zeros(len(codes[0]), int) if anonymity_set is None else np.array(anonymity_set)
+    )
+    return Records(tuple(np.array(c) for c in codes), anonymity_set, (None,) * len(codes))
 
 
 @given(tables)
@@ -52,13 +54,15 @@ def test_a_coin_by_hand():
     assert found.exact
 
 
-def test_crowds_are_attacked_apart():
-    """Who knows a column that is released as it is looks in that crowd only."""
+def test_anonymity_sets_are_attacked_apart():
+    """Who knows a column that is released as it is looks in that anonymity set only."""
     coin = UniformMixture.of(("no", "yes"), retention=0.5)
     mechanism = Mechanism((Step(("x",), coin),))
     together = optimal_linkage(mechanism, records([0, 1, 1]), records([0, 1, 1]))
     apart = optimal_linkage(
-        mechanism, records([0, 1, 1], crowd=[0, 1, 1]), records([0, 1, 1], crowd=[0, 1, 1])
+        mechanism,
+        records([0, 1, 1], anonymity_set=[0, 1, 1]),
+        records([0, 1, 1], anonymity_set=[0, 1, 1]),
     )
 
     assert apart.largest == 1
@@ -129,8 +133,8 @@ def test_blocks_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> No
     moved = tuple(
         np.where(generator.random(300) < 0.7, own, generator.integers(0, 6, 300)) for own in codes
     )
-    crowd = np.zeros(300, dtype=np.int64)
-    truth, released = (Records(part, crowd, (None, None)) for part in (codes, moved))
+    anonymity_set = np.zeros(300, dtype=np.int64)
+    truth, released = (Records(part, anonymity_set, (None, None)) for part in (codes, moved))
 
     whole = optimal_linkage(mechanism, truth, released)
     monkeypatch.setattr(optimal, "MOST_PAIRS", 200)

@@ -48,7 +48,7 @@ def test_the_optimal_linker_stays_within_one_over_k():
         records = int(random.integers(2, 7))
         truth = random.integers(0, matrix.size, records)
         released = random.integers(0, matrix.size, records)
-        promised = 1 / PkAnonymity.of(matrix, crowd=records).k
+        promised = 1 / PkAnonymity.of(matrix, anonymity_set=records).k
         found = exact_posterior(matrix.values[truth][:, released]).max()
         assert found <= promised * (1 + 1e-9)
         closest = max(closest, found / promised)
@@ -70,13 +70,13 @@ def test_the_bound_is_reached_in_the_worst_case(records):
         truth, released = [u] + [v] * (records - 1), [a] + [b] * (records - 1)
         found = exact_posterior(values[truth][:, released])[0, 0]
 
-        assert found == pytest.approx(1 / PkAnonymity.of(matrix, crowd=records).k, rel=1e-9)
+        assert found == pytest.approx(1 / PkAnonymity.of(matrix, anonymity_set=records).k, rel=1e-9)
 
 
 def test_a_looser_claim_would_be_caught():
     """The same worst case breaks a promise of k larger by one percent: the test has teeth."""
     matrix = UniformMixture.of((0, 1, 2), retention=0.5)
-    k = PkAnonymity.of(matrix, crowd=8).k
+    k = PkAnonymity.of(matrix, anonymity_set=8).k
     found = exact_posterior(matrix.values[[0] + [1] * 7][:, [0] + [1] * 7]).max()
 
     assert found > 1 / (1.01 * k)

@@ -14,28 +14,28 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import TOTAL
 from pramana.io.opening import open_table
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.linkage import expected_released, likelihood_scores, nearest_scores
 from pramana.risk.attacks.records import Records, code_sizes, read_pair, rerun
 
 SEX, AGE = ("f", "m"), ("young", "middle", "old")
-MECHANISM = Reporting(
+MECHANISM = AttributeSampler(
     sets=(
-        AskedSet(("sex", "age"), TOTAL // 2,
+        AttributeSet(("sex", "age"), TOTAL // 2,
                  UniformMixture.of(tuple(itertools.product(SEX, AGE)), epsilon=2)),
-        AskedSet(("age",), TOTAL // 2, UniformMixture.of(AGE, epsilon=2)),
+        AttributeSet(("age",), TOTAL // 2, UniformMixture.of(AGE, epsilon=2)),
     )
 )  # fmt: skip
 
 
 def people(records: int = 12, seed: int = 3) -> Records:
-    """Sex, age and no set; two crowds."""
+    """Sex, age and no set; two anonymity sets."""
     random = np.random.default_rng(seed)
     codes = random.integers(0, 2, records), random.integers(0, 3, records)
-    crowd = random.integers(0, 2, records)
-    return Records((*codes, np.zeros(records, np.int64)), crowd, (None,) * 3)
+    anonymity_set = random.integers(0, 2, records)
+    return Records((*codes, np.zeros(records, np.int64)), anonymity_set, (None,) * 3)
 
 
 def by_hand(known: Records, reports: Records) -> np.ndarray:
@@ -51,14 +51,14 @@ def by_hand(known: Records, reports: Records) -> np.ndarray:
 
 
 def test_the_likelihood_of_a_report_is_that_of_its_set_times_its_matrix():
-    """Every pair of a known record and a report, and the expected numbers in each crowd."""
+    """Every pair of a known record and a report, and the expected numbers in each anonymity set."""
     known = people()
     reports = rerun(MECHANISM, known, keystream=Keystream.from_seed(1), stream="t")
     scores, right = likelihood_scores(MECHANISM), by_hand(known, reports)
 
     assert np.exp(scores.block(known, reports)) == pytest.approx(right)
     assert np.exp(scores.between(known, reports)) == pytest.approx(np.diagonal(right))
-    together = known.crowd[:, None] == reports.crowd[None, :]
+    together = known.anonymity_set[:, None] == reports.anonymity_set[None, :]
     expected = expected_released(MECHANISM, known, reports)
     assert np.exp(expected) == pytest.approx((right * together).sum(axis=0))
     assert code_sizes(MECHANISM) == [3, 4, 2]
@@ -121,7 +121,9 @@ def test_reports_are_read_by_what_they_were_asked_for():
         )
     )
     table = pa.table({"sex": ["f", None, "m"] * 300, "age": ["old", "young", "old"] * 300})
-    plan = pm.design(schema, pm.DifferentialPrivacy(epsilon=3), data=table, method="reports")
+    plan = pm.design(
+        schema, pm.DifferentialPrivacy(epsilon=3), data=table, method="attribute-sampling"
+    )
     release = pm.protect(table, plan, seed=1)
     mechanism = release.certificate.mechanism
     known, told = read_pair(schema, mechanism, truth=open_table(table), released=release.opened)
@@ -133,7 +135,7 @@ def test_reports_are_read_by_what_they_were_asked_for():
 
 def test_an_owner_audits_attacks_and_reports_on_reports():
     """Every attack that the theory covers is measured, and none breaks the promise."""
-    release = released("reports")
+    release = released("attribute-sampling")
     audit = api.audit(release, original=truth())
     names = [found.name for found in audit.measured]
 
@@ -154,7 +156,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
 
 def test_two_releases_of_reports_add_up():
     """Epsilons add, and what remains of k is that of the sum."""
-    one = released("reports")
+    one = released("attribute-sampling")
     found = api.attack("composition", one, released("retention"))
     epsilons = [
         pm.DifferentialPrivacy.of(release.certificate.mechanism).epsilon
@@ -166,6 +168,8 @@ def test_two_releases_of_reports_add_up():
 
 def test_reports_are_compared_with_other_methods():
     """Risk and loss are measured for both."""
-    scenarios = api.compare(truth(), plan_of("reports").schema, k=[5], methods=["reports"])
+    scenarios = api.compare(
+        truth(), plan_of("attribute-sampling").schema, k=[5], methods=["attribute-sampling"]
+    )
 
     assert scenarios.outcomes[0].measured, scenarios.outcomes[0].note

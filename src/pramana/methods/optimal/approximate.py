@@ -59,7 +59,7 @@ class Saddle:
 
     ``covers`` and ``leaves`` say what one record that arrives in a target, and what all that
     leave a mover, change in each combination; both are multiplied by alpha. Need j is of
-    combination ``row[j]`` and of mover ``mover[j]``, or of cells that stay (-1); ``asked`` is
+    combination ``row[j]`` and of mover ``mover[j]``, or of cells that stay (-1); ``reported`` is
     what it lacks.
     """
 

@@ -191,7 +191,7 @@ class Optimal(Method):
             mechanism=mechanism,
             method=self,
             records=counts.total,
-            crowd=people.crowd,
+            anonymity_set=people.anonymity_set,
             asked=(),
             attained=found,
             figures={

@@ -194,12 +194,15 @@ def optimal_linkage(
         )
     scores = likelihood_scores(mechanism)
     sizes = code_sizes(mechanism)
-    crowds = np.bincount(truth.crowd)
-    exact = bool(crowds.max() <= EXACT_RECORDS)
+    anonymity_sets = np.bincount(truth.anonymity_set)
+    exact = bool(anonymity_sets.max() <= EXACT_RECORDS)
     posterior = _exact if exact else _scaled
     largest, total = 0.0, 0.0
-    for crowd in np.flatnonzero(crowds):
-        here, there = np.flatnonzero(truth.crowd == crowd), np.flatnonzero(released.crowd == crowd)
+    for anonymity_set in np.flatnonzero(anonymity_sets):
+        here, there = (
+            np.flatnonzero(truth.anonymity_set == anonymity_set),
+            np.flatnonzero(released.anonymity_set == anonymity_set),
+        )
         best = posterior(scores, truth.at(here), released.at(there), sizes)
         largest, total = max(largest, float(best.max())), total + float(best.sum())
     return OptimalLinkage(largest, total / len(truth), len(truth), exact, bound)

@@ -19,7 +19,7 @@ from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
 from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.risk.attacks.records import Records, rerun
 from pramana.risk.coded_table import AlikeRecords
@@ -127,7 +127,7 @@ def closest_risk(
     schema: Schema, mechanism: Mechanism, truth: Records, *, keystream: Keystream
 ) -> Measured:
     """How often a released record is closer to its own half of the people than to the other."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         raise NotCovered(
             "The distance to the closest record is one between whole records, and reports tell a "
             "few columns each: it was not measured."
@@ -161,7 +161,7 @@ def closest_risk(
 
 def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedRecords:
     numbers: list[FloatArray] = []
-    codes: list[IntArray] = [records.crowd]
+    codes: list[IntArray] = [records.anonymity_set]
     for step, own in zip(mechanism, records.codes, strict=True):
         columns = [schema.column(name) for name in step.columns]
         places = cell_codes([column.labels for column in columns], step.cells)

@@ -5,7 +5,8 @@ together keep their k each. Then the worst case: whoever can tell, by whatever e
 belong together faces the product of the likelihoods, so that epsilons add and anonymity ratios
 multiply [Ikarashi, Cor. 1 and 4].
 
-The crowd is that of all columns together which some release shows as they are and which may be
+The anonymity set is that of all columns together which some release shows as they are and which
+may be
 known. A column that one release hides (a key) and another one shows is known: keys are what an
 adversary knows. Where no single release says how small the groups of all these columns are, or
 columns of one name do not show the same in all of them, someone may stand alone in them, and
@@ -25,7 +26,7 @@ from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate, Panel
 from pramana.release.contents import CERTIFICATE, read_certificate
@@ -46,7 +47,7 @@ class Composition:
         k: what remains of k for who can tell which records belong together.
         epsilon: what remains of epsilon.
         breach: what remains against a breach.
-        crowd: the fewest records that are known to share what may be known.
+        anonymity_set: the fewest records that are known to share what may be known.
         alone_by: columns of several releases that together may single a person out.
     """
 
@@ -56,7 +57,7 @@ class Composition:
     k: PkAnonymity
     epsilon: DifferentialPrivacy
     breach: PrivacyBreach
-    crowd: int
+    anonymity_set: int
     alone_by: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
@@ -77,7 +78,8 @@ class Composition:
             return []
         return [
             f"Nothing says that all releases show the same in {', '.join(self.alone_by)}; put "
-            "together, these columns may leave a person alone, so that a crowd of 1 is taken."
+            "together, these columns may leave a person alone, so that an anonymity set of 1 is "
+            "taken."
         ]
 
     def to_json(self) -> Form:
@@ -89,7 +91,7 @@ class Composition:
             "promised": self.promised.to_json(),
             "together": {
                 "k": self.k.k,
-                "crowd": self.crowd,
+                "anonymity_set": self.anonymity_set,
                 "epsilon": _finite(self.epsilon.epsilon),
                 "rho1": self.breach.rho1,
                 "rho2": self.breach.rho2,
@@ -131,7 +133,7 @@ def compose_releases(
     ]
     tied = TiedReleases(tuple(seen), same_people=True)
     alone = tuple(
-        (PkAnonymity.of(m, crowd=c.crowd).k, DifferentialPrivacy.of(m).epsilon)
+        (PkAnonymity.of(m, anonymity_set=c.anonymity_set).k, DifferentialPrivacy.of(m).epsilon)
         for m, c in zip(mechanisms, certificates, strict=True)
     )
     together = _product(mechanisms)
@@ -139,10 +141,10 @@ def compose_releases(
         releases=len(certificates),
         alone=alone,
         promised=compose(seen, same_people=True),
-        k=PkAnonymity.of(together, crowd=tied.crowd),
+        k=PkAnonymity.of(together, anonymity_set=tied.anonymity_set),
         epsilon=DifferentialPrivacy.of(together),
         breach=PrivacyBreach.of(together, rho1=rho1),
-        crowd=tied.crowd,
+        anonymity_set=tied.anonymity_set,
         alone_by=tied.uncounted,
     )
 
@@ -183,7 +185,7 @@ def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
     steps = []
     for number, mechanism in enumerate(mechanisms):
         own = mechanism.steps
-        if isinstance(mechanism, Reporting):
+        if isinstance(mechanism, AttributeSampler):
             most = max(mechanism.sets, key=lambda asked: asked.matrix.gamma)
             own = (Step(most.columns, most.matrix),)
         for step in own:

@@ -183,12 +183,12 @@ class _Table:
         scores = likelihood_scores(self.mechanism)
         wanted = Cells.of(people, code_sizes(self.mechanism))
         best = np.repeat(self.frequent[:, None], len(wanted.numbers), axis=1)
-        crowd, counts = None, self.counts
+        anonymity_set, counts = None, self.counts
         for rows, columns in blocks(wanted, self.seen):
             if not len(columns):
                 continue
-            if columns is not crowd:
-                crowd, counts = columns, self.counts[:, columns]
+            if columns is not anonymity_set:
+                anonymity_set, counts = columns, self.counts[:, columns]
             block = scores.block(wanted.records.at(rows), self.seen.records.at(columns))
             block += self.bonus[columns]
             weights = np.exp(np.maximum(block - block.max(axis=1, keepdims=True), -700))

@@ -25,7 +25,7 @@ from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import percent
 from pramana.errors import TooLarge
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
@@ -75,7 +75,7 @@ DENSE_CELLS = 40_000_000
 
 def likelihood_scores(mechanism: Mechanism) -> Scorer:
     """Logarithms of the probabilities; what cannot happen scores next to nothing."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return ReportScores(mechanism)
     large = _only_large(mechanism)
     if large is not None:
@@ -108,7 +108,7 @@ def _logs(matrix: TransitionMatrix) -> FloatArray:
 
 def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scorer:
     """Minus squared distances, each column in units of its own spread among the true records."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return _nearest_reports(mechanism, schema, truth)
     if _only_large(mechanism) is not None:
         (step,) = mechanism
@@ -125,7 +125,7 @@ def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scor
     return Scores(tuple(tables))
 
 
-def _nearest_reports(mechanism: Reporting, schema: Schema, truth: Records) -> Scores:
+def _nearest_reports(mechanism: AttributeSampler, schema: Schema, truth: Records) -> Scores:
     """The same for reports: a column that was not asked is as far as others are on average."""
     tables = []
     for name, codes in zip(mechanism.columns, truth.codes[:-1], strict=True):
@@ -209,7 +209,7 @@ def link(
 def _best(
     scores: Scorer, wanted: Cells, seen: Cells, bonus: FloatArray, sizes: Sequence[int]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For each cell the best score in its crowd, how many have it, and what all come to."""
+    """For each cell the best score in its anonymity set, how many have it, and what all come to."""
     best = np.full(len(wanted.numbers), -np.inf)
     tied, mass = np.zeros(len(wanted.numbers)), np.zeros(len(wanted.numbers))
     quick, people, told = in_halves(scores, wanted.records, seen.records, sizes)
@@ -232,28 +232,30 @@ def _best(
 
 
 def _only_ones(wanted: Cells, seen: Cells) -> tuple[IntArray, IntArray]:
-    """Cells that have one released cell in their crowd, and which: all such crowds at once."""
-    crowds = int(max(c.records.crowd.max(initial=-1) for c in (wanted, seen))) + 1
-    alone = np.bincount(seen.records.crowd, minlength=crowds) == 1
-    place = np.zeros(crowds, np.int64)
-    place[seen.records.crowd] = np.arange(len(seen.numbers))
-    rows = np.flatnonzero(alone[wanted.records.crowd])
-    return rows, place[wanted.records.crowd[rows]]
+    """Cells that have one released cell in their anonymity set, all at once."""
+    anonymity_sets = int(max(c.records.anonymity_set.max(initial=-1) for c in (wanted, seen))) + 1
+    alone = np.bincount(seen.records.anonymity_set, minlength=anonymity_sets) == 1
+    place = np.zeros(anonymity_sets, np.int64)
+    place[seen.records.anonymity_set] = np.arange(len(seen.numbers))
+    rows = np.flatnonzero(alone[wanted.records.anonymity_set])
+    return rows, place[wanted.records.anonymity_set[rows]]
 
 
 def blocks(
     wanted: Cells, seen: Cells, *, most: int = BLOCK, but: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows and columns of a crowd, so many rows that a block fits in memory.
+    """Rows and columns of an anonymity set, so many rows that a block fits in memory.
 
     Crowds of ``but`` so many released cells are left out.
     """
-    told = np.bincount(seen.records.crowd, minlength=len(wanted.by_crowd))
-    for crowd in np.flatnonzero(told[: len(wanted.by_crowd)] != but).tolist():
-        rows = wanted.by_crowd[crowd]
+    told = np.bincount(seen.records.anonymity_set, minlength=len(wanted.by_anonymity_set))
+    for anonymity_set in np.flatnonzero(told[: len(wanted.by_anonymity_set)] != but).tolist():
+        rows = wanted.by_anonymity_set[anonymity_set]
         if not len(rows):
             continue
-        columns = seen.by_crowd[crowd] if told[crowd] else np.zeros(0, np.int64)
+        columns = (
+            seen.by_anonymity_set[anonymity_set] if told[anonymity_set] else np.zeros(0, np.int64)
+        )
         step = max(1, most // max(len(columns), 1))
         for begin in range(0, len(rows), step):
             yield rows[begin : begin + step], columns
@@ -267,20 +269,22 @@ def expected_released(
     cells: Cells | None = None,
     seen: Cells | None = None,
 ) -> FloatArray:
-    """ln of the expected number of records of the same crowd released like each record.
+    """ln of the expected number of records of the same anonymity set released like each record.
 
     Who asks often says which true (``cells``) and which released records (``seen``) are alike.
     """
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return expected_reports(mechanism, truth, released)
     sizes = code_sizes(mechanism)
     cells = Cells.of(truth, sizes) if cells is None else cells
     seen = Cells.of(released, sizes) if seen is None else seen
     logs = np.zeros(len(seen.numbers))
-    crowds = int(max(truth.crowd.max(initial=0), released.crowd.max(initial=0))) + 1
+    anonymity_sets = (
+        int(max(truth.anonymity_set.max(initial=0), released.anonymity_set.max(initial=0))) + 1
+    )
     simple = all(len(step.matrices) == 1 for step in mechanism)
-    if simple and crowds * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
-        logs = _expected_dense(mechanism, cells, seen, [crowds, *sizes])
+    if simple and anonymity_sets * int(np.prod(sizes, dtype=np.float64)) <= DENSE_CELLS:
+        logs = _expected_dense(mechanism, cells, seen, [anonymity_sets, *sizes])
     elif simple and (found := expected_in_halves(mechanism, cells, seen, sizes)) is not None:
         logs = found
     else:
@@ -298,10 +302,10 @@ def _expected_dense(
 ) -> FloatArray:
     """By pushing the whole table through the matrices, axis by axis."""
     table = np.zeros(shape)
-    table[(cells.records.crowd, *cells.records.codes)] = cells.numbers
+    table[(cells.records.anonymity_set, *cells.records.codes)] = cells.numbers
     for axis, step in enumerate(mechanism, start=1):
         table = step.matrices[0].apply(table, axis=axis)
-    values = table[(seen.records.crowd, *seen.records.codes)]
+    values = table[(seen.records.anonymity_set, *seen.records.codes)]
     return np.asarray(np.log(np.maximum(values, 1e-300)), dtype=np.float64)
 
 
@@ -337,7 +341,7 @@ class Links:
     Attributes:
         nearest: the nearest-record linker.
         likely: the strongest linker.
-        guess: how often a guess inside the crowd is right.
+        guess: how often a guess inside the anonymity set is right.
     """
 
     nearest: tuple[Found, ...]
@@ -375,7 +379,7 @@ class Links:
                            wanted=wanted, seen=seen)  # fmt: skip
             nearest.append(tell(near))
             likely.append(tell(strongest, offsets=offsets))
-        guess = float(np.mean(1 / np.bincount(truth.crowd)[truth.crowd]))
+        guess = float(np.mean(1 / np.bincount(truth.anonymity_set)[truth.anonymity_set]))
         return cls(tuple(nearest), tuple(likely), guess)
 
     def risks(self, *, bound: float | None, keystream: Keystream) -> tuple[Measured, ...]:

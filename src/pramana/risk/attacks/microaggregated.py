@@ -33,7 +33,7 @@ __all__ = ["grouped_linkage", "withheld_linkage"]
 
 TRIALS = 5_000
 APART = 1e4
-"""So far apart, in standard deviations, are records of different crowds: nobody links across."""
+"""So far apart, in standard deviations, are records of different anonymity sets."""
 
 
 def grouped_linkage(
@@ -50,7 +50,7 @@ def grouped_linkage(
     runs = max(1, -(-trials // truth.rows))
     columns = list(certificate.schema.randomised)
     known = list(certificate.known_columns)
-    crowd = _crowd(truth, known)
+    anonymity_set = _anonymity_set(truth, known)
     targets = None
     if most is not None and most < truth.rows:
         targets = np.sort(keystream.permutation(truth.rows, "targets")[:most])
@@ -59,12 +59,12 @@ def grouped_linkage(
         words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
         made = method.regrouped(certificate.schema, truth, k=k, keystream=words).table
         before, after = _points(columns, truth, open_source(made))
-        sides = np.c_[before, crowd], np.c_[after, crowd]
+        sides = np.c_[before, anonymity_set], np.c_[after, anonymity_set]
         chances.append(link_chances(*sides, targets=targets))
     chance = np.concatenate(chances)
     hits = int((keystream.uniforms("ties of grouped", 0, len(chance)) < chance).sum())
     times = "once" if runs == 1 else f"{runs} times"
-    sizes = np.bincount(np.unique(crowd, return_inverse=True)[1])
+    sizes = np.bincount(np.unique(anonymity_set, return_inverse=True)[1])
     return Measured.of(
         "nearest record",
         hits=hits,
@@ -98,7 +98,7 @@ def withheld_linkage(
     before, after = _points(columns, truth, released)
     both = np.zeros(truth.rows + released.rows)  # no columns, no records to read
     if known:
-        both = _crowd(_together(truth, released, known), known)
+        both = _anonymity_set(_together(truth, released, known), known)
     before, after = np.c_[before, both[: truth.rows]], np.c_[after, both[truth.rows :]]
     chance = link_chances(before, after[places])[own]
     hits = int((keystream.uniforms("ties of withheld", 0, len(chance)) < chance).sum())
@@ -159,7 +159,7 @@ def _method(certificate: Certificate) -> tuple[Grouped, int]:
     return method, promised.k if isinstance(promised, KAnonymity) else 1
 
 
-def _crowd(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
+def _anonymity_set(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
     if not known:
         return np.zeros(truth.rows)
     coded = CodedTable.of(truth, known)

@@ -1,8 +1,8 @@
-"""Records as an attacker sees them: one code a step of the mechanism, and the crowd they stand in.
+"""Records as an attacker sees them: codes by step of the mechanism, and anonymity sets.
 
 Truth and release are coded by the same labels, so that a probability is one look-up a step. The
-crowd of a record is formed by the columns that are released as they are and may be known: who knows
-them looks for a person among these records only.
+anonymity set of a record is formed by the columns that are released as they are and may be known:
+who knows them looks for a person among these records only.
 
 Reports as an attacker sees them: which set was asked for, and the cell that was told.
 
@@ -33,7 +33,7 @@ import pyarrow as pa
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.text import as_it_is, counted, listed, records_that
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
-from pramana.mechanisms.attribute_sampling import AskedSet, Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.mechanisms.uniform_mixture import UniformMixture
@@ -66,32 +66,32 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records by step and crowd.
+    """Records by step and anonymity set.
 
     Attributes:
         codes: one array a step.
-        crowd: the group that the known columns form.
+        anonymity_set: the group that the known columns form.
         strata: for each step which of its matrices a record has; ``None`` where there is one.
     """
 
     codes: tuple[IntArray, ...]
-    crowd: IntArray
+    anonymity_set: IntArray
     strata: tuple[IntArray | None, ...]
 
     def __len__(self) -> int:
-        return len(self.crowd)
+        return len(self.anonymity_set)
 
     def at(self, rows: IntArray) -> Records:
         """Some of the records."""
         return Records(
             tuple(codes[rows] for codes in self.codes),
-            self.crowd[rows],
+            self.anonymity_set[rows],
             tuple(None if stratum is None else stratum[rows] for stratum in self.strata),
         )
 
     def with_codes(self, codes: Sequence[IntArray]) -> Records:
         """The same people with other codes: what was released of them."""
-        return Records(tuple(codes), self.crowd, self.strata)
+        return Records(tuple(codes), self.anonymity_set, self.strata)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +105,17 @@ class Cells:
     @classmethod
     def of(cls, records: Records, sizes: Sequence[int]) -> Cells:
         """Put alike records together."""
-        crowds = int(records.crowd.max(initial=0)) + 1
-        grouping = AlikeRecords.of([records.crowd, *records.codes], [crowds, *sizes])
+        anonymity_sets = int(records.anonymity_set.max(initial=0)) + 1
+        grouping = AlikeRecords.of(
+            [records.anonymity_set, *records.codes], [anonymity_sets, *sizes]
+        )
         return cls(records.at(grouping.first), grouping.numbers, grouping.of_record)
 
     @cached_property
-    def by_crowd(self) -> list[IntArray]:
-        """The cells of each crowd."""
-        order = np.argsort(self.records.crowd, kind="stable")
-        ends = np.cumsum(np.bincount(self.records.crowd))
+    def by_anonymity_set(self) -> list[IntArray]:
+        """The cells of each anonymity set."""
+        order = np.argsort(self.records.anonymity_set, kind="stable")
+        ends = np.cumsum(np.bincount(self.records.anonymity_set))
         return np.split(order, ends[:-1])
 
 
@@ -145,7 +147,7 @@ def require_belongs(certificate: Certificate, released: OpenedTable, truth: Open
     names = [name for name in certificate.known_columns if name in truth.schema.names]
     if not names:
         return
-    own, theirs = _crowds(truth, released, names)
+    own, theirs = _anonymity_sets(truth, released, names)
     size = int(max(own.max(initial=0), theirs.max(initial=0))) + 1
     differ = int(
         np.abs(np.bincount(own, minlength=size) - np.bincount(theirs, minlength=size)).sum()
@@ -167,37 +169,44 @@ def read_pair(
 ) -> tuple[Records, Records]:
     """Truth and release in the same codes; their records are in no common order."""
     if known:
-        crowds = _crowds(truth, released, known)
+        anonymity_sets = _anonymity_sets(truth, released, known)
     else:
-        crowds = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
+        anonymity_sets = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
     return (
-        _records(schema, mechanism, truth, encode, crowds[0]),
-        _records(schema, mechanism, released, encode_released, crowds[1]),
+        _records(schema, mechanism, truth, encode, anonymity_sets[0]),
+        _records(schema, mechanism, released, encode_released, anonymity_sets[1]),
     )
 
 
 def read_released(schema: Schema, mechanism: Mechanism, released: OpenedTable) -> Records:
-    """The release alone, as one crowd: what an attacker without further knowledge has."""
-    crowd = np.zeros(released.rows, np.int64)
-    return _records(schema, mechanism, released, encode_released, crowd)
+    """The release alone, as one anonymity set: what an attacker without further knowledge has."""
+    anonymity_set = np.zeros(released.rows, np.int64)
+    return _records(schema, mechanism, released, encode_released, anonymity_set)
 
 
 def _records(
-    schema: Schema, mechanism: Mechanism, table: OpenedTable, encoder: Any, crowd: IntArray
+    schema: Schema, mechanism: Mechanism, table: OpenedTable, encoder: Any, anonymity_set: IntArray
 ) -> Records:
-    if isinstance(mechanism, Reporting):
-        return _reports(schema, mechanism, table, crowd, released=encoder is encode_released)
+    if isinstance(mechanism, AttributeSampler):
+        return _reports(
+            schema, mechanism, table, anonymity_set, released=encoder is encode_released
+        )
     codes, strata = [], []
     for step in mechanism:
         data = table.to_arrow([*step.columns, *step.strata])
         parts = [encoder(schema.column(name), data.column(name)) for name in step.columns]
         codes.append(step_codes(step, schema, parts))
         strata.append(_strata(step, data) if step.strata else None)
-    return Records(tuple(codes), crowd, tuple(strata))
+    return Records(tuple(codes), anonymity_set, tuple(strata))
 
 
 def _reports(
-    schema: Schema, mechanism: Reporting, table: OpenedTable, crowd: IntArray, *, released: bool
+    schema: Schema,
+    mechanism: AttributeSampler,
+    table: OpenedTable,
+    anonymity_set: IntArray,
+    *,
+    released: bool,
 ) -> Records:
     """One code a column by the labels that can be told, one more for silence; then the set."""
     codes = []
@@ -218,12 +227,12 @@ def _reports(
                 column=name,
             )
     sets = stated_sets(mechanism, table) if released else np.zeros(table.rows, np.int64)
-    return Records((*codes, sets), crowd, (None,) * (len(codes) + 1))
+    return Records((*codes, sets), anonymity_set, (None,) * (len(codes) + 1))
 
 
 def code_sizes(mechanism: Mechanism) -> list[int]:
     """How many codes each part of a record can have."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         columns = [len(mechanism.labels_of(name)) + 1 for name in mechanism.columns]
         return [*columns, len(mechanism.sets)]
     return [len(step.labels) for step in mechanism]
@@ -261,7 +270,7 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
     return strata
 
 
-def _crowds(
+def _anonymity_sets(
     truth: OpenedTable, released: OpenedTable, names: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
     """Group numbers by the known columns, the same for the same values in both tables."""
@@ -289,7 +298,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 class ReportScores:
     """Logarithms of the likelihood of reports."""
 
-    mechanism: Reporting
+    mechanism: AttributeSampler
 
     @cached_property
     def _asks(self) -> FloatArray:
@@ -315,7 +324,7 @@ class ReportScores:
         return found
 
     def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         own = released.codes[-1]
         agree = np.ones((len(truth), len(released)), dtype=bool)
         pairs = zip(truth.codes[:-1], released.codes[:-1], self._asks.T, strict=True)
@@ -327,41 +336,45 @@ class ReportScores:
         return found
 
 
-def _chances(one: AskedSet) -> tuple[float, float]:
+def _chances(one: AttributeSet) -> tuple[float, float]:
     """The probability of a certain other cell, and of the own one."""
     kept = float(one.matrix.retention)
     other = (1 - kept) / one.matrix.size
     return other, kept + other
 
 
-def expected_reports(mechanism: Reporting, truth: Records, released: Records) -> FloatArray:
-    """ln of the expected number of records of the same crowd that report like each record."""
-    crowds = int(max(truth.crowd.max(initial=0), released.crowd.max(initial=0))) + 1
-    people = np.bincount(truth.crowd, minlength=crowds)
+def expected_reports(mechanism: AttributeSampler, truth: Records, released: Records) -> FloatArray:
+    """ln of the expected number of records in the anonymity set that report like each record."""
+    anonymity_sets = (
+        int(max(truth.anonymity_set.max(initial=0), released.anonymity_set.max(initial=0))) + 1
+    )
+    people = np.bincount(truth.anonymity_set, minlength=anonymity_sets)
     found = np.zeros(len(released))
     for number, one in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
         if not len(rows):
             continue
-        crowd = released.crowd[rows]
+        anonymity_set = released.anonymity_set[rows]
         alike = _alike(mechanism, one, truth, released.at(rows))
         other, own = _chances(one)
-        found[rows] = np.log(one.share * (other * people[crowd] + (own - other) * alike))
+        found[rows] = np.log(one.share * (other * people[anonymity_set] + (own - other) * alike))
     return found
 
 
-def _alike(mechanism: Reporting, one: AskedSet, truth: Records, reports: Records) -> IntArray:
-    """How many true records of its crowd agree with each report of a set."""
+def _alike(
+    mechanism: AttributeSampler, one: AttributeSet, truth: Records, reports: Records
+) -> IntArray:
+    """How many true records of its anonymity set agree with each report of a set."""
     places = [mechanism.columns.index(name) for name in one.columns]
     both = [np.concatenate([truth.codes[at], reports.codes[at]]) for at in places]
-    groups = joint_groups([np.concatenate([truth.crowd, reports.crowd]), *both])
+    groups = joint_groups([np.concatenate([truth.anonymity_set, reports.anonymity_set]), *both])
     numbers = np.bincount(groups[: len(truth)], minlength=int(groups.max()) + 1)
     found: IntArray = numbers[groups[len(truth) :]]
     return found
 
 
 def rerun_reports(
-    mechanism: Reporting, truth: Records, *, keystream: Keystream, stream: Address
+    mechanism: AttributeSampler, truth: Records, *, keystream: Keystream, stream: Address
 ) -> Records:
     """Fresh reports of the same people, record by record."""
     people = len(truth)
@@ -382,13 +395,13 @@ def rerun_reports(
     return truth.with_codes([*told.values(), asked])
 
 
-def _cells(mechanism: Reporting, one: AskedSet) -> JointCells:
+def _cells(mechanism: AttributeSampler, one: AttributeSet) -> JointCells:
     """The cells of a set, by the codes of its columns."""
     return JointCells(tuple(mechanism.labels_of(name) for name in one.columns), one.cells)
 
 
 def cells_of_reports(
-    mechanism: Reporting, released: Records, known: Records | None
+    mechanism: AttributeSampler, released: Records, known: Records | None
 ) -> Iterator[tuple[str, UniformMixture, IntArray, IntArray | None]]:
     """For each set that was told: its name, its matrix, the cells told, the cells of all truths."""
     for number, one in enumerate(mechanism.sets):
@@ -403,8 +416,8 @@ def cells_of_reports(
 
 
 def paired_cells(
-    mechanism: Reporting, truth: Records, released: Records
-) -> Iterator[tuple[AskedSet, IntArray, IntArray]]:
+    mechanism: AttributeSampler, truth: Records, released: Records
+) -> Iterator[tuple[AttributeSet, IntArray, IntArray]]:
     """For each set the true and the told cells of those who were asked for it, record by record."""
     for number, one in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
@@ -418,7 +431,7 @@ def rerun(
     mechanism: Mechanism, truth: Records, *, keystream: Keystream, stream: Address
 ) -> Records:
     """Fresh released codes for the same people, record by record."""
-    if isinstance(mechanism, Reporting):
+    if isinstance(mechanism, AttributeSampler):
         return rerun_reports(mechanism, truth, keystream=keystream, stream=stream)
     drawn: list[IntArray] = []
     for place, (step, codes) in enumerate(zip(mechanism, truth.codes, strict=True)):

@@ -34,7 +34,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber
-from pramana.mechanisms.attribute_sampling import Reporting
+from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.risk.attacks.records import Records, paired_cells, rerun, rerun_reports
 from pramana.schema.domains import Bins
@@ -226,7 +226,7 @@ def _groups(
     schema: Schema, mechanism: Mechanism, truth: Records, keystream: Keystream
 ) -> Iterator[list[_View]]:
     """Records that tell the same columns, as numbers: all of them, or those of each set."""
-    if not isinstance(mechanism, Reporting):
+    if not isinstance(mechanism, AttributeSampler):
         released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
         yield [
             _view(schema, step, truth.codes[place], released.codes[place])

@@ -48,7 +48,7 @@ class Scorer(Protocol):
         """The score of each pair of records that stand at the same position."""
 
     def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Scores:
         return total
 
     def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         total = np.zeros((len(truth), len(released)))
         for step, own in enumerate(self.tables):
             strata = truth.strata[step]
@@ -94,7 +94,7 @@ class MovedScores:
         return log_of(np.asarray(self._rows[truth.codes[0], released.codes[0]]).ravel())
 
     def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         return log_of(self._rows[truth.codes[0]][:, released.codes[0]].toarray())
 
 
@@ -116,7 +116,7 @@ class CellScores:
         return found
 
     def block(self, truth: Records, released: Records) -> FloatArray:
-        """The score of every truth (rows) with every released record (columns) of one crowd."""
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         total = np.zeros((len(truth), len(released)))
         for table, at in zip(self.tables, self.places, strict=True):
             total += np.take(table[at[truth.codes[0]]], at[released.codes[0]], axis=1)
@@ -158,8 +158,8 @@ def in_halves(
     nowhere = (None, None)
     return (
         Scores(tuple(tables)),
-        Records(tuple(own for own, _ in codes), truth.crowd, nowhere),
-        Records(tuple(own for _, own in codes), released.crowd, nowhere),
+        Records(tuple(own for own, _ in codes), truth.anonymity_set, nowhere),
+        Records(tuple(own for _, own in codes), released.anonymity_set, nowhere),
     )
 
 
@@ -174,7 +174,7 @@ class Sides:
     numbers: IntArray
 
     def links(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Best score, ties and mass of some people among the records of their crowd."""
+        """Best score, ties and mass of some people among the records of their anonymity set."""
         from pramana.risk.attacks.kernels import best_links
 
         assert isinstance(self.scores, Scores)  # noqa: S101 - for the type checker
@@ -208,8 +208,12 @@ def expected_in_halves(
 
     logs = np.zeros(len(seen.numbers))
     matrices = [step.matrices[0].values for step in mechanism]
-    for crowd, columns in enumerate(seen.by_crowd):
-        rows = cells.by_crowd[crowd] if crowd < len(cells.by_crowd) else np.zeros(0, np.int64)
+    for anonymity_set, columns in enumerate(seen.by_anonymity_set):
+        rows = (
+            cells.by_anonymity_set[anonymity_set]
+            if anonymity_set < len(cells.by_anonymity_set)
+            else np.zeros(0, np.int64)
+        )
         if not len(rows) or not len(columns):
             logs[columns] = SELDOM
             continue
