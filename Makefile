@@ -64,7 +64,8 @@ docs: .venv/.docs ## build the documentation as a site, strictly, into build/sit
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@PRAMANA_TEST_SITE=build/site $(BIN)/python -m pytest -q tests/pages
 
-pictures: .venv/.developer ## draw the pictures of docs/examples anew, by running the pages
+pictures: .venv/.developer ## draw the layers and the pictures of docs/examples anew, by running the pages
+	@$(BIN)/python -m benchmarks.house --picture docs/pictures/layers.svg
 	@$(BIN)/python -m tests.docs.draw
 
 bench: .venv/.bench ## measure against bare engines and against peers, into benchmarks/RESULTS.md

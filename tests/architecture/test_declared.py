@@ -17,6 +17,7 @@ PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["pro
 FOR_PEOPLE = PROJECT["optional-dependencies"].keys() - {"dev", "docs", "browser"}
 BESIDE = {
     "click": "typer",
+    "markupsafe": "jinja2",
     "httptools": "uvicorn[standard]",
     "polars": "whoever hands over such a frame",
 }

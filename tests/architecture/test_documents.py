@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import typer
+from benchmarks.house import House, picture
 
 import pramana
 from pramana.cli.app import app
@@ -72,6 +73,12 @@ def test_the_layers_of_the_picture_are_those_that_the_linter_keeps() -> None:
     lines = [line.strip() for line in layers[1].splitlines()]
     page = (ROOT / "docs" / "architecture.md").read_text()
     assert "\n".join(lines) in page
+
+
+def test_the_drawn_layers_are_those_that_the_linter_keeps() -> None:
+    """``make pictures`` draws them anew."""
+    drawn = (ROOT / "docs" / "pictures" / "layers.svg").read_text()
+    assert drawn == picture(House(ROOT / "src").layers())
 
 
 def test_every_theorem_of_the_picture_is_quoted_in_its_room() -> None:

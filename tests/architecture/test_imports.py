@@ -91,34 +91,6 @@ except SystemExit as left:
 """
 
 
-def test_protecting_loads_its_own_method_and_nothing_of_an_analyst(tmp_path: Path) -> None:
-    """No other method, no estimate, no ledger, no key.
-
-    One option of a method is enough for all of them to be known: it may be of another.
-    """
-    (tmp_path / "t.csv").write_text("sex\n" + "F\nM\n" * 50)
-    (tmp_path / "s.toml").write_text('[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n')
-    called = f"protect {tmp_path}/t.csv --schema {tmp_path}/s.toml --k 3 --method retention -o "
-    loaded = modules_loaded_by(as_typed(f"{called}{tmp_path}/one"))
-    rooms = {
-        f"pramana.{place}"
-        for place in (
-            "analysis.counts",
-            "analysis.variance",
-            "ledger.ledger",
-            "methods.invariant",
-            "methods.optimal",
-            "release.signing",
-            "verification.verify",
-            "schema.describe",
-            "schema.proposals",
-        )
-    }
-    assert not loaded & rooms
-    more = modules_loaded_by(as_typed(f"{called}{tmp_path}/two --spread equal"))
-    assert "pramana.methods.invariant" in more
-
-
 def seconds(*command: str) -> float:
     """Processor time, the best of three: how long it takes, not how busy the machine is."""
     times = []
@@ -216,9 +188,9 @@ def randomness_in(code: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_there_is_one_door_to_randomness(path: Path) -> None:
-    """Only ``randomness.py`` asks the operating system or any generator for random bits."""
+    """Only ``base/randomness.py`` asks the operating system or any generator for random bits."""
     found = list(randomness_in(path.read_text()))
-    if path.relative_to(SOURCE) == Path("randomness.py"):
+    if path.relative_to(SOURCE) == Path("base/randomness.py"):
         assert len(found) == 1
         assert "urandom" in found[0]
     else:
@@ -300,24 +272,11 @@ def test_public_verbs_say_what_they_take() -> None:
             assert ast.unparse(argument.annotation) != "Any", f"{node.name} {argument.arg}"
 
 
-# -- doors -----------------------------------------------------------------------------------
+# -- the command line ------------------------------------------------------------------------
 
-DOORS = ("pramana", "pramana.api", "pramana.collect", "pramana.experiments", "pramana.studio")
-TOOLS = tuple(
-    f"pramana.{name}"
-    for name in (
-        "errors",
-        "files",
-        "memory",
-        "numeric",
-        "servers",
-        "signals",
-        "spelling",
-        "text",
-        "types",
-        "worker_threads",
-    )
-)
+PUBLIC = ("pramana", "pramana.api", "pramana.collect", "pramana.experiments", "pramana.studio")
+TOOLS = ("pramana.base", "pramana.errors", "pramana.types", "pramana.cli")
+"""What commands may import besides: themselves, and what knows nothing of tables."""
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -332,30 +291,30 @@ def imported(tree: ast.AST) -> Iterator[str]:
         yield from imported(node)
 
 
-def beside_doors(code: str) -> set[str]:
-    """The rooms that some code of the command line enters without a door."""
+def past_public_names(code: str) -> set[str]:
+    """The modules that some code of the command line imports although they are not public."""
     return {
         module
         for module in imported(parsed(code))
-        if module not in (*DOORS, *TOOLS, "pramana.cli") and not module.startswith("pramana.cli.")
+        if module not in PUBLIC and not module.startswith(TOOLS)
     }
 
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.name)
-def test_the_command_line_goes_through_doors_only(path: Path) -> None:
-    """What a command does, a Python user can call: no room is entered past its public names."""
-    assert beside_doors(path.read_text()) == set()
+def test_the_command_line_imports_public_names_only(path: Path) -> None:
+    """What a command does, a Python user can call."""
+    assert past_public_names(path.read_text()) == set()
 
 
-def test_a_command_that_goes_past_a_door_would_be_found() -> None:
+def test_a_command_that_imports_a_private_module_would_be_found() -> None:
     """In a function as well as at the top, by either kind of import."""
-    assert beside_doors("def f():\n    from pramana.verification.verify import verify_folder")
-    assert beside_doors("import pramana.evaluation.compare")
-    assert not beside_doors("from pramana import api\nfrom pramana.collect import live")
+    assert past_public_names("def f():\n    from pramana.verification.verify import verify_folder")
+    assert past_public_names("import pramana.evaluation.compare")
+    assert not past_public_names("from pramana import api\nfrom pramana.collect import live")
 
 
-@pytest.mark.parametrize("name", DOORS)
-def test_a_door_gives_every_name_that_it_lists(name: str) -> None:
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_package_gives_every_name_that_it_lists(name: str) -> None:
     """``__all__``, what type checkers see under TYPE_CHECKING, and what loads are one list."""
     module = import_module(name)
     guarded: set[str] = set()

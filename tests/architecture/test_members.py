@@ -48,7 +48,6 @@ MAY_NAME = {
     "engine/spark/table.py": "what the cluster writes by itself",
     "verification/verify.py": "Parquet has each text of a column once",
     "release/documentation.py": "which forms Stata and SPSS open",
-    "io/labelled.py": "the room of SPSS and Stata files",
 }
 """Files that name members of others all the same, and why."""
 
@@ -121,10 +120,10 @@ def test_whoever_may_name_members_does() -> None:
 
 def test_decisions_are_seen() -> None:
     """The test above can fail: by a comparison, a look-up, a table, a list; not in its own file."""
-    assert decisions('if plan.method.name == "reports": ...', "planning.py")
-    assert decisions('METHODS["reports"]()', "planning.py")
+    assert decisions('if plan.method.name == "attribute-sampling": ...', "methods/choice.py")
+    assert decisions('METHODS["attribute-sampling"]()', "methods/choice.py")
     assert decisions('if certificate.kind in ("withheld", "groups"): ...', "verification/verify.py")
-    assert decisions('x = 1 if "reports" != kind else 2', "verification/verify.py")
+    assert decisions('x = 1 if "attribute-sampling" != kind else 2', "verification/verify.py")
     assert decisions('SLOW = {"gaussian": 12, "optimal": 12}', "studio/tasks.py")
     assert decisions('PARSED = ("csv", "sav")', "release/contents.py")
     assert decisions('if engine != "local": ...', "api.py")

@@ -28,7 +28,7 @@ from pramana.schema.counts import Counts
 from pramana.schema.schema import Schema
 from pramana.verification.verify import Verdict
 
-__all__ = ["Demonstration", "Line", "demonstrate"]
+__all__ = ["Demonstration", "MarriedByAge", "demonstrate"]
 
 SEED = 2026
 DATA = "people.parquet"
@@ -38,7 +38,7 @@ MADE_UP = b"people who do not exist"
 
 
 @dataclass(frozen=True)
-class Line:
+class MarriedByAge:
     """Married people of an age group: in truth, as released, and as estimated from the release.
 
     Attributes:
@@ -74,7 +74,7 @@ class Demonstration:
     release: Release
     plan: Plan
     verdict: Verdict
-    lines: tuple[Line, ...]
+    lines: tuple[MarriedByAge, ...]
 
 
 def demonstrate(
@@ -125,7 +125,7 @@ def _is_made_up(path: Path) -> bool:
         return False
 
 
-def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
+def _compare(people: pa.Table, release: Release) -> tuple[MarriedByAge, ...]:
     """The married by age: a table in which no child may ever appear."""
     schema = release.certificate.schema
     age, marital = schema.column("age"), schema.column("marital")
@@ -139,6 +139,6 @@ def _compare(people: pa.Table, release: Release) -> tuple[Line, ...]:
     found = release.crosstab("age", "marital")
     figures = [np.asarray(array)[:, married] for array in (found.estimate, found.low, found.high)]
     return tuple(
-        Line(str(label), int(truth), int(seen), *map(float, estimate))
+        MarriedByAge(str(label), int(truth), int(seen), *map(float, estimate))
         for label, truth, seen, *estimate in zip(age.labels, *counts, *figures, strict=True)
     )
