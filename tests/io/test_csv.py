@@ -334,7 +334,7 @@ def test_labels_are_spelled_as_all_other_texts_are(tmp_path):
         csv.CSV.write(tmp_path / name, csv.RecordStream(group.schema, [group]))
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
-    assert written[0].startswith(b'"a","b"\n"plain","plain"\n"",""\n"a ""word""","a ""word"""\n')
+    assert written[0].startswith(b'"a","b"\n"public","public"\n"",""\n"a ""word""","a ""word"""\n')
     assert written[0].endswith(b"\n,\n")
 
 

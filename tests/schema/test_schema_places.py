@@ -180,7 +180,7 @@ AT_THE_TOP = {
         f"sensitive = [3] # !\n{KEY}",
         f'public = ["a"]\nsensitive = ["a"] # !\n{KEY}',
     ],
-    "public": [f"plain = {{}} # !\n{KEY}"],
+    "public": [f"public = {{}} # !\n{KEY}"],
     "identifiers": [f"identifiers = [true] # !\n{KEY}"],
     "weight": [f"weight = 3 # !\n{KEY}", f'weight = ["a", "b"] # !\n{KEY}'],
 }
