@@ -11,7 +11,7 @@ import pytest
 
 import pramana as pm
 from pramana.errors import InputError
-from tests.analysis.worlds import DESIGNS, SCHEMA, released, truth
+from tests.analysis.releases import DESIGNS, SCHEMA, released, truth
 
 NONSENSE = "nonsense"
 

@@ -25,7 +25,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.microaggregated import Resample
 from pramana.release.kinds import KINDS as CERTIFIED
 from pramana.schema.schema import Column, Role, Schema
-from tests.analysis.worlds import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
+from tests.analysis.releases import DESIGNS, KINDS, RECORDS, SCHEMA, released, truth
 
 RELEASES = 25
 MORE_RELEASES = 60

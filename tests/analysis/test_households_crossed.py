@@ -11,8 +11,8 @@ import pytest
 from pramana import api
 from pramana.errors import NotCovered, UnknownColumn
 from pramana.schema.schema import Column, Role, Schema
+from tests.analysis.releases import DESIGNS, RECORDS, SCHEMA, truth
 from tests.analysis.test_crossing import QUESTIONS, REFUSED, ask, due
-from tests.analysis.worlds import DESIGNS, RECORDS, SCHEMA, truth
 
 HOUSEHOLDS = Schema((*SCHEMA.columns, Column("hh", Role.IDENTIFIER)), household="hh")
 METHODS = ("retention", "attribute-sampling", "optimal", "invariant", "resample", "permute")

@@ -22,8 +22,8 @@ from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
+from tests.analysis.releases import released
 from tests.analysis.test_trees import people, release_of, schema_of
-from tests.analysis.worlds import released
 
 SALARY = Schema(
     (
@@ -175,7 +175,7 @@ def test_refusals(sick, paid, monkeypatch):
 
 def test_reports_are_learned_from_as_whole_records() -> None:
     """The rule is found by both verbs; as they stand, most cells were not asked for."""
-    from tests.analysis.worlds import released, truth
+    from tests.analysis.releases import released, truth
 
     reports, people = released("attribute-sampling"), truth()
     model = pm.learn(reports, "ill", seed=3)

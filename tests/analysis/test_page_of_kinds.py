@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pramana.errors import NotCovered
+from tests.analysis.releases import released
 from tests.analysis.test_crossing import ask
-from tests.analysis.worlds import released
 
 PAGE = Path(__file__).parents[2] / "docs/howto/estimate.md"
 

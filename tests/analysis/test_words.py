@@ -9,7 +9,7 @@ import pytest
 from pramana import api
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from tests.analysis.worlds import SCHEMA, released, truth
+from tests.analysis.releases import SCHEMA, released, truth
 
 
 def test_the_number_of_sets_is_of_those_behind_the_answer():

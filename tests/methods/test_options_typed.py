@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.analysis.worlds import SCHEMA
+from tests.analysis.releases import SCHEMA
 
 import pramana as pm
 from pramana import api

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tests.analysis.worlds import DESIGNS
+from tests.analysis.releases import DESIGNS
 
 from pramana import api
 from pramana.analysis.release import Release

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.analysis.worlds import plan_of, released, truth
+from tests.analysis.releases import plan_of, released, truth
 
 import pramana as pm
 from pramana import api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.analysis.worlds import released, truth
+from tests.analysis.releases import released, truth
 
 from pramana.base.randomness import Keystream
 from pramana.errors import NotCovered
