@@ -115,8 +115,8 @@ def test_an_altered_certificate_leaves_with_one(release: Path, run: Run, command
         "attack repeated release",
         "estimate release --by sex",
         "regress release income~sex",
-        "rebuild release -o whole.parquet",
-        "mine release --target sex",
+        "synthesize release -o whole.parquet",
+        "learn release --target sex",
         "report release --external -o page.html",
     ],
 )

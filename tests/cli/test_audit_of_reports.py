@@ -116,8 +116,8 @@ def test_releases_by_reports_are_audited_by_set(binned, tmp_path, run):
 
     shown = " ".join(run(f"audit {tmp_path}/release").out.split())
     assert "what they were asked of sex, area" in shown
-    assert "'asked'" not in shown
+    assert "'reported'" not in shown
     shown = " ".join(run(f"audit {tmp_path}/release --original {tmp_path}/people.csv").out.split())
     assert "among the records that were asked for the same set" in shown
     with pytest.raises(pm.PramanaError, match="no attribute of a person"):
-        pm.audit(release, sensitive=["asked"])
+        pm.audit(release, sensitive=["reported"])

@@ -71,7 +71,7 @@ def test_one_record_is_too_few_whatever_its_columns_are(steward: Path, run: Run)
     people("\n".join(f"{line},{at or 'w'}" for at, line in enumerate(lines)) + "\n")
     schema(SCHEMA + '[columns.w]\nrole = "weight"\n')
     for command in (PROTECT, "design people.csv --schema schema.toml", "compare people.csv "
-                    "--schema schema.toml --method retention,reports"):  # fmt: skip
+                    "--schema schema.toml --method retention,attribute-sampling"):  # fmt: skip
         line = refused(run, f"{command.replace('--k 2', '')} --k 20")
         assert "The table has 15 records: lower k, or ask more people." in line
         assert "'w'" not in line
@@ -98,7 +98,7 @@ def test_what_an_original_lacks_is_not_cut_in_silence(steward: Path, run: Run) -
     Path("one.csv").write_text("\n".join(rows[:2]) + "\n")
     five = "q1, q2, q3, q4, q5 and 2 more"
     assert f"lacks 7 of 9: {five}." in refused(run, "audit release --original few.csv")
-    assert f"lacks 7: {five}." in refused(run, "mine release --target q7 --test few.csv")
+    assert f"lacks 7: {five}." in refused(run, "learn release --target q7 --test few.csv")
     assert "has 1 record where" in refused(run, "audit release --original one.csv")
     assert "has 1 record and" in refused(run, "attack linkage release --original one.csv")
 
@@ -409,7 +409,7 @@ def test_one_bad_byte_is_named_and_an_encoding_can_be_told(steward: Path, run: R
         "collect check asked",
         "audit released --original people.csv --mechanism pipe",
         "estimate pipe --by sex",
-        "mine released --target sex --test pipe.csv",
+        "learn released --target sex --test pipe.csv",
     ],
 )
 def test_nothing_waits_for_a_pipe_wherever_it_is_named(

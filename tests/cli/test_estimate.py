@@ -79,7 +79,7 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--mean", "region"), "column of numbers"),
         (("--mean", "income", "--total", "income"), "one at a time"),
         (("--by", "sex", "--where", "region=west"), "meets the filter"),
-        (("--by", "sex", "--method", "magic"), "is not one of 'auto', 'inverse'"),
+        (("--by", "sex", "--method", "magic"), "is not one of 'auto', 'unbiased'"),
         (("--by", "sex", "--infer", "everything"), "infer"),
         (("--by", "sex", "--independence"), "two columns"),
         (("--by", "sex", "--difference", "F", "X"), "no such cell"),

@@ -55,16 +55,16 @@ VERBS = (
     "estimate release --by sex --proportion income>=2500",
     "estimate release --by sex,job --independence --unweighted",
     "regress release income~age",
-    "rebuild release -o rebuilt.csv",
-    "mine release --target job",
+    "synthesize release -o synthetic.csv",
+    "learn release --target job",
     "audit release",
     "audit release --original people.csv",
     "attack linkage release --knowledge people.csv",
     "attack repeated release",
     "attack recovery release --knowledge people.csv",
     "attack composition release release",
-    "compare people.csv --schema schema.toml --k 5 --method retention,reports",
-    "advise people.csv --schema schema.toml --k 5 --method retention,reports",
+    "compare people.csv --schema schema.toml --k 5 --method retention,attribute-sampling",
+    "advise people.csv --schema schema.toml --k 5 --method retention,attribute-sampling",
     "report release --external -o external.html",
     "report release --original people.csv -o internal.html",
 )
@@ -113,12 +113,12 @@ def test_reports_are_what_comes_where_no_method_is_stated(release: Path) -> None
     assert certificate["method"] == "attribute-sampling"
     head, *lines = (release / "data.csv").read_text().splitlines()
     names = [name.strip('"') for name in head.split(",")]
-    assert names == ["age", "wed", "sex", "job", "place", "income", "weight", "asked"]
+    assert names == ["age", "wed", "sex", "job", "place", "income", "weight", "reported"]
     for line in lines:
         row = dict(zip(names, (cell.strip('"') for cell in line.split(",")), strict=True))
         told = {name for name in ("age", "wed", "sex", "job") if row[name]}
-        assert told <= set(row["asked"].split("*"))
-        assert told >= set(row["asked"].split("*")) - {"sex"}  # whose missing values are told
+        assert told <= set(row["reported"].split("*"))
+        assert told >= set(row["reported"].split("*")) - {"sex"}  # whose missing values are told
         assert row["place"]
         assert (row["age"], row["wed"]) != ("child", "yes")
 
@@ -155,7 +155,7 @@ def test_the_folder_tells_what_was_not_asked_from_what_is_missing(release: Path)
     assert [kinds["age"].count(kind) for kind in ("value", "missing", "not asked")] == [3, 0, 1]
     assert [kinds["sex"].count(kind) for kind in ("value", "missing", "not asked")] == [2, 1, 1]
     certificate = json.loads((release / "certificate.json").read_text())
-    assert kinds["asked"] == ["value"] * len(certificate["mechanism"])
+    assert kinds["reported"] == ["value"] * len(certificate["mechanism"])
     readme = (release / "README.md").read_text()
     assert "not asked for" in readme
-    assert "asked: released as it is" not in readme
+    assert "reported: released as it is" not in readme

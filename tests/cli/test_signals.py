@@ -214,7 +214,7 @@ def test_the_exit_code_tells_the_signal_wherever_it_came(
         f"signal.signal({one.value}, signal.SIG_DFL)\n"
         "app.main()\n"
     )
-    command = [sys.executable, "-m", "told"]
+    command = [sys.executable, "told.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 128 + one
     assert done.stderr.count("\n") == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.cli.conftest import MARKER, Run
 
 PROTECT = (
-    "protect people.csv --schema schema.toml --method unbiased-frequency --xi 0.3 -o out "
+    "protect people.csv --schema schema.toml --method inverse-frequency --xi 0.3 -o out "
     "--steward-folder mine"
 )
 
@@ -20,7 +20,7 @@ def test_the_true_matrices_are_kept_for_the_owner_alone(steward: Path, run: Run)
 
     assert found.code == 0, found
     assert "mine is for you alone" in found.err
-    mine = steward / "learn"
+    mine = steward / "mine"
     assert stat.S_IMODE(mine.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in mine.iterdir()} == {0o600}
     assert {file.name for file in mine.iterdir()} == {"README.txt", "plan.json", "mechanism.json"}
@@ -53,7 +53,7 @@ def test_an_attack_without_matrices_names_the_command_that_takes_them(
     assert refused.code == 2
     command = refused.err.partition("pramana audit ")[2].rstrip().rstrip(".")
     words = command.replace("RELEASE", "out").replace("FILE", "people.csv")
-    assert run("audit " + words.replace("STEWARD_FOLDER", "learn")).code == 0
+    assert run("audit " + words.replace("STEWARD_FOLDER", "mine")).code == 0
 
 
 def test_a_folder_without_matrices_says_so_and_names_what_works(steward: Path, run: Run) -> None:
@@ -78,11 +78,11 @@ def test_a_folder_without_matrices_says_so_and_names_what_works(steward: Path, r
 def test_a_folder_inside_the_release_or_around_it_is_refused(steward: Path, run: Run) -> None:
     """One line, exit 2, nothing written."""
     for place in ("out/mine", "out", "."):
-        found = run(PROTECT.replace("learn", place))
+        found = run(PROTECT.replace("mine", place))
         assert found.code == 2
         assert "apart from the release" in found.err
         assert not (steward / "out").exists()
-    (steward / "learn").mkdir()
+    (steward / "mine").mkdir()
     found = run(PROTECT)
     assert found.code == 2
     assert "exists already" in found.err
@@ -102,12 +102,12 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
     found = run("audit out --mechanism mine")
     assert found.code == 2
     assert "--original" in found.err
-    other = json.loads((steward / "learn" / "mechanism.json").read_text())[:1]
+    other = json.loads((steward / "mine" / "mechanism.json").read_text())[:1]
     (steward / "other.json").write_text(json.dumps(other))
     found = run("audit out --original people.csv --mechanism other.json")
     assert found.code == 2
     assert "of another one" in found.err
-    other = json.loads((steward / "learn" / "mechanism.json").read_text())
+    other = json.loads((steward / "mine" / "mechanism.json").read_text())
     other[0]["matrix"]["labels"][0] = "\x1b[31mnowhere"
     (steward / "other.json").write_text(json.dumps(other))
     for verb in ("audit", "verify"):

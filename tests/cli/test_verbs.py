@@ -110,7 +110,7 @@ def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, st
     assert chosen["method"] == "attribute-sampling"
     assert "for the same promise with --method retention" in chosen["choice"]
     assert "instead" not in chosen
-    assert "Method reports was chosen: two-way tables" in " ".join(made.split())
+    assert "Method attribute-sampling was chosen: two-way tables" in " ".join(made.split())
     assert (stated["method"], "choice" in stated) == ("retention", False)
     assert "--method attribute-sampling" in stated["instead"]
     assert "the tables asked for" in run(f"{command} --tables pairs").json["choice"]

@@ -21,7 +21,7 @@ REFUSED = {
     "estimate out --by sex --where region=north": "withheld",
     "estimate out --by sex --method unbiased": "as they stand, with the error that is stated",
     "regress out income~C(sex)": "withheld",
-    "rebuild out -o again.csv": "withheld",
+    "synthesize out -o again.csv": "withheld",
     "attack linkage out --knowledge people.csv": "--mechanism STEWARD_FOLDER",
 }
 """Questions that only the matrix could answer, and a part of what is said."""
@@ -58,7 +58,7 @@ def test_every_verb_answers_or_says_why_not(withheld: Path, run: Run) -> None:
         assert found.code == 2, (command, found)
         assert words in found.err, (command, found)
         assert "unforeseen" not in found.err
-        assert "unbiased" not in found.err
+        assert "unbiased as they stand" not in found.err
     report = (withheld / "report.html").read_text()
     assert "The matrices are withheld" in report
     assert "unbiased as they stand" not in report

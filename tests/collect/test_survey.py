@@ -69,7 +69,7 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace("expected = 5000", 'expected = "many"'), "expected must be a whole"),
         (survey_text().replace('name = "sex"', 'name = "age"'), "Two questions are named 'age'"),
         (survey_text().replace('name = "sex"', 'name = "a b"'), "name must be a word"),
-        (survey_text().replace('name = "sex"', 'name = "asked"'), "name must be a word"),
+        (survey_text().replace('name = "sex"', 'name = "reported"'), "name must be a word"),
         (survey_text().replace('employed = ["yes"] }', 'job = ["yes"] }'), "a question before it"),
         (survey_text().replace('employed = ["yes"] }', 'employed = ["si"] }'), "list answers of"),
         (survey_text().replace('["yes", "no"]\n\n', '["yes"]\n\n'), "at least two answers"),
@@ -258,7 +258,10 @@ def test_what_cannot_be_served_is_refused_or_asked_by_whole_records(
     """Sets of pairs beyond the most cells are no way to ask; nor is a target without bounds."""
     monkeypatch.setattr("pramana.collect.definition.MOST_CELLS", 500)
     many = [(f"q{at}", list("abcdefgh"), "") for at in range(9)]
-    for head, said in (("k = 5\nmethod = 'reports'", "at most 500 cells"), ("k = 5", "")):
+    for head, said in (
+        ("k = 5\nmethod = 'attribute-sampling'", "at most 500 cells"),
+        ("k = 5", ""),
+    ):
         text = small_survey(*many, head=f"expected = 1000\n{head}")
         if said:
             with pytest.raises(TooLarge, match=said):

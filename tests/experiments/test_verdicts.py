@@ -105,7 +105,7 @@ def surfaces() -> dict[str, np.ndarray]:
     return {
         f"{name}, {kind}": plain * (0.5 if kind == "corrected" else 1)
         for name in dowd._distributions()
-        for kind in ("public", "corrected")
+        for kind in ("plain", "corrected")
     }
 
 

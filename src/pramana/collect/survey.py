@@ -160,7 +160,9 @@ class Survey:
         if not 2 <= self.expected <= MOST_PEOPLE:
             raise InvalidSchema(f"expected must lie between 2 and {MOST_PEOPLE:,} people.")
         if self.method not in (None, "retention", "attribute-sampling"):
-            raise InvalidSchema(f"method must be retention or reports, got {self.method!r}.")
+            raise InvalidSchema(
+                f"method must be retention or attribute-sampling, got {self.method!r}."
+            )
 
     def _check_names(self) -> None:
         seen: dict[str, SurveyQuestion] = {}

@@ -29,7 +29,7 @@ def learned(tmp_path_factory):
 
 def test_mine_shows_accuracy_and_rules(learned, capsys):
     """In words for people, as one JSON object for machines; the rule is about age."""
-    line = f"mine {learned}/release --target class --test {learned}/clean.parquet --seed 1"
+    line = f"learn {learned}/release --target class --test {learned}/clean.parquet --seed 1"
     code, text, _ = command(line, capsys)
     assert code == 0
     assert "Right on" in text
@@ -43,13 +43,13 @@ def test_mine_shows_accuracy_and_rules(learned, capsys):
     ("options", "message"),
     [
         ("--target klass", "'klass' is not in the release"),
-        ("--target class --synthesis magic", "rebuild must be one of"),
+        ("--target class --synthesis magic", "synthesis must be one of"),
         ("--target class --test {folder}/release/certificate.json", ""),
     ],
 )
 def test_bad_input_leaves_with_two_and_one_line(learned, capsys, options, message):
     """Exit code 2; what is wrong is said in one line on stderr."""
-    code, _, error = command(f"mine {learned}/release {options.format(folder=learned)}", capsys)
+    code, _, error = command(f"learn {learned}/release {options.format(folder=learned)}", capsys)
 
     assert code == 2
     assert message in error
@@ -59,7 +59,7 @@ def test_bad_input_leaves_with_two_and_one_line(learned, capsys, options, messag
 def test_a_test_file_with_other_columns_is_refused(learned, capsys, tmp_path):
     """The lacking columns are named."""
     pq.write_table(pq.read_table(learned / "clean.parquet").drop(["age"]), tmp_path / "t.parquet")
-    line = f"mine {learned}/release --target class --test {tmp_path}/t.parquet"
+    line = f"learn {learned}/release --target class --test {tmp_path}/t.parquet"
     code, _, error = command(line, capsys)
 
     assert code == 2
