@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from pramana.mechanisms.mechanism import Mechanism
     from pramana.methods.base import METHODS, options_of
     from pramana.methods.choice import (
+        alternative_summary,
         design,
+        design_context,
         design_for,
-        foreseen_changes,
-        people_of,
-        told_instead,
+        estimate_changes,
         usual_method,
     )
-    from pramana.methods.data_errors import errors_here
+    from pramana.methods.data_errors import errors_on_data
     from pramana.methods.guide import parse_range
     from pramana.methods.plan_file import PlanFile
     from pramana.protecting import protect
@@ -82,6 +82,7 @@ __all__ = [
     "Standing",
     "SurveyPlace",
     "advise",
+    "alternative_summary",
     "attack",
     "audit",
     "beforehand",
@@ -94,14 +95,15 @@ __all__ = [
     "composable",
     "describe",
     "design",
+    "design_context",
     "design_for",
     "drawn",
     "drawn_beside",
     "drawn_methods",
     "drawn_shape",
     "earlier_releases",
-    "errors_here",
-    "foreseen_changes",
+    "errors_on_data",
+    "estimate_changes",
     "guarantees_from_options",
     "json_schema",
     "live",
@@ -112,7 +114,6 @@ __all__ = [
     "open_source",
     "options_of",
     "parse_range",
-    "people_of",
     "protect",
     "read",
     "report",
@@ -121,7 +122,6 @@ __all__ = [
     "surveys",
     "tables_of",
     "text_of",
-    "told_instead",
     "usual_k",
     "usual_method",
     "verbatim",
@@ -144,8 +144,10 @@ _SOURCES = {
     "io.base": "FORMATS",
     "ledger.ledger": "Budget Ledger",
     "methods.base": "options_of METHODS",
-    "methods.choice": "design design_for foreseen_changes people_of told_instead usual_method",
-    "methods.data_errors": "errors_here",
+    "methods.choice": (
+        "alternative_summary design design_context design_for estimate_changes usual_method"
+    ),
+    "methods.data_errors": "errors_on_data",
     "methods.guide": "parse_range",
     "methods.plan_file": "PlanFile",
     "protecting": "protect",

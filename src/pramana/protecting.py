@@ -31,7 +31,7 @@ from pramana.errors import Copies, InputError
 from pramana.io.base import FORMATS
 from pramana.io.opening import open_table
 from pramana.mechanisms.noise import with_noise
-from pramana.methods.context import refused_in_all, require_listed, require_numbers
+from pramana.methods.context import counting_refusals, require_listed, require_numbers
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.release.folder import release_folder, require_counted, require_free
@@ -108,7 +108,7 @@ def protect(
     mechanism = plan.mechanism
     with (
         _booking(ledger, opened, plan, people, folder) as booking,
-        refused_in_all(plan.schema, opened),
+        counting_refusals(plan.schema, opened),
     ):
         records, plan = _released_records(plan, opened, keystream)
         unchanged = None

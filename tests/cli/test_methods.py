@@ -12,7 +12,7 @@ import pytest
 
 import pramana as pm
 from pramana.methods.base import METHODS, option, options_of
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from tests.cli.conftest import Run
 from tests.cli.test_app import VERBS
 
@@ -31,7 +31,7 @@ class Toy(pm.Method):
     aims: ClassVar[tuple[str, ...]] = ("differential-privacy",)
     kind: ClassVar[str] = "published"
 
-    def design(self, people: People, asked: tuple[pm.Guarantee, ...]) -> pm.Plan:
+    def design(self, people: DesignContext, asked: tuple[pm.Guarantee, ...]) -> pm.Plan:
         """That of retention, under another name."""
         from dataclasses import replace
 

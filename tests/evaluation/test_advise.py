@@ -19,7 +19,7 @@ from pramana.evaluation.cli_hints import Pasting
 from pramana.evaluation.schema_suggestions import changed_file, typical_error, ways_of
 from pramana.evaluation.trial_releases import tried, typical
 from pramana.methods.base import METHODS
-from pramana.methods.choice import told_instead
+from pramana.methods.choice import alternative_summary
 from pramana.schema.labels import Labels
 
 RECORDS = 600
@@ -135,7 +135,7 @@ def test_a_column_of_one_value_hides_no_way():
     found = [ways_of(plan) for plan in plans]
     assert found[0]
     assert found[1] == found[0]
-    instead = [told_instead(plan) for plan in plans]
+    instead = [alternative_summary(plan) for plan in plans]
     assert "--method attribute-sampling" in instead[0]
     assert instead[1] == instead[0]
 
@@ -348,10 +348,10 @@ def test_groups_by_many_values_are_left_out_with_the_command_for_them():
     towns = pm.Categories(tuple(f"town {number}" for number in range(300)))
     schema = pm.Schema([pm.Column("town", pm.Role.KEY, towns), *SCHEMA.columns])
     resample = METHODS["resample"]
-    assert resample.lengthy(schema, 30_000) == ""
-    assert "for 100,000 records" in resample.lengthy(schema, 100_000)
-    assert resample.lengthy(SCHEMA, 100_000) == ""
-    assert METHODS["retention"].lengthy(schema, 10**9) == ""
+    assert resample.slow_reason(schema, 30_000) == ""
+    assert "for 100,000 records" in resample.slow_reason(schema, 100_000)
+    assert resample.slow_reason(SCHEMA, 100_000) == ""
+    assert METHODS["retention"].slow_reason(schema, 10**9) == ""
     wider = pm.Categories(tuple(f"town {number}" for number in range(600)))
     refused = pm.Schema([pm.Column("town", pm.Role.KEY, wider), *SCHEMA.columns])
-    assert resample.lengthy(refused, 100_000) == ""  # at once, and in its own words
+    assert resample.slow_reason(refused, 100_000) == ""  # at once, and in its own words

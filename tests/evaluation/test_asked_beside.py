@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.api import beforehand, errors_here, open_source
+from pramana.api import beforehand, errors_on_data, open_source
 from pramana.base.name_lists import tables_in
 from pramana.evaluation.cli_hints import Pasting
 from pramana.evaluation.questions import answer_of
@@ -153,7 +153,7 @@ def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
     schema = pm.Schema(SCHEMA.columns[:3], tables=(("sex", "age"),))
     plan = pm.design(schema, pm.PkAnonymity(k=k), data=people, method="attribute-sampling")
     opened = open_source(people, schema=schema)
-    here = dict(errors_here(plan, opened).tables)["region",]
+    here = dict(errors_on_data(plan, opened).tables)["region",]
     truth = np.array([people["region"].to_pylist().count(value) for value in "NSW"])
     off = []
     for seed in range(120):

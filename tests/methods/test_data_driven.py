@@ -12,9 +12,9 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.io.opening import open_table
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.invariant import Invariant
-from pramana.methods.randomised import on_these
+from pramana.methods.randomised import plan_for_table
 from pramana.schema.schema import Schema
 
 PEOPLE = people(4000)
@@ -100,8 +100,8 @@ def test_a_plan_with_withheld_matrices_serves_the_counts_it_was_made_for(method,
 def test_published_matrices_of_another_table_keep_no_figure_of_it():
     """They are read as they are; the loss that was computed for other counts is not repeated."""
     plan = api.design(FREE, SpontaneousRecognition(alpha=0.6), data=PEOPLE)
-    others = People.of(plan.schema, open_table(people(4000, seed=8)))
-    found = on_these(plan, others, seeded=False)
+    others = DesignContext.of(plan.schema, open_table(people(4000, seed=8)))
+    found = plan_for_table(plan, others, seeded=False)
 
     assert plan.figures["loss"] >= 0
     assert (dict(found.figures), found.expected_error) == ({}, None)

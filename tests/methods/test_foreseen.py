@@ -13,14 +13,14 @@ from scipy.optimize import minimize
 from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population
-from pramana.methods.optimal.size_estimate import changes_foreseen, changes_of_choice
+from pramana.methods.optimal.size_estimate import changes_of_choice, estimated_changes
 
 
 def test_one_person_alone_by_hand() -> None:
     """1/s^2 = 2/0.1 - 1: the one stays with chance 1/sqrt(19), and 9 s others arrive."""
     assert changes_of_choice(np.array([1.0, 500.0]), 0.1) == pytest.approx(9 / 19**0.5)
     assert changes_of_choice(np.array([10.0, 500.0]), 0.1) == 0
-    assert changes_foreseen([np.array([10.0]), np.array([20.0, 0.0])], 0.1) == (0, 0)
+    assert estimated_changes([np.array([10.0]), np.array([20.0, 0.0])], 0.1) == (0, 0)
 
 
 def by_program(totals: np.ndarray, alpha: float) -> float:
@@ -64,10 +64,10 @@ def test_the_design_lies_between_the_two(keys: tuple[str, ...]) -> None:
     people = make_population(30_000, keystream=Keystream.from_seed(5)).select(list(keys))
     schema = api.describe(people).schema
     schema = replace(schema, columns=tuple(replace(own, role="key") for own in schema.columns))
-    counted = api.people_of(schema, people)
+    counted = api.design_context(schema, people)
     for alpha in (0.3, 0.1):
         asked = api.guarantees_from_options({"alpha": alpha}, schema=schema)
-        low, high = api.foreseen_changes(counted, *asked) or (0.0, 0.0)
+        low, high = api.estimate_changes(counted, *asked) or (0.0, 0.0)
         assert low <= api.design_for(counted, *asked).figures["expected_changes"] <= high
 
 
@@ -75,7 +75,7 @@ def test_what_is_found_at_once_needs_no_rule_of_thumb() -> None:
     """Only a method that searches has one."""
     people = make_population(500, keystream=Keystream.from_seed(5))
     schema = api.describe(people).schema
-    counted = api.people_of(schema, people)
+    counted = api.design_context(schema, people)
     for target in ({"k": 4.0}, {"epsilon": 3.0}, {"xi": 0.4}):
         asked = api.guarantees_from_options(target, schema=schema)
-        assert api.foreseen_changes(counted, *asked) is None
+        assert api.estimate_changes(counted, *asked) is None

@@ -12,7 +12,7 @@ from pramana.errors import DoesNotHold, InputError, InvalidMatrix, NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Dense
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.given import GivenMatrices, read_matrix
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Impossible, Role, Schema
@@ -22,7 +22,7 @@ SEX = Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse")
 
 def given_design(schema, matrices, asked=(), *, records):
     """The plan of the method with these matrices."""
-    return GivenMatrices(matrices).design(People(schema, records, records), asked)
+    return GivenMatrices(matrices).design(DesignContext(schema, records, records), asked)
 
 
 def test_labels_decide_and_not_the_order(tmp_path):

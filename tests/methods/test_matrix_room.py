@@ -20,9 +20,9 @@ from pramana.errors import NotCovered
 from pramana.guarantees.claims import Claim
 from pramana.mechanisms.mechanism import ListedCells, Step
 from pramana.methods.choice import open_source
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.optimal.method import LITTLE, Optimal
-from pramana.methods.optimal.size_estimate import errors_told, room_of_records
+from pramana.methods.optimal.size_estimate import published_errors, room_of_records
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
@@ -144,7 +144,7 @@ def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
     cells, numbers = np.unique(np.stack(list(columns.values())), axis=1, return_counts=True)
     labels = [tuple(cell) for cell in cells.T.tolist()]
     step = Step(schema.names, ListedCells.of(labels, rows=[], columns=[], probabilities=[]))
-    counted = People.of(schema, open_source(table))
+    counted = DesignContext.of(schema, open_source(table))
     found = room_of_records(step, numbers.astype(float), counted, enough=10**9)
     bits = sum(n * math.log2(records / n) for own in columns.values()
                for n in np.unique(own, return_counts=True)[1].tolist())  # fmt: skip
@@ -195,7 +195,7 @@ def test_moves_that_keep_a_value_count_for_nothing():
     one of another."""
     labels = (("a", 0), ("a", 1), ("b", 1))
     matrix = ListedCells.of(labels, rows=[0, 0], columns=[1, 2], probabilities=[0.25, 0.25])
-    found = errors_told(Step(("x", "y"), matrix), np.array([100.0, 0.0, 0.0]))
+    found = published_errors(Step(("x", "y"), matrix), np.array([100.0, 0.0, 0.0]))
 
     # x: 25 of 100 leave a, 25 + sqrt(100 * 1/4 * 3/4) = 29.3; y: half of them, 50 + 5 = 55.
     assert found["standard_errors"] == {"x": 50.0, "y": 100.0}

@@ -82,14 +82,14 @@ def test_a_design_tells_what_reports_would_give():
     """The median pair, by both methods; nothing where reports cannot keep the promise."""
     schema = read_schema(TEXT)
     plan = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="retention")
-    told = api.told_instead(plan)
+    told = api.alternative_summary(plan)
     other = pm.design(schema, pm.PkAnonymity(k=20), records=5_000, method="attribute-sampling")
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
 
     assert told.startswith("A two-way table of age by income is off by about")
     assert f"{100 * errors[1]:.2g} % for the same promise with --method attribute-sampling" in told
     assert errors[1] < errors[0]
-    assert api.told_instead(other) is None
+    assert api.alternative_summary(other) is None
 
 
 def errors_of(plan, tables):
@@ -202,7 +202,7 @@ def test_words_speak_of_the_tables_asked_for_and_not_of_the_most_precise():
     }
     for asked, words in told.items():
         assert ExpectedError(errors, asked).sentence().startswith(words)
-        assert ExpectedError(errors, asked).may_say(ExpectedError(errors, asked).sentence())
+        assert ExpectedError(errors, asked).matches_text(ExpectedError(errors, asked).sentence())
     assert ExpectedError(errors, (("b",),)).mean == pytest.approx(0.03)
 
 
@@ -259,7 +259,7 @@ def test_the_expected_errors_are_measured_where_columns_are_in_no_table(tables):
     }
     schema = Schema(columns, tables=tables)
     plan = pm.design(schema, pm.PkAnonymity(k=50), records=records, method="attribute-sampling")
-    here = dict(api.errors_here(plan, api.open_source(pa.table(table), schema=schema)).tables)
+    here = dict(api.errors_on_data(plan, api.open_source(pa.table(table), schema=schema)).tables)
     expected = dict(plan.expected_error.tables)
     off = {one: [] for one in expected}
     for seed in range(24):

@@ -16,7 +16,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.expected_error import ErrorModel, step_domains
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories
@@ -34,7 +34,7 @@ def schema_of(*sizes, **more):
 
 def retention_design(schema, asked=(), *, records, anonymity_set=None, **options):
     """The plan of the method with these options."""
-    people = People(schema, records, records if anonymity_set is None else anonymity_set)
+    people = DesignContext(schema, records, records if anonymity_set is None else anonymity_set)
     return Retention(**options).design(people, asked)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Impossible, Role, Schema
@@ -52,4 +52,4 @@ SCHEMA = Schema(
 @cache
 def plan(k: float = 20, *, records: int = RECORDS):
     """A plan for the people above."""
-    return Retention().design(People(SCHEMA, records, records * 2 // 5), [PkAnonymity(k=k)])
+    return Retention().design(DesignContext(SCHEMA, records, records * 2 // 5), [PkAnonymity(k=k)])

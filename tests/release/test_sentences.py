@@ -223,12 +223,14 @@ def test_sets_that_people_drew_have_the_whole_budget(written):
     first, *others = own.mechanism.sets
     less = replace(first, matrix=UniformMixture.of(first.matrix.labels, epsilon=0.1))
 
-    assert pm.AttributeSampling.chosen_so(asked) is None
+    assert pm.AttributeSampling.reproduces_matrices(asked) is None
     waves = (replace(asked, mechanism=two_stages(own.mechanism, own.mechanism.epsilon * by)[0])
              for by in (1.01, 1.7, 6))  # fmt: skip
-    assert {pm.AttributeSampling.chosen_so(wave) for wave in waves} == {None}
+    assert {pm.AttributeSampling.reproduces_matrices(wave) for wave in waves} == {None}
     assert (
-        pm.AttributeSampling.chosen_so(replace(asked, mechanism=AttributeSampler((less, *others))))
+        pm.AttributeSampling.reproduces_matrices(
+            replace(asked, mechanism=AttributeSampler((less, *others)))
+        )
         is False
     )
 

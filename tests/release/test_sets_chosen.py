@@ -52,7 +52,7 @@ def test_a_triple_of_as_many_cells_as_the_promise_allows_verifies(
     )
     release = pm.protect(table, plan, to=tmp_path / "r")
     assert pm.verify(tmp_path / "r").valid
-    assert AttributeSampling.chosen_so(release.certificate)
+    assert AttributeSampling.reproduces_matrices(release.certificate)
 
 
 def test_a_set_with_less_than_the_whole_budget_is_not_what_reports_choose() -> None:
@@ -60,7 +60,7 @@ def test_a_set_with_less_than_the_whole_budget_is_not_what_reports_choose() -> N
     schema, table = world((2, 3, 4), 300)
     plan = pm.design(schema, pm.DifferentialPrivacy(2.0), data=table, method="attribute-sampling")
     certificate = pm.protect(table, plan, seed=1).certificate
-    assert AttributeSampling.chosen_so(certificate)
+    assert AttributeSampling.reproduces_matrices(certificate)
     mechanism = certificate.mechanism
     assert isinstance(mechanism, AttributeSampler)
     for at, one in enumerate(mechanism.sets):
@@ -69,7 +69,7 @@ def test_a_set_with_less_than_the_whole_budget_is_not_what_reports_choose() -> N
             replace(own, matrix=weaker) if n == at else own for n, own in enumerate(mechanism.sets)
         )
         forged = replace(certificate, mechanism=replace(mechanism, sets=sets))
-        assert AttributeSampling.chosen_so(forged) is False
+        assert AttributeSampling.reproduces_matrices(forged) is False
 
 
 def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -> None:

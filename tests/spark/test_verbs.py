@@ -13,7 +13,7 @@ from pramana.engine.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
 from pramana.io.opening import open_table
 from pramana.ledger.fingerprints import table_prints
-from pramana.methods.data_errors import errors_here
+from pramana.methods.data_errors import errors_on_data
 from pramana.schema.tally import tally
 from tests.release.people import SCHEMA, people
 
@@ -174,7 +174,7 @@ def test_errors_on_the_data_at_hand_are_those_of_one_machine(method, frame, trut
     kept = next(column.name for column in SCHEMA.released_as_is)
     schema = replace(SCHEMA, tables=((keys[0], kept), (keys[0], keys[1])))
     plan = pm.design(schema, pm.PkAnonymity(k=20), data=truth, method=method)
-    here, there = (errors_here(plan, one) for one in (open_table(truth), open_spark(frame)))
+    here, there = (errors_on_data(plan, one) for one in (open_table(truth), open_spark(frame)))
 
     assert (keys[0], kept) in dict(here.tables)
     assert dict(there.tables) == pytest.approx(dict(here.tables))

@@ -405,7 +405,7 @@ def test_what_waits_for_large_tables_is_tried_last() -> None:
     large = Schema((jobs, places, sex))
     few = replace(large, tables=(("job", "sex"),))
     names = ("retention", "centroid", "gaussian")
-    takes = [[api.METHODS[name].trial(schema) for name in names] for schema in (few, large)]
+    takes = [[api.METHODS[name].trial_cost(schema) for name in names] for schema in (few, large)]
     assert min(takes[0]) == takes[0][0]
     assert max(takes[1]) == takes[1][0]
 
@@ -495,7 +495,7 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
 def test_what_is_foreseen_is_what_will_be_planned(opened: Visitor) -> None:
     """People who were looked at once give the same plan as the table itself, for every letter."""
     table, own = opened.session.folder / "people.csv", schema(opened)
-    people = api.people_of(own, table)
+    people = api.design_context(own, table)
     for target in ({"k": 4.0}, {"epsilon": 3.0}, {"xi": 0.4},
                    {"central_epsilon": 2.0, "delta": 0.0001}):  # fmt: skip
         asked = api.guarantees_from_options(target, schema=own)

@@ -115,9 +115,9 @@ def design(
     if save_plan is not None:
         stated.save(save_plan, force=False)
     if as_json:
-        instead = api.told_instead(made)
+        instead = api.alternative_summary(made)
         more: Form = {} if instead is None else {"instead": instead}
-        here = None if opened is None else api.errors_here(made, opened)
+        here = None if opened is None else api.errors_on_data(made, opened)
         if here is not None:
             more["expected_errors_here"] = here.to_json()["tables"]
         more["ways"] = [way.to_json() for way in api.ways_out(made, opened=opened)]

@@ -47,7 +47,7 @@ def certificate_of(definition: Definition, records: int) -> Certificate:
     asked = {one.name: one for one in definition.asked}
     claims = tuple(Claim(one, asked.get(one.name)) for one in definition.promised(records))
     found = replace(bare_certificate(definition, records), claims=claims)
-    price = METHODS[definition.method]().priced(found)
+    price = METHODS[definition.method]().expected_error_of(found)
     return found if price is None else replace(found, expected_error=price.sentence())
 
 

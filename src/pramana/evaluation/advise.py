@@ -357,7 +357,7 @@ def _try(
 ) -> Tried:
     if scenario.refused:
         return Tried(scenario, note=scenario.refused)
-    lengthy = METHODS[scenario.method].lengthy(schema, table.rows)
+    lengthy = METHODS[scenario.method].slow_reason(schema, table.rows)
     if lengthy:
         return Tried(scenario, note=TAKES_LONGER.format(lengthy), left_out=True)
     start = time.perf_counter()

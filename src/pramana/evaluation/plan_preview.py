@@ -30,9 +30,9 @@ from pramana.evaluation.trial_releases import (
     seen,
     typical,
 )
-from pramana.methods.choice import plan_instead, told_instead
-from pramana.methods.data_errors import errors_here
-from pramana.methods.expected_error import ExpectedError, told_of
+from pramana.methods.choice import alternative_plan, alternative_summary
+from pramana.methods.data_errors import errors_on_data
+from pramana.methods.expected_error import ExpectedError, randomised_in
 from pramana.methods.microaggregated import Grouped
 from pramana.methods.plan import Plan
 from pramana.release.kinds import KINDS
@@ -64,7 +64,7 @@ def beforehand(
         return
     draws: Seen = {} if opened is None else seen(plan, opened)
     found = on_average(draws)
-    here = None if opened is None else errors_here(plan, opened)
+    here = None if opened is None else errors_on_data(plan, opened)
     yield from map(Told, _of_tables(plan, here, draws))
     yield from map(Told, _not_asked(plan))
     yield from _unnamed(plan, here, opened, pasting)
@@ -77,13 +77,13 @@ def _instead(
     plan: Plan, opened: OpenedTable | None, found: Errors, pasting: Pasting | None
 ) -> Iterator[Told]:
     """What the same promise costs by another method, where that is less."""
-    other = plan_instead(plan)
+    other = alternative_plan(plan)
     if other is None:
         return
     way = f"--method {other.method.name}"
     command = "" if pasting is None else pasting.otherwise().of("design", *way.split())
     if not found or opened is None:
-        said = told_instead(plan, other)
+        said = alternative_summary(plan, other)
         yield from () if said is None else (Told(said, command),)
         return
     theirs = all_tried([(other, tuple(found))], opened)[0]
@@ -143,7 +143,9 @@ def _of_tables(plan: Plan, here: ExpectedError | None, draws: Seen) -> Iterator[
     assert expected is not None  # noqa: S101 - the caller has looked
     stated = {frozenset(table) for table in plan.wanted}
     stated |= (
-        {frozenset(told_of(plan.schema, table)) for table in plan.wanted} if not here else set()
+        {frozenset(randomised_in(plan.schema, table)) for table in plan.wanted}
+        if not here
+        else set()
     )
     foreseen = {frozenset(table) for table, _ in expected.tables}
     wanted = [table for table, _ in expected.tables if frozenset(table) in stated]

@@ -21,7 +21,7 @@ from pramana.guarantees.claims import Claim, attained
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.risk.owner_check import owner_checks
@@ -106,7 +106,7 @@ def _by_kept(
     schema = certificate.true_schema
     asked = [claim.attained for claim in owned]
     try:
-        people = People.of(schema, _narrowed(original, schema.names))
+        people = DesignContext.of(schema, _narrowed(original, schema.names))
         found = {own.name: own for own in attained(people.counted(mechanism), asked)}
     except PramanaError as error:
         found, none = {}, str(error)
@@ -164,4 +164,4 @@ def _method(certificate: Certificate) -> Method | None:
     """The method with all its options; nothing where some of them are not told."""
     if not certificate.nature.withholds_matrices or certificate.method not in METHODS:
         return None
-    return METHODS[certificate.method].again(certificate)
+    return METHODS[certificate.method].from_certificate(certificate)

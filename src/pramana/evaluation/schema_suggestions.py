@@ -19,8 +19,8 @@ from pramana.base.text import quoted
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, all_tried, tried, typical
 from pramana.methods.base import Method
-from pramana.methods.choice import design, rival_of
-from pramana.methods.expected_error import told_of
+from pramana.methods.choice import alternative_method, design
+from pramana.methods.expected_error import randomised_in
 from pramana.methods.plan import Plan
 from pramana.risk.uniqueness import Standing
 from pramana.schema.domains import Bins, Categories, Label
@@ -148,7 +148,7 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
     known = {table for table, _ in tables}
     asked = {frozenset(table) for table in plan.wanted if frozenset(table) in known}
     asked |= {  # of tables with columns beside that are not foreseen: what is randomised of them
-        frozenset(told_of(plan.schema, table))
+        frozenset(randomised_in(plan.schema, table))
         for table in plan.wanted
         if frozenset(table) not in known
     }
@@ -223,7 +223,7 @@ def _together(plan: Plan) -> list[_Tried]:
     was, method = typical_error(plan), plan.method
     found: list[_Tried] = []
     for joint in _ties(plan.schema):
-        tied = method.tied(joint)
+        tied = method.with_joint(joint)
         if tied is None or not was:
             break
         other = _designed(plan, plan.schema, tied)
@@ -255,7 +255,7 @@ def _half(plan: Plan) -> Iterator[_Tried]:
 def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:
     """Few of the tables alone, where nobody has said which will be asked for."""
     tables = tuple(answered[:FEW_TABLES])
-    method = rival_of(plan)
+    method = alternative_method(plan)
     if plan.schema.tables or len(answered) <= FEW_TABLES or method is None:
         return
     other = _designed(plan, replace(plan.schema, tables=tables), method())

@@ -34,7 +34,7 @@ from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.sampler import sample
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.methods.base import Method
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts
@@ -136,7 +136,7 @@ def _pairs(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]
 def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:
     """One release at k with the same retention in all columns, and the errors of its table."""
     names = tuple(SIZES)[: len(codes)]
-    plan = Retention(spread="equal").design(People(_schema(names), n, n), [PkAnonymity(k=k)])
+    plan = Retention(spread="equal").design(DesignContext(_schema(names), n, n), [PkAnonymity(k=k)])
     mechanism = plan.mechanism
     stream = Keystream.from_seed(seed)
     released = [

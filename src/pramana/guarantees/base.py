@@ -30,7 +30,7 @@ __all__ = [
     "Guarantee",
     "Need",
     "Searched",
-    "on_one_dial",
+    "bounds_amplification",
     "only_the_owner",
 ]
 
@@ -305,7 +305,7 @@ class Searched(Protocol):
         """Whether what is done to a record is enough for it."""
 
 
-def on_one_dial(kind: type[Guarantee]) -> bool:
+def bounds_amplification(kind: type[Guarantee]) -> bool:
     """Whether a method that turns one dial can be asked for it: it says, or shows, how far."""
     return issubclass(kind, Amplified | Searched)
 

@@ -39,11 +39,11 @@ from pramana.methods.attribute_sets import (
     report_shares,
     whole_weights,
 )
-from pramana.methods.base import Method, OnOneDial, option
-from pramana.methods.context import People
-from pramana.methods.expected_error import ExpectedError, StepDomain, step_domains, told_of
+from pramana.methods.base import AmplificationAims, Method, option
+from pramana.methods.context import DesignContext
+from pramana.methods.expected_error import ExpectedError, StepDomain, randomised_in, step_domains
 from pramana.methods.plan import Plan
-from pramana.methods.randomised import on_these
+from pramana.methods.randomised import plan_for_table
 from pramana.release.certificate import Certificate
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
@@ -57,8 +57,6 @@ from pramana.schema.schema import (
     require_keys,
 )
 from pramana.types import Entries, Form
-
-__all__ = ["AttributeSampling", "beside_words", "unnamed_columns", "unnamed_words"]
 
 MOST = 12
 """Tables that a command lists."""
@@ -107,7 +105,7 @@ def unnamed_words(
 def beside_words(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
     """Tables with columns released as they are: what of them is asked for."""
     for table in tables:
-        told = told_of(schema, table)
+        told = randomised_in(schema, table)
         beside = [name for name in table if name not in told]
         if beside and told:
             yield (
@@ -149,17 +147,17 @@ class AttributeSampling(Method):
         "Tables of few columns are wanted, of many columns in all: far more precise than whole "
         "records for the same promise."
     )
-    aims = OnOneDial()
-    tells: ClassVar[frozenset[str] | None] = frozenset()
+    aims = AmplificationAims()
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "attribute-sampling"
     instead: ClassVar[str] = "asks each record for a few columns at the whole budget"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", tables_of(self.tables))
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """The sets, how often each is asked for, and one mixture a set."""
-        schema, records = people.schema, people.records
+        schema, records = context.schema, context.records
         require_keys(schema)
         require_domains(schema)
         require_number("the number of records", records, low=1)
@@ -167,21 +165,21 @@ class AttributeSampling(Method):
         domain = _Cells(schema)
         wanted = self._wanted(schema)
 
-        def shared(dial: float) -> SetShares:
-            gamma = math.exp(min(dial, LARGEST_DIAL))
+        def shared(log_gamma: float) -> SetShares:
+            gamma = math.exp(min(log_gamma, LARGEST_DIAL))
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
-        def met(guarantee: Searched, dial: float) -> bool:
-            return guarantee.met_by(people.fixed(_alike(shared(dial), domain, dial)))
+        def met(guarantee: Searched, log_gamma: float) -> bool:
+            return guarantee.met_by(context.fixed(_alike(shared(log_gamma), domain, log_gamma)))
 
-        dial = _dial(asked, people, met)
-        shares = shared(dial)
-        mechanism, found = people.within(
-            asked, lambda trim: _mechanism(shares, domain, dial * (1 - trim))
+        log_gamma = _dial(asked, context, met)
+        shares = shared(log_gamma)
+        mechanism, found = context.within(
+            asked, lambda trim: _mechanism(shares, domain, log_gamma * (1 - trim))
         )
         expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
         others = unnamed_columns(domain.names, self._stated(schema))
-        without = self._without(others, people, dial) if others else expected
+        without = self._without(others, context, log_gamma) if others else expected
         most = {own: shares.most_error((own,), domain.count((own,)), records) for own in others}
         tables = self.tables or schema.tables
         return Plan(
@@ -189,7 +187,7 @@ class AttributeSampling(Method):
             mechanism=mechanism,
             method=replace(self, tables=tables),
             records=records,
-            anonymity_set=people.anonymity_set,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=found,
             expected_error=expected,
@@ -201,16 +199,18 @@ class AttributeSampling(Method):
                     *beside_words(schema, tables),
                 ],
             },
-            attached=people.attached,
+            attached=context.attached,
         )
 
-    def _without(self, others: Sequence[str], people: People, dial: float) -> ExpectedError:
+    def _without(
+        self, others: Sequence[str], context: DesignContext, log_gamma: float
+    ) -> ExpectedError:
         """What the tables would be off by if columns that none of them names were left out."""
-        schema, gamma = people.schema, math.exp(min(dial, LARGEST_DIAL))
+        schema, gamma = context.schema, math.exp(min(log_gamma, LARGEST_DIAL))
         domain, wanted = _Cells(schema), self._stated(schema)
         named = [name for name in domain.names if name not in others]
-        shares = report_shares(named, wanted, domain.count, gamma=gamma, records=people.records)
-        return _expected(shares, wanted, domain, people.records, asked=True)
+        shares = report_shares(named, wanted, domain.count, gamma=gamma, records=context.records)
+        return _expected(shares, wanted, domain, context.records, asked=True)
 
     def _stated(self, schema: Schema) -> dict[Set, float]:
         """What must be told of the tables stated, with their weights; columns beside stay out."""
@@ -226,7 +226,7 @@ class AttributeSampling(Method):
                     )
             if len(set(table)) != len(table):
                 raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
-            if told := told_of(schema, table):
+            if told := randomised_in(schema, table):
                 wanted[told] = wanted.get(told, 0.0) + 1.0
         return wanted
 
@@ -242,8 +242,8 @@ class AttributeSampling(Method):
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """Every record asked for one set, its answer drawn, then shuffled."""
-        people = People.of(plan.schema, opened)
-        plan = on_these(plan, people, seeded=keystream.reproducible)
+        context = DesignContext.of(plan.schema, opened)
+        plan = plan_for_table(plan, context, seeded=keystream.reproducible)
         assert isinstance(plan.mechanism, AttributeSampler)  # noqa: S101 - design made it
         reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
         made = (
@@ -265,7 +265,7 @@ class AttributeSampling(Method):
         return replace(schema, columns=(*schema.released, mark), household=None)
 
     @classmethod
-    def priced(cls, certificate: Certificate) -> ExpectedError | None:
+    def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of the published sets."""
         mechanism, schema = certificate.mechanism, certificate.true_schema
         if not isinstance(mechanism, AttributeSampler):
@@ -280,14 +280,14 @@ class AttributeSampling(Method):
         return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Tables of randomised columns, where some were asked for."""
         made = cls._listed(certificate)
         made._wanted(certificate.true_schema)
         return made.disclosed(), {}
 
     @classmethod
-    def chosen_so(cls, certificate: Certificate) -> bool | None:
+    def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
         """Whether these sets, as often, are those for the tables that are told, or for all pairs.
 
         For few records single columns are asked for too; a plan may have been made for more or
@@ -341,7 +341,7 @@ def _refuse(schema: Schema) -> None:
 
 
 def _dial(
-    asked: Sequence[Guarantee], people: People, met: Callable[[Searched, float], bool]
+    asked: Sequence[Guarantee], context: DesignContext, met: Callable[[Searched, float], bool]
 ) -> float:
     """The largest ln gamma of a set that meets every target."""
     if not asked:
@@ -351,7 +351,8 @@ def _dial(
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
     found = min(
-        (people.dial_of(one, method="attribute-sampling") for one in bounded), default=math.inf
+        (context.log_gamma_for(one, method="attribute-sampling") for one in bounded),
+        default=math.inf,
     )
     for guarantee in searched:
         holds, most = cache(partial(met, guarantee)), min(found, LARGEST_DIAL)
@@ -412,20 +413,20 @@ class _Cells:
         return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
 
 
-def _alike(shares: SetShares, domain: _Cells, dial: float) -> AttributeSampler:
+def _alike(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
     """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
     sizes = [domain.count(columns) for columns in shares.sets]
-    made, weights = _by_size(sizes, dial), whole_weights(shares.shares)
+    made, weights = _by_size(sizes, log_gamma), whole_weights(shares.shares)
     parts = enumerate(zip(sizes, weights, strict=True))
     return AttributeSampler(
         sets=tuple(AttributeSet((str(n),), w, made[size]) for n, (size, w) in parts)
     )
 
 
-def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> AttributeSampler:
+def _mechanism(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
     """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
     cells = [domain.labels(columns) for columns in shares.sets]
-    made, weights = _by_size(map(len, cells), dial), whole_weights(shares.shares)
+    made, weights = _by_size(map(len, cells), log_gamma), whole_weights(shares.shares)
     return AttributeSampler(
         sets=tuple(
             AttributeSet(columns, weight, UniformMixture(own, made[len(own)].other))
@@ -434,9 +435,9 @@ def _mechanism(shares: SetShares, domain: _Cells, dial: float) -> AttributeSampl
     )
 
 
-def _by_size(sizes: Iterable[int], dial: float) -> dict[int, UniformMixture]:
+def _by_size(sizes: Iterable[int], log_gamma: float) -> dict[int, UniformMixture]:
     """A mixture for each number of cells; what they are called does not matter."""
-    limit = math.nextafter(dial, 0)
+    limit = math.nextafter(log_gamma, 0)
     return {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in set(sizes)}
 
 

@@ -34,16 +34,6 @@ from pramana.errors import InvalidNumber
 from pramana.methods.expected_error import likely_shares, mean_squares
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "NEARLY",
-    "SetShares",
-    "candidate_sets",
-    "chosen_again",
-    "report_shares",
-    "reported_tables",
-    "whole_weights",
-]
-
 Set = tuple[str, ...]
 
 
@@ -220,8 +210,8 @@ def chosen_again(
     """
     # Weights are rounded: the dial of the choice may lie on the other side of a bound.
     dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
-    for dial, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
-        made = report_shares(columns, tables, cells, gamma=dial, records=records)
+    for log_gamma, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
+        made = report_shares(columns, tables, cells, gamma=log_gamma, records=records)
         shares = dict(zip(made.sets, made.shares, strict=True))
         if set(shares) == set(found) and all(
             math.isclose(shares[own], found[own], rel_tol=10 * NEARLY) for own in found

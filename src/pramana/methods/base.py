@@ -39,7 +39,7 @@ from pramana.base.registry import Registry
 from pramana.base.rounding import coarse_up, in_numbers_of_python, require_choice
 from pramana.engine.base import Table
 from pramana.errors import Infeasible, InputError, InvalidNumber
-from pramana.guarantees.base import Guarantee, on_one_dial
+from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.registry import GUARANTEES
 from pramana.release.certificate import Certificate
 from pramana.release.methods import MAKERS, NewKeys
@@ -50,34 +50,19 @@ from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
-    from pramana.methods.context import People
+    from pramana.methods.context import DesignContext
     from pramana.methods.expected_error import ExpectedError
     from pramana.methods.plan import Plan
-
-__all__ = [
-    "METHODS",
-    "Method",
-    "OnOneDial",
-    "Option",
-    "Withheld",
-    "as_they_stand",
-    "fingerprint",
-    "option",
-    "options_of",
-    "require_kinds",
-    "require_options",
-    "the_only",
-]
 
 CELLS: Final = 4000
 """Of a table, undone in about the time in which the quickest method is tried on few values."""
 
 
-class OnOneDial:
+class AmplificationAims:
     """The aims of a method that turns one dial: what is registered and tells how far to turn it."""
 
     def __get__(self, method: object, kind: type) -> tuple[str, ...]:
-        return tuple(name for name, own in GUARANTEES.items() if on_one_dial(own))
+        return tuple(name for name, own in GUARANTEES.items() if bounds_amplification(own))
 
 
 class Method(Protocol):
@@ -95,7 +80,7 @@ class Method(Protocol):
     kind: ClassVar[str]
     """How its releases are to be read."""
 
-    also: ClassVar[tuple[str, ...]] = ()
+    other_kinds: ClassVar[tuple[str, ...]] = ()
     """Other kinds of releases that it makes where need be: its plan says so."""
 
     data_dependent: ClassVar[bool] = False
@@ -104,35 +89,35 @@ class Method(Protocol):
     new_keys: ClassVar[NewKeys | None] = None
     """Where keys come from that are replaced within groups."""
 
-    tells: ClassVar[frozenset[str] | None] = None
+    owner_statistics: ClassVar[frozenset[str] | None] = None
     """The figures of its certificates that only the owner can count, by name; ``None`` where it
     does not say what follows from the rest."""
 
     keeps_rules: ClassVar[bool] = True
     """Whether it can keep to combinations that the schema calls impossible."""
 
-    takes_numbers: ClassVar[bool] = False
+    accepts_numbers: ClassVar[bool] = False
     """Whether a key may be a number without bins."""
 
     instead: ClassVar[str] = ""
     """What it does, in words, where it is weighed against others that keep the same promise; a
     method without such words is weighed against none."""
 
-    takes: ClassVar[int] = 1
+    base_cost: ClassVar[int] = 1
     """How long it takes to be tried on keys of few values, beside the quickest."""
 
     quick_keys: ClassVar[int | None] = None
     """With more keys than this it searches for a minute and more by itself, if ever it does."""
 
     @classmethod
-    def lengthy(cls, schema: Schema, records: int) -> str:
+    def slow_reason(cls, schema: Schema, records: int) -> str:
         """With what it takes a minute and more by itself to be tried; nothing where it does not."""
         del records
         many = cls.quick_keys is not None and len(schema.randomised) > cls.quick_keys
         return f"more than {cls.quick_keys} keys" if many else ""
 
     @classmethod
-    def trial(cls, schema: Schema) -> int:
+    def trial_cost(cls, schema: Schema) -> int:
         """How long it takes to be tried on these keys, beside the quickest on keys of few values.
 
         What a matrix did is undone in every table that is asked, cell by cell; groups are not.
@@ -140,14 +125,16 @@ class Method(Protocol):
         sizes = {own.name: len(own.labels) for own in schema.randomised if own.domain is not None}
         asked = schema.tables or [sorted(sizes, key=sizes.__getitem__)[-2:]]
         cells = max(prod(sizes.get(name, 1) for name in table) for table in asked)
-        return cls.takes + (0 if cls.data_dependent else cells // CELLS)
+        return cls.base_cost + (0 if cls.data_dependent else cells // CELLS)
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """What to do to each record of these people so that every guarantee asked is met."""
 
-    def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float] | None:
+    def estimate_changes(
+        self, context: DesignContext, asked: Sequence[Guarantee]
+    ) -> tuple[float, float] | None:
         """Between how many records a plan would change, where finding it takes long."""
-        del people, asked
+        del context, asked
         return None
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
@@ -164,7 +151,7 @@ class Method(Protocol):
         del plan, tables
         return None
 
-    def tied(self, joint: tuple[tuple[str, ...], ...]) -> Method | None:
+    def with_joint(self, joint: tuple[tuple[str, ...], ...]) -> Method | None:
         """The same with these columns randomised together, where it can and does not yet."""
         del joint
         return None
@@ -179,31 +166,31 @@ class Method(Protocol):
         return replace(schema, columns=schema.released, household=None)
 
     @classmethod
-    def priced(cls, certificate: Certificate) -> ExpectedError | None:
+    def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of published matrices; a method that states none has none."""
         del certificate
         return None
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
         del certificate  # most methods tell neither
         return {}, {}
 
     @classmethod
-    def chosen_so(cls, certificate: Certificate) -> bool | None:
+    def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
         """Whether it chooses these very matrices for the options told; ``None``: none are told."""
         del certificate
         return None
 
     @classmethod
-    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+    def matches_expected_error(cls, certificate: Certificate, words: str | None) -> bool:
         """Whether it gives these words about the expected error beside these matrices."""
-        found = cls.priced(certificate)
-        return words is None if found is None else found.may_say(words)
+        found = cls.expected_error_of(certificate)
+        return words is None if found is None else found.matches_text(words)
 
     @classmethod
-    def again(cls, certificate: Certificate) -> Method | None:
+    def from_certificate(cls, certificate: Certificate) -> Method | None:
         """The method with all the options of a release; nothing where some of them are not told."""
         complete = {one.name for one in fields(cls)} <= certificate.options.keys()  # type: ignore[arg-type]
         return cls(**certificate.options) if complete else None
@@ -337,7 +324,7 @@ def fingerprint(counts: Counts) -> str:
     return digest.hexdigest()
 
 
-def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> Target:
+def single_target(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> Target:
     """The one target of a method; another one is refused."""
     own = [guarantee for guarantee in asked if isinstance(guarantee, kind)]
     others = [guarantee.name for guarantee in asked if not isinstance(guarantee, kind)]
@@ -353,7 +340,7 @@ def the_only(asked: Sequence[Guarantee], kind: type[Target], *, method: str) -> 
 AS_THEY_STAND: Final = {"frequencies": "unbiased as they stand"}
 
 
-def as_they_stand(
+def published_standard_errors(
     variances: Mapping[str, Sequence[float]], *, least: Callable[[int], float]
 ) -> Form:
     """What analysts are told: one standard error for all values of a column.
@@ -374,12 +361,12 @@ class Withheld(Method):
     """Matrices that are not published, because the counts could be read off them."""
 
     kind: ClassVar[str] = "withheld"
-    tells: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})
     keeps_rules: ClassVar[bool] = False
     data_dependent: ClassVar[bool] = True
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """How frequencies are to be read."""
         del certificate  # it is the same in all
         return {}, AS_THEY_STAND

@@ -12,25 +12,13 @@ from pramana.engine.choose import open_source
 from pramana.errors import Infeasible, InputError, InvalidNumber, InvalidSchema, PramanaError
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import METHODS, Method, require_options
-from pramana.methods.context import People, require_coded, require_numbers
+from pramana.methods.context import DesignContext, require_coded, require_numbers
 from pramana.methods.expected_error import ExpectedError
 from pramana.methods.plan import Plan
 from pramana.schema.domains import Bins
 from pramana.schema.households import largest_household, require_unlinked
 from pramana.schema.schema import Schema
 from pramana.types import TableLike
-
-__all__ = [
-    "design",
-    "design_for",
-    "foreseen_changes",
-    "people_of",
-    "plan_instead",
-    "rival_of",
-    "settle_bins",
-    "told_instead",
-    "usual_method",
-]
 
 NO_ERRORS = ExpectedError(())
 
@@ -65,34 +53,36 @@ def design(
     """
     chosen = _chosen(method, guarantees)
     if data is not None:
-        people = people_of(schema, data, numbers_stay=chosen.takes_numbers, looked_at=looked_at)
+        context = design_context(
+            schema, data, keep_numbers=chosen.accepts_numbers, looked_at=looked_at
+        )
     elif records is not None:
-        people = People.expected(_settled(schema), records, smallest_group)
+        context = DesignContext.expected(_settled(schema), records, smallest_group)
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
-    return design_for(people, *guarantees, method=method)
+    return design_for(context, *guarantees, method=method)
 
 
-def people_of(
-    schema: Schema, data: TableLike, *, numbers_stay: bool = False, looked_at: bool = False
-) -> People:
+def design_context(
+    schema: Schema, data: TableLike, *, keep_numbers: bool = False, looked_at: bool = False
+) -> DesignContext:
     """Those of a table, to design for: once for all targets that are tried.
 
     Args:
         schema: what each column is.
         data: the true table.
-        numbers_stay: that numbers without bins stay numbers, for methods that take them.
+        keep_numbers: that numbers without bins stay numbers, for methods that take them.
         looked_at: that every value will be looked at anyway.
     """
     schema = _settled(schema)
     opened = open_source(data, schema=schema)
-    people = People.found(schema, opened, numbers_stay=numbers_stay)
+    context = DesignContext.found(schema, opened, keep_numbers=keep_numbers)
     if looked_at:
-        require_numbers(people.schema, opened)
+        require_numbers(context.schema, opened)
     else:
-        require_coded(people.schema, opened)
-    require_unlinked(people.schema, opened)
-    return people
+        require_coded(context.schema, opened)
+    require_unlinked(context.schema, opened)
+    return context
 
 
 def _settled(schema: Schema) -> Schema:
@@ -113,45 +103,47 @@ def _settled(schema: Schema) -> Schema:
     )
 
 
-def design_for(people: People, *guarantees: Guarantee, method: str | Method | None = None) -> Plan:
+def design_for(
+    context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
+) -> Plan:
     """The plan for people who were looked at: what was counted of them is not counted again."""
     chosen = _chosen(method, guarantees)
-    plan = chosen.design(people, guarantees)
-    plan = _less_in_error(plan, people) if method is None else plan
-    return _with_households(plan, people)
+    plan = chosen.design(context, guarantees)
+    plan = _less_in_error(plan, context) if method is None else plan
+    return _with_households(plan, context)
 
 
-def foreseen_changes(
-    people: People, *guarantees: Guarantee, method: str | Method | None = None
+def estimate_changes(
+    context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
 ) -> tuple[float, float] | None:
     """Between how many records a plan would change, by a rule of thumb that needs no search.
 
     ``None`` where the plan itself is found at once.
     """
-    return _chosen(method, guarantees).foreseen(people, guarantees)
+    return _chosen(method, guarantees).estimate_changes(context, guarantees)
 
 
-def _with_households(plan: Plan, people: People) -> Plan:
+def _with_households(plan: Plan, context: DesignContext) -> Plan:
     """The plan with how many people the largest household has, where the schema numbers them."""
-    if people.schema.household is None or people.opened is None:
+    if context.schema.household is None or context.opened is None:
         return plan
-    members = largest_household(people.opened, people.schema.household)
+    members = largest_household(context.opened, context.schema.household)
     return replace(plan, figures={**plan.figures, "largest_household": members})
 
 
-def _less_in_error(plan: Plan, people: People) -> Plan:
+def _less_in_error(plan: Plan, context: DesignContext) -> Plan:
     """This plan, or one of another method that keeps the same promise with less error.
 
     The usual one answers questions that nobody has thought of, so that another must be clearly
     better on those that were.
     """
-    rival = rival_of(plan)
-    if rival is None or isinstance(plan.method, rival):
+    alternative = alternative_method(plan)
+    if alternative is None or isinstance(plan.method, alternative):
         return plan
-    if len(people.schema.randomised) == 1:  # a report of it is the whole record
+    if len(context.schema.randomised) == 1:  # a report of it is the whole record
         return plan
     try:
-        other = rival().design(people, plan.asked)
+        other = alternative().design(context, plan.asked)
     except PramanaError:
         return plan
     theirs = dict((other.expected_error or NO_ERRORS).tables)
@@ -193,18 +185,18 @@ def _mean(errors: Sequence[float]) -> float:
     return math.fsum(errors) / len(errors)
 
 
-def rival_of(plan: Plan) -> type[Method] | None:
+def alternative_method(plan: Plan) -> type[Method] | None:
     """The first method that is weighed against others and aims at all that this plan promises."""
     asked = {own.name for own in plan.asked}
     return next((m for m in METHODS.values() if m.instead and asked <= set(m.aims)), None)
 
 
-def plan_instead(plan: Plan) -> Plan | None:
+def alternative_plan(plan: Plan) -> Plan | None:
     """The same promise by another method; ``None`` where none can keep it, or it was looked at."""
     if plan.expected_error is None or "choice" in plan.figures:
         return None
-    rival = rival_of(plan)
-    if rival is None or isinstance(plan.method, rival):
+    alternative = alternative_method(plan)
+    if alternative is None or isinstance(plan.method, alternative):
         return None
     try:
         return design(
@@ -212,19 +204,19 @@ def plan_instead(plan: Plan) -> Plan | None:
             *plan.asked,
             records=plan.records,
             smallest_group=plan.anonymity_set,
-            method=rival(),
+            method=alternative(),
         )
     except PramanaError:
         return None
 
 
-def told_instead(plan: Plan, other: Plan | None = None) -> str | None:
+def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
     """What another method would give for the same promise; ``None`` where none can keep it.
 
     One sentence with the expected error of a typical two-way table by both methods: the median
     of those that will be asked for, or of all pairs.
     """
-    other = other or plan_instead(plan)
+    other = other or alternative_plan(plan)
     if other is None or plan.expected_error is None:
         return None
     theirs = {frozenset(table): e for table, e in (other.expected_error or NO_ERRORS).tables}

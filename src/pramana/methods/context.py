@@ -32,9 +32,6 @@ from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema
 from pramana.schema.weights import CoarseWeight, coarse_weight_of, require_finite
 
-__all__ = ["People", "nothing_left", "refused_in_all", "require_coded", "require_listed",
-           "require_numbers"]  # fmt: skip
-
 NAMED = 5
 """Columns that an error names; of more it says that there are others."""
 
@@ -45,7 +42,7 @@ Made = TypeVar("Made", bound=Mechanism)
 
 
 @dataclass(frozen=True)
-class People:
+class DesignContext:
     """The people of a table, or those that are yet to be asked.
 
     Attributes:
@@ -61,18 +58,18 @@ class People:
     opened: OpenedTable | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, schema: Schema, opened: OpenedTable) -> People:
+    def of(cls, schema: Schema, opened: OpenedTable) -> DesignContext:
         """Those of a table, under a schema that leaves nothing open."""
         return cls(schema, opened.rows, smallest_anonymity_set(schema, opened), opened)
 
     @classmethod
-    def found(cls, schema: Schema, opened: OpenedTable, *, numbers_stay: bool) -> People:
+    def found(cls, schema: Schema, opened: OpenedTable, *, keep_numbers: bool) -> DesignContext:
         """Those of a table; what the schema leaves open is read off it.
 
         With ``numbers_stay`` a number without bins stays a number.
         """
         completed = complete(schema, opened)
-        if numbers_stay:
+        if keep_numbers:
             completed = completed.replace_columns(
                 column
                 for column in schema.columns
@@ -97,7 +94,7 @@ class People:
         """Whether a column leaves fewer alike by itself."""
         return self.opened is not None and smallest_group(self.opened, [name], apart=True) < needed
 
-    def too_few(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
+    def too_few_records(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
         """The refusal of what needs more people alike: which columns split them, what to do."""
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
@@ -169,7 +166,7 @@ class People:
         )
 
     @classmethod
-    def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> People:
+    def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> DesignContext:
         """Those who are yet to be asked."""
         if smallest_group is None and schema.known:
             raise InvalidNumber(
@@ -203,7 +200,7 @@ class People:
             computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
             if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
                 return mechanism, attained(evidence, asked, computed=computed)
-        raise nothing_left(*asked)
+        raise unattainable(*asked)
 
     def counted(self, mechanism: Mechanism) -> Evidence:
         """What the owner knows of matrices that were chosen by looking at the data."""
@@ -224,7 +221,7 @@ class People:
         """
         if self.opened is None:
             return None
-        with refused_in_all(self.schema, self.opened):
+        with counting_refusals(self.schema, self.opened):
             return smallest_attached(self.schema, self.opened)
 
     @cached_property
@@ -232,22 +229,22 @@ class People:
         """How many have which combination of values that can be looked at."""
         if self.opened is None:
             raise InvalidNumber("This method chooses its matrices from the data: give the data.")
-        with refused_in_all(self.schema, self.opened):
+        with counting_refusals(self.schema, self.opened):
             return counts_of(self.schema, self.opened)
 
-    def dial_of(self, guarantee: Guarantee, *, method: str) -> float:
+    def log_gamma_for(self, guarantee: Guarantee, *, method: str) -> float:
         """The largest ln gamma that meets a target which speaks of it; any other is refused."""
         if not isinstance(guarantee, Amplified):
             raise Infeasible(
                 f"Method {method} does not aim at {guarantee.name}; it takes "
                 f"{words_to_ask(MAKERS[method].aims)}. Choose another method."
             )
-        dial = guarantee.log_amplification(anonymity_set=self.anonymity_set)
-        if dial > 0:
-            return dial
+        log_gamma = guarantee.log_amplification(anonymity_set=self.anonymity_set)
+        if log_gamma > 0:
+            return log_gamma
         k = getattr(guarantee, "k", None)
         if k is None:
-            raise nothing_left(guarantee)
+            raise unattainable(guarantee)
         said = (
             f"{guarantee} cannot be met with an anonymity set of {self.anonymity_set:,}: the "
             f"largest attainable "
@@ -256,10 +253,10 @@ class People:
         if not math.isfinite(k):
             raise Infeasible(f"{said} Lower k.")
         # among no more than k, records say nothing about the truth
-        raise self.too_few(said, math.floor(k) + 1)
+        raise self.too_few_records(said, math.floor(k) + 1)
 
 
-def nothing_left(*asked: object) -> Infeasible:
+def unattainable(*asked: object) -> Infeasible:
     """Targets that only pure noise would meet."""
     targets = " and ".join(map(str, asked))
     return Infeasible(
@@ -268,7 +265,7 @@ def nothing_left(*asked: object) -> Infeasible:
 
 
 @contextmanager
-def refused_in_all(schema: Schema, opened: OpenedTable) -> Iterator[None]:
+def counting_refusals(schema: Schema, opened: OpenedTable) -> Iterator[None]:
     """A refusal inside tells the number of refused records of the whole table, not of a batch."""
     try:
         yield

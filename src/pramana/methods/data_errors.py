@@ -25,8 +25,8 @@ from pramana.methods.expected_error import (
     Set,
     StepDomain,
     mean_squares,
+    randomised_in,
     step_domains,
-    told_of,
 )
 from pramana.methods.plan import Plan
 from pramana.methods.retention import Retention, retentions_of
@@ -36,13 +36,11 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["errors_here"]
-
 ENOUGH = 50_000
 """Shares are counted on about so many records, evenly spaced."""
 
 
-def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
+def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     """The expected errors of the plan's tables on these data; ``None`` where none are foreseen."""
     whole = isinstance(plan.method, Retention)
     if plan.expected_error is None or not (whole or isinstance(plan.mechanism, AttributeSampler)):
@@ -57,7 +55,7 @@ def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     kept = dict(zip(steps, retentions_of(steps, plan.mechanism), strict=True)) if whole else {}
     found = []
     for table in [*tables, *(table for table in wider if _served(plan, table, known))]:
-        told = told_of(plan.schema, table)
+        told = randomised_in(plan.schema, table)
         share = _shares(told, [name for name in table if name not in told], known)
         if isinstance(plan.mechanism, AttributeSampler):
             variance = _of_reports(plan.mechanism, plan.schema, told, share)
@@ -72,14 +70,14 @@ def errors_here(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
 
 def _further(schema: Schema, table: Set, tables: Sequence[Set]) -> bool:
     """Whether a table that was stated is none of those foreseen: larger, or with kept columns."""
-    told = told_of(schema, table)
+    told = randomised_in(schema, table)
     return bool(told) and (told not in tables or len(told) < len(table))
 
 
 def _served(plan: Plan, table: Set, known: Mapping[str, _Known]) -> bool:
     """Whether it can be told: by some report, in so many cells."""
     held = not isinstance(plan.mechanism, AttributeSampler) or bool(
-        plan.mechanism.containing(told_of(plan.schema, table))
+        plan.mechanism.containing(randomised_in(plan.schema, table))
     )
     return held and math.prod(known[name].size for name in table) <= CATEGORY_LIMIT
 

@@ -42,22 +42,10 @@ from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.schema import CATEGORY_LIMIT, Schema
 from pramana.types import FloatArray, Form, IntArray
 
-__all__ = [
-    "ErrorModel",
-    "ExpectedError",
-    "Set",
-    "StepDomain",
-    "joint_of",
-    "likely_shares",
-    "mean_squares",
-    "step_domains",
-    "told_of",
-]
-
 Set: TypeAlias = tuple[str, ...]
 
 
-def told_of(schema: Schema, table: Iterable[str]) -> Set:
+def randomised_in(schema: Schema, table: Iterable[str]) -> Set:
     """The columns of a table that are randomised, in the order of the schema."""
     wanted = set(table)
     return tuple(column.name for column in schema.randomised if column.name in wanted)
@@ -198,7 +186,7 @@ class ExpectedError:
             return f"A {kind} is off by less than {100 * LEAST:g} % of the records."
         return f"A {kind} is off by about {100 * error:.2g} % of the records."
 
-    def may_say(self, words: str | None) -> bool:
+    def matches_text(self, words: str | None) -> bool:
         """Whether these are its words, or would be if rounding had gone another way."""
         gaps = [abs(error - self.mean) for _, error in self._spoken]
         near = min(gaps) + NEARLY * self.mean if math.isfinite(self.mean) else math.inf

@@ -27,23 +27,12 @@ from pramana.guarantees.claims import attained
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.methods.base import Method, fingerprint, option
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.schema.domains import label_text
 from pramana.schema.schema import Column, Schema, require_domains, require_keys
 from pramana.types import Entries
-
-__all__ = [
-    "GivenMatrices",
-    "MatricesFromData",
-    "by_labels",
-    "files_of",
-    "matrices_for",
-    "read_matrices",
-    "read_matrix",
-]
-
 
 MATRIX_FILES = "Your own matrix for a column, as CSV or JSON; once for each key."
 
@@ -88,7 +77,7 @@ class GivenMatrices(Method):
     name: ClassVar[str] = "matrix"
     when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
     aims: ClassVar[tuple[str, ...]] = ()
-    tells: ClassVar[frozenset[str] | None] = frozenset()
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
     keeps_rules: ClassVar[bool] = False
     origin: ClassVar[str] = "brought by the owner; assumed not to have been made from the data"
@@ -96,9 +85,9 @@ class GivenMatrices(Method):
     def __post_init__(self) -> None:
         object.__setattr__(self, "matrices", read_matrices(self.matrices))
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """The matrices as they are, if they meet what is asked."""
-        schema = people.schema
+        schema = context.schema
         require_keys(schema)
         require_domains(schema)
         if schema.impossible:
@@ -113,23 +102,23 @@ class GivenMatrices(Method):
             schema=schema,
             mechanism=mechanism,
             method=self,
-            records=people.records,
-            anonymity_set=people.anonymity_set,
+            records=context.records,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
-            attained=attained(self._evidence(people, mechanism), asked),
+            attained=attained(self._evidence(context, mechanism), asked),
             public={"matrices": self.origin},
-            basis=fingerprint(people.counts) if self.data_dependent else None,
-            attached=None if self.data_dependent else people.attached,
+            basis=fingerprint(context.counts) if self.data_dependent else None,
+            attached=None if self.data_dependent else context.attached,
         )
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Where the matrices come from."""
         del certificate  # it is the same in all
         return {}, {"matrices": cls.origin}
 
-    def _evidence(self, people: People, mechanism: Mechanism) -> Evidence:
-        return people.counted(mechanism) if self.data_dependent else people.fixed(mechanism)
+    def _evidence(self, context: DesignContext, mechanism: Mechanism) -> Evidence:
+        return context.counted(mechanism) if self.data_dependent else context.fixed(mechanism)
 
 
 @dataclass(frozen=True)

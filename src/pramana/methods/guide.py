@@ -20,8 +20,6 @@ from pramana.errors import Infeasible, InvalidNumber
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.types import Form
 
-__all__ = ["BINS", "GAMMAS", "GridPoint", "Guide", "parse_range"]
-
 GAMMAS = tuple(range(2, 22))
 BINS = (5, 10, 15, *range(20, 101, 10))
 """The 240 combinations that the paper tries."""

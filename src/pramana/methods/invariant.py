@@ -27,8 +27,8 @@ from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claims import attained
 from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
-from pramana.methods.base import Withheld, as_they_stand, fingerprint, option
-from pramana.methods.context import People
+from pramana.methods.base import Withheld, fingerprint, option, published_standard_errors
+from pramana.methods.context import DesignContext
 from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for, read_matrices
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import balanced
@@ -37,8 +37,6 @@ from pramana.types import FloatArray
 
 if TYPE_CHECKING:
     from pramana.schema.counts import Counts
-
-__all__ = ["Invariant", "InvariantDesign", "invariant_design"]
 
 Stratum = tuple[Label, ...]
 
@@ -242,9 +240,9 @@ class Invariant(Withheld):
             require_number("stay", self.stay, low=0, high=1)
         require_number("mixture", self.mixture, low=0, high=1)
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A matrix for each randomised column in each stratum."""
-        schema = people.schema
+        schema = context.schema
         require_keys(schema)
         if schema.impossible:
             raise InvalidSchema(
@@ -254,7 +252,7 @@ class Invariant(Withheld):
         start = matrices_for(read_matrices(self.matrices), schema) if self.matrices else {}
         designs = {
             column.name: invariant_design(
-                people.counts.margin(column.name, *schema.strata),
+                context.counts.margin(column.name, *schema.strata),
                 matrix=start.get(column.name),
                 pd=self.stay,
                 alpha=self.mixture,
@@ -269,19 +267,19 @@ class Invariant(Withheld):
             schema=schema,
             mechanism=mechanism,
             method=self,
-            records=people.records,
-            anonymity_set=people.anonymity_set,
+            records=context.records,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
-            attained=attained(people.counted(mechanism), asked),
+            attained=attained(context.counted(mechanism), asked),
             figures={
                 "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
                 "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
             },
-            public=as_they_stand(
+            public=published_standard_errors(
                 {name: _variances(design) for name, design in designs.items()},
-                least=self._even_error(people.records),
+                least=self._even_error(context.records),
             ),
-            basis=fingerprint(people.counts),
+            basis=fingerprint(context.counts),
         )
 
     def _even_error(self, records: int) -> Callable[[int], float]:

@@ -30,8 +30,8 @@ from pramana.guarantees.claims import attained
 from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label, kept_risk
 from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step
 from pramana.mechanisms.transition import Label
-from pramana.methods.base import Withheld, as_they_stand, fingerprint, the_only
-from pramana.methods.context import People
+from pramana.methods.base import Withheld, fingerprint, published_standard_errors, single_target
+from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.schema.schema import require_keys
@@ -39,13 +39,6 @@ from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.schema.counts import Counts
-
-__all__ = [
-    "InverseFrequency",
-    "InverseFrequencyDesign",
-    "block_size",
-    "inverse_frequency_design",
-]
 
 Triples = tuple[list[int], list[int], list[int]]
 
@@ -236,21 +229,21 @@ class InverseFrequency(Withheld):
     when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
     aims: ClassVar[tuple[str, ...]] = ("correct-match",)
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A matrix for each randomised column; refused where anything but one xi is asked."""
-        schema = people.schema
+        schema = context.schema
         require_keys(schema)
-        target = the_only(asked, CorrectMatch, method=self.name)
+        target = single_target(asked, CorrectMatch, method=self.name)
         if schema.impossible:
             raise InvalidSchema(
                 "Method inverse-frequency moves one column at a time, so it cannot rule out "
                 "impossible combinations. Drop the rules, or use another method."
             )
-        counts = people.counts
-        if kept_risk(schema.known, counts, anonymity_set=people.anonymity_set) > target.xi:
+        counts = context.counts
+        if kept_risk(schema.known, counts, anonymity_set=context.anonymity_set) > target.xi:
             needed = 1 / target.xi if target.xi else math.inf
-            raise people.too_few(f"{target} cannot be met.", needed, lower="raise xi")
-        designs = _designs(people, target.xi)
+            raise context.too_few_records(f"{target} cannot be met.", needed, lower="raise xi")
+        designs = _designs(context, target.xi)
         computed = (
             () if schema.known else (CorrectMatch(max(d.attained.xi for d in designs.values())),)
         )
@@ -260,11 +253,11 @@ class InverseFrequency(Withheld):
             mechanism=mechanism,
             method=self,
             records=counts.total,
-            anonymity_set=people.anonymity_set,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
-            attained=attained(people.counted(mechanism), asked, computed=computed),
+            attained=attained(context.counted(mechanism), asked, computed=computed),
             figures=_figures(designs),
-            public=as_they_stand(
+            public=published_standard_errors(
                 {name: list(design.variances().values()) for name, design in designs.items()},
                 least=lambda _: math.sqrt(2 / target.xi),  # what one rare value costs
             ),
@@ -272,18 +265,18 @@ class InverseFrequency(Withheld):
         )
 
 
-def _designs(people: People, xi: float) -> dict[str, InverseFrequencyDesign]:
+def _designs(context: DesignContext, xi: float) -> dict[str, InverseFrequencyDesign]:
     """A design for each randomised column, by itself."""
     return {
         column.name: inverse_frequency_design(
             dict(
-                zip(column.labels, people.counts.margin(column.name).dense().tolist(), strict=True)
+                zip(column.labels, context.counts.margin(column.name).dense().tolist(), strict=True)
             ),
             xi=xi,
             exempt=column.fixed,
             column=f"'{column.name}'",
         )
-        for column in people.schema.randomised
+        for column in context.schema.randomised
     }
 
 

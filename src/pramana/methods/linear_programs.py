@@ -12,8 +12,6 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["least_cost", "solved_once"]
-
 FEW: Final = 1_000
 """Up to so many variables the quicker of two doors to the same solver is ``milp``."""
 

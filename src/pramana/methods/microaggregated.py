@@ -21,8 +21,8 @@ from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claims import attained
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.methods.base import Method, option, require_kinds, the_only
-from pramana.methods.context import People, require_coded
+from pramana.methods.base import Method, option, require_kinds, single_target
+from pramana.methods.context import DesignContext, require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from pramana.microaggregation.anonymisation import Anonymised
     from pramana.microaggregation.distance import Key
     from pramana.microaggregation.merging import Sensitive
-
-__all__ = ["Centroid", "Gaussian", "Grouped", "Permute", "Resample"]
 
 ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
 
@@ -94,10 +92,12 @@ class Grouped(Method):
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[str] = "groups"
-    tells: ClassVar[frozenset[str] | None] = frozenset({"within_group_share", "verbatim"})
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset(
+        {"within_group_share", "verbatim"}
+    )
     data_dependent: ClassVar[bool] = True
-    takes_numbers: ClassVar[bool] = True
-    takes: ClassVar[int] = 3
+    accepts_numbers: ClassVar[bool] = True
+    base_cost: ClassVar[int] = 3
 
     new_keys: ClassVar[NewKeys]
     """Where the keys of a released record come from."""
@@ -121,7 +121,7 @@ class Grouped(Method):
         require_number("closeness", self.closeness, low=0, high=1)
 
     @classmethod
-    def lengthy(cls, schema: Schema, records: int) -> str:
+    def slow_reason(cls, schema: Schema, records: int) -> str:
         """Values of keys without an order are coordinates each: many of them for many records.
 
         Keys of more than can be served are refused at once, and take no time.
@@ -139,33 +139,33 @@ class Grouped(Method):
         """For every key the records whose value is released; none where it is a group's centre."""
         raise NotImplementedError
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A promise of k; which groups there are is found when records are released."""
-        require_keys(people.schema)
-        self._require_free(people.schema)
+        require_keys(context.schema)
+        self._require_free(context.schema)
         for name in self.responses:
-            people.schema.column(name)
-        target = the_only(asked, KAnonymity, method=self.name)
-        if target.k > people.anonymity_set:
-            raise people.too_few(
-                f"{target} cannot be met with an anonymity set of {people.anonymity_set:,}, the "
+            context.schema.column(name)
+        target = single_target(asked, KAnonymity, method=self.name)
+        if target.k > context.anonymity_set:
+            raise context.too_few_records(
+                f"{target} cannot be met with an anonymity set of {context.anonymity_set:,}, the "
                 f"smallest group of "
                 "records that share known columns.",
                 target.k,
             )
-        self._require_room(people.schema, k=target.k, most=people.anonymity_set)
-        self._require_parted(people)
-        if people.schema.impossible and not self.real_keys:
+        self._require_room(context.schema, k=target.k, most=context.anonymity_set)
+        self._require_parted(context)
+        if context.schema.impossible and not self.real_keys:
             raise InvalidSchema(
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
                 "resample, permute or gaussian, which release keys of real records only."
             )
         return Plan(
-            schema=people.schema,
+            schema=context.schema,
             mechanism=Mechanism(()),
             method=self,
-            records=people.records,
-            anonymity_set=people.anonymity_set,
+            records=context.records,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=(target,),
             public=self._told(target.k),
@@ -178,17 +178,17 @@ class Grouped(Method):
         if not engine_for(opened).on_one_machine:
             warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
         require_coded(plan.schema, opened)  # keys are copied: nothing below looks at their rules
-        people = People.of(plan.schema, opened)
-        self._require_parted(people)
-        target = the_only(plan.asked, KAnonymity, method=self.name)
+        context = DesignContext.of(plan.schema, opened)
+        self._require_parted(context)
+        target = single_target(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(
-            people.schema, people.records, people.anonymity_set, group_sizes=made.sizes
+            context.schema, context.records, context.anonymity_set, group_sizes=made.sizes
         )
         plan = replace(
             plan,
-            records=people.records,
-            anonymity_set=people.anonymity_set,
+            records=context.records,
+            anonymity_set=context.anonymity_set,
             attained=attained(evidence, plan.asked),
             permuted_copy=made.permuted_copy,
             public=self._told(target.k)
@@ -240,9 +240,9 @@ class Grouped(Method):
                 'or set missing = "category".'
             )
 
-    def _require_parted(self, people: People) -> None:
+    def _require_parted(self, context: DesignContext) -> None:
         """Refuse people whose records would leave as they are, where the method copies keys."""
-        del people  # most draw keys that no member need have
+        del context  # most draw keys that no member need have
 
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
         """Refuse what no group can be: too large for all records, or too small for its values."""
@@ -272,7 +272,7 @@ class Grouped(Method):
         )
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """Options that the method takes, and what they and k mean in words."""
         require_kinds(cls, certificate.options)
         own = cls(**certificate.options)
@@ -345,10 +345,10 @@ class Resample(Grouped):
         """Key after key can make combinations that no record has."""
         return self.draw == "whole"
 
-    def _require_parted(self, people: People) -> None:
+    def _require_parted(self, context: DesignContext) -> None:
         """Refused where most records would be released as they are."""
         if self.draw == "whole" and not self.allow_verbatim:
-            _refuse_copies(self.name, people)
+            _refuse_copies(self.name, context)
 
 
 @dataclass(frozen=True)
@@ -361,10 +361,10 @@ class Permute(Grouped):
 
     allow_verbatim: bool = option(False, ALLOW)
 
-    def _require_parted(self, people: People) -> None:
+    def _require_parted(self, context: DesignContext) -> None:
         """Refused where all records would be released as they are."""
         if not self.allow_verbatim:
-            _refuse_copies(self.name, people)
+            _refuse_copies(self.name, context)
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
@@ -387,7 +387,7 @@ class Gaussian(Grouped):
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND
-    takes: ClassVar[int] = 12
+    base_cost: ClassVar[int] = 12
     when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
     done: ClassVar[str] = (
         "Every record is released with keys drawn around its group of at least {k}, in the "
@@ -420,9 +420,9 @@ class Centroid(Grouped):
         """Nobody's: the centre of the group."""
 
 
-def _refuse_copies(name: str, people: People) -> None:
+def _refuse_copies(name: str, context: DesignContext) -> None:
     """Where nothing can be parted from its keys, keys handed round are the records themselves."""
-    if not _parted(people):
+    if not _parted(context):
         raise InvalidSchema(
             f"No sensitive column differs beside the keys, so that {name} would release most "
             "records, or all, word for word: nobody could tell whose they are, and everybody could "
@@ -431,20 +431,20 @@ def _refuse_copies(name: str, people: People) -> None:
         )
 
 
-def _parted(people: People) -> bool:
+def _parted(context: DesignContext) -> bool:
     """Whether a record can come apart from its keys.
 
     Groups never cross the values of known columns, so that these go wherever the keys go. Of the
     others one must differ among records that are alike in the known ones.
     """
-    schema, known = people.schema, people.schema.known
+    schema, known = context.schema, context.schema.known
     rest = [c.name for c in schema.released if not c.randomised and c.name not in known]
-    if not rest or people.opened is None:
+    if not rest or context.opened is None:
         return bool(rest)
-    most = group_sizes(people.opened, known).total().num_rows if known else 1
+    most = group_sizes(context.opened, known).total().num_rows if known else 1
     try:
         names = (*known, *rest)
-        return group_sizes(people.opened, names, most=most, binned=schema.binned).too_many
+        return group_sizes(context.opened, names, most=most, binned=schema.binned).too_many
     except pa.ArrowNotImplementedError:  # lists and the like: nothing counts them
         return True
 

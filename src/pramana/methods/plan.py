@@ -24,8 +24,6 @@ from pramana.release.kinds import KINDS, Kind
 from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True)
 class Plan(Shown):

@@ -30,8 +30,6 @@ from pramana.methods.base import METHODS, options_of
 from pramana.schema.toml import entry_of, read_toml
 from pramana.types import Form
 
-__all__ = ["PlanFile"]
-
 
 @dataclass(frozen=True)
 class PlanFile:

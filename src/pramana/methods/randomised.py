@@ -11,21 +11,21 @@ from pramana.errors import DoesNotHold
 from pramana.guarantees.claims import attained
 from pramana.mechanisms.randomiser import Randomiser
 from pramana.methods.base import fingerprint
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.schema.opened_table import OpenedTable
 
-__all__ = ["on_these", "randomised"]
-
 
 def randomised(
-    plan: Plan, opened: OpenedTable, keystream: Keystream, *, people: People | None = None
+    plan: Plan, opened: OpenedTable, keystream: Keystream, *, context: DesignContext | None = None
 ) -> tuple[Table, Plan]:
     """Every record through the matrices of the plan, then shuffled.
 
-    ``people`` are those of the table, where they have been looked at already.
+    ``context`` is that of the table, where it has been counted already.
     """
-    plan = on_these(plan, people or People.of(plan.schema, opened), seeded=keystream.reproducible)
+    plan = plan_for_table(
+        plan, context or DesignContext.of(plan.schema, opened), seeded=keystream.reproducible
+    )
     randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         engine_of(opened, coded=plan.schema.apart)
@@ -36,7 +36,7 @@ def randomised(
     return made, plan
 
 
-def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
+def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
     """The plan with the numbers of this very table; refused if they fall short of the target.
 
     Promises are computed anew. What a method of withheld matrices tells of its tables (unbiased as
@@ -46,10 +46,10 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
     not promised.
     """
     try:
-        known = people.counted if plan.method.data_dependent else people.fixed
+        known = context.counted if plan.method.data_dependent else context.fixed
         evidence = replace(known(plan.mechanism), seeded=seeded)
         basis = None if evidence.counts is None else fingerprint(evidence.counts)
-        found = (people.records, people.anonymity_set, evidence.attached, basis)
+        found = (context.records, context.anonymity_set, evidence.attached, basis)
         same = found == (plan.records, plan.anonymity_set, plan.attached, plan.basis)
         if same and (plan.method.data_dependent or not seeded):
             return plan
@@ -58,17 +58,17 @@ def on_these(plan: Plan, people: People, *, seeded: bool) -> Plan:
         price = plan.expected_error
         return replace(
             plan,
-            expected_error=price and price.for_records(people.records, was=plan.records),
-            records=people.records,
-            anonymity_set=people.anonymity_set,
+            expected_error=price and price.for_records(context.records, was=plan.records),
+            records=context.records,
+            anonymity_set=context.anonymity_set,
             attached=evidence.attached,
             attained=attained(evidence, plan.asked),
         )
     except DoesNotHold as error:
         raise DoesNotHold(
             f"{error} The plan was made for {plan.records:,} records in groups of at least "
-            f"{plan.anonymity_set:,}; this table has {people.records:,} in groups of at least "
-            f"{people.anonymity_set:,}. Design again with these data."
+            f"{plan.anonymity_set:,}; this table has {context.records:,} in groups of at least "
+            f"{context.anonymity_set:,}. Design again with these data."
         ) from None
 
 

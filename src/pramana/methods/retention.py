@@ -34,8 +34,8 @@ from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
 from pramana.mechanisms.transition import TransitionMatrix
-from pramana.methods.base import Method, OnOneDial, option
-from pramana.methods.context import People, nothing_left
+from pramana.methods.base import AmplificationAims, Method, option
+from pramana.methods.context import DesignContext, unattainable
 from pramana.methods.expected_error import (
     ErrorModel,
     ExpectedError,
@@ -47,8 +47,6 @@ from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.schema.schema import require_domains, require_keys
 from pramana.types import FloatArray, Form
-
-__all__ = ["Retention", "least", "retentions_of"]
 
 STEP = 1e-5
 """How far apart a slope is measured."""
@@ -153,8 +151,8 @@ class Retention(Method):
 
     name: ClassVar[str] = "retention"
     when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
-    aims = OnOneDial()
-    tells: ClassVar[frozenset[str] | None] = frozenset()
+    aims = AmplificationAims()
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
 
     def __post_init__(self) -> None:
@@ -167,9 +165,9 @@ class Retention(Method):
         if self.retention is not None:
             require_number("retention", self.retention, low=0, high=1)
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """One matrix a column, or one for columns that are tied: impossible combinations, joint."""
-        schema, records = people.schema, people.records
+        schema, records = context.schema, context.records
         require_keys(schema)
         require_domains(schema)
         require_number("the number of records", records, low=1)
@@ -185,8 +183,8 @@ class Retention(Method):
         elif self.max_error is not None:
             retentions = divide(_dial_of_error(self.max_error, model, divide))
         else:
-            retentions = divide(_dial(asked, people, steps, divide))
-        mechanism, found = people.within(
+            retentions = divide(_dial(asked, context, steps, divide))
+        mechanism, found = context.within(
             asked, lambda trim: _mechanism(steps, [rho * (1 - trim) for rho in retentions])
         )
         spread = self.spread if self.retention is None else "equal"
@@ -195,16 +193,16 @@ class Retention(Method):
             mechanism=mechanism,
             method=self,
             records=records,
-            anonymity_set=people.anonymity_set,
+            anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=found,
             expected_error=model.at(retentions),
             figures=_figures(steps, model, retentions, spread),
-            attached=people.attached,
+            attached=context.attached,
         )
 
     @classmethod
-    def priced(cls, certificate: Certificate) -> ExpectedError | None:
+    def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
         """The expected error of the published matrices."""
         mechanism = certificate.mechanism
         if mechanism is None:
@@ -221,7 +219,7 @@ class Retention(Method):
         found: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
         return found
 
-    def tied(self, joint: tuple[tuple[str, ...], ...]) -> Retention | None:
+    def with_joint(self, joint: tuple[tuple[str, ...], ...]) -> Retention | None:
         """One matrix for columns of a tie; what was stated stays."""
         return None if self.joint else replace(self, joint=joint)
 
@@ -251,25 +249,27 @@ def _kept(step: StepDomain, matrix: TransitionMatrix | None) -> float:
 
 def _dial(
     asked: Sequence[Guarantee],
-    people: People,
+    context: DesignContext,
     steps: Sequence[StepDomain],
     divide: Callable[[float], list[float]],
 ) -> float:
     """The largest total of ln gamma that meets every target."""
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    dial = min((people.dial_of(one, method="retention") for one in bounded), default=math.inf)
+    log_gamma = min(
+        (context.log_gamma_for(one, method="retention") for one in bounded), default=math.inf
+    )
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
-    _refuse_fixed(steps, finite=bool(searched) or dial < math.inf)
+    _refuse_fixed(steps, finite=bool(searched) or log_gamma < math.inf)
     for guarantee in searched:
-        dial = _searched(guarantee, people, steps, divide, most=min(dial, LARGEST_DIAL))
-    if dial <= 0:
-        raise nothing_left(*searched)
-    return dial
+        log_gamma = _searched(guarantee, context, steps, divide, most=min(log_gamma, LARGEST_DIAL))
+    if log_gamma <= 0:
+        raise unattainable(*searched)
+    return log_gamma
 
 
 def _searched(
     guarantee: Searched,
-    people: People,
+    context: DesignContext,
     steps: Sequence[StepDomain],
     divide: Callable[[float], list[float]],
     *,
@@ -277,7 +277,7 @@ def _searched(
 ) -> float:
     """The largest total that meets a target which has no formula for it."""
     return largest_dial(
-        lambda dial: guarantee.met_by(people.fixed(_mechanism(steps, divide(dial)))),
+        lambda log_gamma: guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma)))),
         low=0.0,
         high=most,
     )
@@ -291,8 +291,8 @@ def _dial_of_error(
 
     low, high = 1e-6, IDENTITY_DIAL * len(model.steps)
 
-    def excess(dial: float) -> float:
-        error = model.mean(divide(dial))
+    def excess(log_gamma: float) -> float:
+        error = model.mean(divide(log_gamma))
         return math.log(max(error, 1e-300) / max_error)
 
     if excess(low) <= 0:  # even near pure noise is good enough
@@ -323,8 +323,8 @@ def _divider(
     """A function from a total of ln gamma to the retention of each step."""
     sizes = [step.size - len(step.fixed) for step in steps]
     if spread == "equal":
-        return lambda dial: [_common_retention(dial, sizes)] * len(sizes)
-    return lambda dial: _best_retentions(dial, sizes, model)
+        return lambda log_gamma: [_common_retention(log_gamma, sizes)] * len(sizes)
+    return lambda log_gamma: _best_retentions(log_gamma, sizes, model)
 
 
 def _retention(log_gamma: float, size: int) -> float:
@@ -335,9 +335,9 @@ def _retention(log_gamma: float, size: int) -> float:
     return excess / (excess + size)
 
 
-def _common_retention(dial: float, sizes: Sequence[int]) -> float:
+def _common_retention(log_gamma: float, sizes: Sequence[int]) -> float:
     """One rho for all, by bisection on a monotone total [Ikarashi, Alg. 1 to 3]."""
-    if math.isinf(dial):
+    if math.isinf(log_gamma):
         return 1.0
 
     def total(rho: float) -> float:
@@ -346,14 +346,14 @@ def _common_retention(dial: float, sizes: Sequence[int]) -> float:
     low, high = 0.0, math.nextafter(1, 0)
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if total(middle) <= dial else (low, middle)
+        low, high = (middle, high) if total(middle) <= log_gamma else (low, middle)
     return low
 
 
-def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> list[float]:
+def _best_retentions(log_gamma: float, sizes: Sequence[int], model: ErrorModel) -> list[float]:
     """Divide the dial so that the average error of one- and two-way tables is least."""
-    if math.isinf(dial) or dial <= 0 or len(sizes) == 1:
-        return [_retention(dial / len(sizes), size) for size in sizes]
+    if math.isinf(log_gamma) or log_gamma <= 0 or len(sizes) == 1:
+        return [_retention(log_gamma / len(sizes), size) for size in sizes]
 
     # One score a kind: steps that can be exchanged begin alike, and every slope leaves them so.
     _, first, many = np.unique(model.kinds, return_index=True, return_counts=True)
@@ -361,7 +361,7 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
 
     def shares(scores: FloatArray) -> FloatArray:
         own = np.exp(scores - scores.max())
-        found: FloatArray = own * (dial / (many * own).sum())
+        found: FloatArray = own * (log_gamma / (many * own).sum())
         return found
 
     def retentions(scores: FloatArray) -> FloatArray:
@@ -380,10 +380,10 @@ def _best_retentions(dial: float, sizes: Sequence[int], model: ErrorModel) -> li
         excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
         turned = np.where(own >= IDENTITY_DIAL, 0.0, counts * (excess + 1) / (excess + counts) ** 2)
         steep = model.slope(kept)[first] * turned / height
-        found: FloatArray = many * own * (steep - steep @ (many * own) / dial)
+        found: FloatArray = many * own * (steep - steep @ (many * own) / log_gamma)
         return found
 
-    equal = _common_retention(dial, sizes)
+    equal = _common_retention(log_gamma, sizes)
     start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])[first]
     better: list[float] = retentions(least(objective, start, slope=slope)).tolist()
     return (
@@ -411,10 +411,10 @@ def _figures(
     if spread == "equal" or not all(0 < rho < 1 for rho in retentions):
         return figures
     sizes = [step.size - len(step.fixed) for step in steps]
-    dial = math.fsum(
+    log_gamma = math.fsum(
         math.log1p(size * rho / (1 - rho)) for size, rho in zip(sizes, retentions, strict=True)
     )
-    equal = model.mean([_common_retention(dial, sizes)] * len(sizes))
+    equal = model.mean([_common_retention(log_gamma, sizes)] * len(sizes))
     if math.isfinite(equal):
         figures["gain_over_equal"] = 1 - model.mean(retentions) / equal
     return figures

@@ -41,16 +41,6 @@ from pramana.base.rounding import TOTAL
 from pramana.methods.linear_programs import least_cost
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = [
-    "FlowProblem",
-    "Flows",
-    "balanced",
-    "improve",
-    "least_flows",
-    "outflow_bound",
-    "theta_of",
-]
-
 PENALTY = 1e5
 ROOM = 1e-8
 """How far from equal chances the programs stay, so that rounding cannot reverse them."""

@@ -18,8 +18,6 @@ import numpy as np
 
 from pramana.types import IntArray, Values
 
-__all__ = ["made_once", "order_of_values", "put_back", "shared_groups", "sharing"]
-
 Made = TypeVar("Made")
 
 

@@ -39,7 +39,7 @@ class Maker(Protocol):
     name: ClassVar[str]
     kind: ClassVar[str]
 
-    also: ClassVar[tuple[str, ...]]
+    other_kinds: ClassVar[tuple[str, ...]]
     """Other kinds of releases that it makes where need be."""
 
     data_dependent: ClassVar[bool]
@@ -53,11 +53,11 @@ class Maker(Protocol):
     keeps_rules: ClassVar[bool]
     """Whether it can keep to combinations that the schema calls impossible."""
 
-    tells: ClassVar[frozenset[str] | None]
+    owner_statistics: ClassVar[frozenset[str] | None]
     """The figures that only the owner can count, by name; ``None`` where it does not say."""
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The options, and the other figures, that its certificate has if all else is as it is."""
 
     @classmethod
@@ -65,15 +65,15 @@ class Maker(Protocol):
         """What is said about the columns of its releases: of one that it adds, in its own words."""
 
     @classmethod
-    def priced(cls, certificate: Certificate) -> Priced | None:
+    def expected_error_of(cls, certificate: Certificate) -> Priced | None:
         """The expected error of published matrices; ``None`` where it states none."""
 
     @classmethod
-    def chosen_so(cls, certificate: Certificate) -> bool | None:
+    def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
         """Whether it chooses these very matrices for the options told; ``None``: none are told."""
 
     @classmethod
-    def prices(cls, certificate: Certificate, words: str | None) -> bool:
+    def matches_expected_error(cls, certificate: Certificate, words: str | None) -> bool:
         """Whether it gives these words about the expected error beside these matrices."""
 
 

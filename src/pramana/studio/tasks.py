@@ -140,7 +140,7 @@ def advise(
 
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
-    takes = {name: api.METHODS[name].trial(stated) for name in methods}
+    takes = {name: api.METHODS[name].trial_cost(stated) for name in methods}
     advance = bench.expect(sum(takes.values()))
     tried: list[Any] = []
     refused: dict[str, PramanaError] = {}
@@ -229,7 +229,7 @@ def foresee(
 
     bench.say("Looking at the people of the table")
     people, asked, how = _people(bench, table, schema, method, target)
-    changes = api.foreseen_changes(people, *asked, method=how)
+    changes = api.estimate_changes(people, *asked, method=how)
     if changes is None:
         return _told(api.design_for(people, *asked, method=how))
     return {
@@ -259,10 +259,10 @@ def _people(
     from pramana import Schema, api
 
     stated, opened = Schema.from_toml(schema), bench.table(**table)
-    numbers = bool(method) and api.METHODS[method].takes_numbers
+    numbers = bool(method) and api.METHODS[method].accepts_numbers
     people = bench.keep(
         f"people {numbers} {schema}",
-        lambda: api.people_of(stated, opened, numbers_stay=numbers),
+        lambda: api.design_context(stated, opened, keep_numbers=numbers),
     )
     return people, _asked(stated, method, target), method or None
 

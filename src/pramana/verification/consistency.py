@@ -105,7 +105,7 @@ def _method(certificate: Certificate) -> Check:
     stated = (certificate.data_dependent, certificate.figures.get("keys"))
     if certificate.schema.impossible and not maker.keeps_rules:
         return Check.of("method", False, f"{certificate.method} takes no impossible combinations")
-    good = stated == made and certificate.kind in (maker.kind, *maker.also)
+    good = stated == made and certificate.kind in (maker.kind, *maker.other_kinds)
     words = "what the certificate holds" if good else "not what the certificate holds"
     return Check.of("method", good, f"{words} is what {certificate.method} makes")
 
@@ -221,12 +221,12 @@ def _free_fields(certificate: Certificate) -> Check:
     """Figures, options and the price in words: those that the method gives, and no others."""
     name = "figures and words"
     maker = MAKERS.get(certificate.method)
-    if maker is None or maker.tells is None:
+    if maker is None or maker.owner_statistics is None:
         return Check.stated(name, "the method does not say which of them it gives")
-    tells = maker.tells | certificate.nature.tells
+    tells = maker.owner_statistics | certificate.nature.tells
     try:
-        options, figures = maker.follows(certificate)
-        priced = maker.prices(certificate, certificate.expected_error)
+        options, figures = maker.expected_fields(certificate)
+        priced = maker.matches_expected_error(certificate, certificate.expected_error)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
         return Check.of(name, False, f"not what {certificate.method} gives with all else")
     strange = _strange(certificate.options, options) | _strange(
@@ -246,7 +246,7 @@ def _chosen(certificate: Certificate) -> Iterator[Check]:
     if maker is None or certificate.mechanism is None:
         return
     try:
-        again = maker.chosen_so(certificate)
+        again = maker.reproduces_matrices(certificate)
     except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
         again = False
     if again:

@@ -23,8 +23,6 @@ import numpy as np
 
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Near", "Saddle", "curved"]
-
 MOST, LOOK = 2_000, 100
 """So many steps at most, and after so many the gap is looked at."""
 

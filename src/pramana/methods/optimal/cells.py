@@ -18,9 +18,6 @@ from pramana.schema.counts import Counter, Counts
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["LEAST_KEPT", "WHOLE", "KeyCells", "as_counts"]
-
-
 MOST_CELLS = 2_000_000
 """The largest joint domain that is written out."""
 

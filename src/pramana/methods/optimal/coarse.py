@@ -34,18 +34,6 @@ from pramana.methods.optimal.iteration import stepped
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray, Words
 
-__all__ = [
-    "DECOYS",
-    "GRIDS",
-    "as_listed",
-    "best_on_grid",
-    "on_grid",
-    "rebuilt",
-    "transitions",
-    "with_decoys",
-    "with_listed_decoys",
-]
-
 TRIES = 4
 """So many cells are drawn for each decoy: some are listed, or cannot be."""
 

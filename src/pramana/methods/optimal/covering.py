@@ -30,9 +30,6 @@ from pramana.methods.optimal.approximate import Saddle, State, curved
 from pramana.methods.optimal.cells import KeyCells
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["NEARLY", "Covering", "by_combination", "cover", "first_constraints", "first_cover"]
-
-
 PIECES = np.array([0.0, 0.2, 0.36, 0.5, 0.61, 0.71, 0.8, 0.87])
 """Where the convex cost of leaving is joined by straight lines."""
 

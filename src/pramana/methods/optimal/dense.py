@@ -34,8 +34,6 @@ from pramana.methods.optimal.cells import KeyCells
 from pramana.methods.optimal.loss import dense_gradient, dense_loss, loss_and_gradient
 from pramana.types import BoolArray, FloatArray, Form, IntArray
 
-__all__ = ["DenseAnswer", "GrowingPrograms", "solve_dense"]
-
 BROKEN: Final = 1e-9
 """By so much a need may be missed, as linear programs miss theirs."""
 

@@ -26,8 +26,6 @@ import numpy as np
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Inverse", "stepped"]
-
 LASTS, FEW = 64, 64
 """After so many steps it is computed afresh; with no more cells, after each."""
 

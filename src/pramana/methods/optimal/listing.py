@@ -24,8 +24,6 @@ from pramana.schema.counts import Counts
 from pramana.schema.joint_cells import CellRules, cell_numbers
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["listed_cells"]
-
 ROUNDS, QUICK_ROUNDS, OFTEN = 4, 8, 6
 """So often cells are added at most; the latter two where few occur."""
 

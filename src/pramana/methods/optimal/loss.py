@@ -18,8 +18,6 @@ from pramana.mechanisms.mechanism import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import FloatArray
 
-__all__ = ["dense_gradient", "dense_loss", "loss_and_gradient", "squared_error"]
-
 BLOCK = 512
 
 

@@ -22,8 +22,8 @@ from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
 from pramana.mechanisms.mechanism import Dense, ListedCells, Mechanism, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
-from pramana.methods.base import Method, fingerprint, option, the_only
-from pramana.methods.context import People
+from pramana.methods.base import Method, fingerprint, option, single_target
+from pramana.methods.context import DesignContext
 from pramana.methods.expected_error import StepDomain, step_domains
 from pramana.methods.optimal.cells import WHOLE, KeyCells
 from pramana.methods.optimal.coarse import (
@@ -37,8 +37,8 @@ from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.search import OptimalDesign, optimal_design, require_alpha
 from pramana.methods.optimal.size_estimate import (
     BIASED,
-    changes_foreseen,
-    errors_told,
+    estimated_changes,
+    published_errors,
     room_of_certificate,
     room_of_matrix,
     room_of_records,
@@ -52,8 +52,6 @@ from pramana.schema.joint_cells import CellRules
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import Entries, FloatArray
-
-__all__ = ["Optimal"]
 
 Solver = Callable[[float], OptimalDesign]
 
@@ -99,34 +97,34 @@ class Optimal(Method):
     name: ClassVar[str] = "optimal"
     when: ClassVar[str] = "Up to ten keys, and who looks at some of them shall recognise nobody."
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
-    tells: ClassVar[frozenset[str] | None] = frozenset()
+    owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
-    also: ClassVar[tuple[str, ...]] = ("sealed",)
+    other_kinds: ClassVar[tuple[str, ...]] = ("sealed",)
     data_dependent: ClassVar[bool] = True
-    takes: ClassVar[int] = 12
+    base_cost: ClassVar[int] = 12
     quick_keys: ClassVar[int | None] = 6
 
     def __post_init__(self) -> None:
         require_choice("publish", self.publish, get_args(Publish))
 
-    def design(self, people: People, asked: Sequence[Guarantee]) -> Plan:
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """One joint matrix; refused where anything but one alpha is asked."""
-        schema = people.schema
+        schema = context.schema
         require_keys(schema)
-        target = the_only(asked, SpontaneousRecognition, method=self.name)
+        target = single_target(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
-        listed = _listed(target, people)
-        solve = _solver(target, people, listed)
+        listed = _listed(target, context)
+        solve = _solver(target, context, listed)
         solve(target.alpha)  # where no matrix meets it, none on a grid does
         # Coarse steps would cost thousands of cells far more than they cost a few.
         for steps in GRIDS if listed is None else GRIDS[-1:]:
-            plan, reached = self._lowered(target, people, steps, solve)
+            plan, reached = self._lowered(target, context, steps, solve)
             if plan is not None:
-                return self._told(replace(plan, asked=(target,)), people)
+                return self._told(replace(plan, asked=(target,)), context)
             if reached >= 1:
                 break
         needed = 1 / target.alpha if target.alpha else math.inf
-        raise people.too_few(
+        raise context.too_few_records(
             f"alpha = {text_up(target.alpha, 6)} cannot be met: columns released as they are "
             f"can be looked at like any key, and {text_up(reached, 3)} is what comes out "
             "with them.",
@@ -134,21 +132,23 @@ class Optimal(Method):
             lower="raise alpha",
         )
 
-    def foreseen(self, people: People, asked: Sequence[Guarantee]) -> tuple[float, float]:
+    def estimate_changes(
+        self, context: DesignContext, asked: Sequence[Guarantee]
+    ) -> tuple[float, float]:
         """By the combinations of keys that too few people share."""
-        target = the_only(asked, SpontaneousRecognition, method=self.name)
-        require_alpha(target.alpha, people.records)
-        names = tuple(column.name for column in people.schema.randomised)
-        stated = target.choices or people.schema.choices
-        width, choices = _looked_at(replace(target, choices=stated), people.schema, names)
+        target = single_target(asked, SpontaneousRecognition, method=self.name)
+        require_alpha(target.alpha, context.records)
+        names = tuple(column.name for column in context.schema.randomised)
+        stated = target.choices or context.schema.choices
+        width, choices = _looked_at(replace(target, choices=stated), context.schema, names)
         chosen = choices_of_keys(names, width=width, choices=choices)
-        totals = (people.counts.margin(*keys).numbers for keys in chosen)
-        return changes_foreseen(totals, target.alpha)
+        totals = (context.counts.margin(*keys).numbers for keys in chosen)
+        return estimated_changes(totals, target.alpha)
 
     def _lowered(
         self,
         target: SpontaneousRecognition,
-        people: People,
+        context: DesignContext,
         steps: tuple[float, ...],
         solve: Solver,
     ) -> tuple[Plan | None, float]:
@@ -156,7 +156,7 @@ class Optimal(Method):
         aim, reached = target.alpha, 0.0
         for _ in range(MOST_AIMS):
             try:
-                plan, reached = self._at(aim, target, people, steps, solve)
+                plan, reached = self._at(aim, target, context, steps, solve)
             except (Infeasible, SingularMatrix):
                 if aim == target.alpha and steps == GRIDS[-1]:
                     raise
@@ -172,26 +172,26 @@ class Optimal(Method):
         self,
         alpha: float,
         target: SpontaneousRecognition,
-        people: People,
+        context: DesignContext,
         steps: tuple[float, ...],
         solve: Solver,
     ) -> tuple[Plan, float]:
         """The plan of a design for this alpha on the randomised columns, and what it reaches."""
-        schema = people.schema
+        schema = context.schema
         names = tuple(column.name for column in schema.randomised)
-        counts = people.counts.margin(*names)
+        counts = context.counts.margin(*names)
         design = solve(alpha)
         design = design.with_matrix(best_on_grid(design.matrix, steps, design.cells, alpha))
         matrix = design.matrix if len(names) > 1 else _single(design.matrix)
         mechanism = Mechanism((Step(names, matrix),))
         computed = () if schema.known else (design.attained,)
-        found = attained(people.counted(mechanism), (target,), computed=computed)
+        found = attained(context.counted(mechanism), (target,), computed=computed)
         plan = Plan(
             schema=schema,
             mechanism=mechanism,
             method=self,
             records=counts.total,
-            anonymity_set=people.anonymity_set,
+            anonymity_set=context.anonymity_set,
             asked=(),
             attained=found,
             figures={
@@ -202,61 +202,61 @@ class Optimal(Method):
                 "unchanged": design.unchanged,
                 "worst_keys": list(design.attained.keys),
             },
-            basis=fingerprint(people.counts),
+            basis=fingerprint(context.counts),
         )
         return plan, next(g.alpha for g in found if isinstance(g, SpontaneousRecognition))
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """As every matrix; the one that is published has decoys among the cells nobody is in."""
-        people = People.of(plan.schema, opened)
-        _require_listed(plan, people)
+        context = DesignContext.of(plan.schema, opened)
+        _require_listed(plan, context)
         # Whether the matrix is published is decided anew for these people.
         plan = replace(plan, kind=None, public={})
-        made, plan = randomised(plan, opened, keystream, people=people)
-        plan = self._told(plan, people)
+        made, plan = randomised(plan, opened, keystream, context=context)
+        plan = self._told(plan, context)
         if plan.kind is not None:
             return made, plan
         (step,) = plan.mechanism
-        numbers = _in_order(step, people.counts)
+        numbers = _in_order(step, context.counts)
         mechanism = Mechanism((_with_decoys(step, plan.schema, numbers, keystream),))
         # Decoys have no records, so that what rests on counts is as it was.
         owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
-        found = attained(people.counted(mechanism), plan.asked, computed=owners)
+        found = attained(context.counted(mechanism), plan.asked, computed=owners)
         return made, replace(plan, mechanism=mechanism, attained=found)
 
-    def _told(self, plan: Plan, people: People) -> Plan:
+    def _told(self, plan: Plan, context: DesignContext) -> Plan:
         """The plan with its matrix withheld, where it is not to be published."""
         (step,) = plan.mechanism
-        numbers = _in_order(step, people.counts)
+        numbers = _in_order(step, context.counts)
         said = LOST.format(why="", instead="") if self.publish == "never" else ""
-        said = _too_large(step, numbers, people) if self.publish == "fitting" else said
+        said = _too_large(step, numbers, context) if self.publish == "fitting" else said
         if not said:
             return plan
         figures = {**plan.figures, "about_matrices": [said]}
-        public = errors_told(step, numbers)
-        return replace(plan, kind=self.also[0], public=public, figures=figures)
+        public = published_errors(step, numbers)
+        return replace(plan, kind=self.other_kinds[0], public=public, figures=figures)
 
     @classmethod
-    def follows(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """How counts are to be read where the matrix is withheld."""
         return {}, {} if certificate.nature.shows_matrices else BIASED
 
     @classmethod
-    def again(cls, certificate: Certificate) -> Method | None:
+    def from_certificate(cls, certificate: Certificate) -> Method | None:
         """The same whatever is said of publishing: it leaves the matrix as it is."""
         del certificate
         return cls(publish="never")
 
 
-def _too_large(step: Step, numbers: FloatArray, people: People) -> str:
+def _too_large(step: Step, numbers: FloatArray, context: DesignContext) -> str:
     """What to say of a matrix that takes more room than the records; nothing of one that fits."""
-    shown = _with_decoys(step, people.schema, numbers, Keystream.from_seed(0))
-    room = room_of_certificate(shown.matrices[0], people)
+    shown = _with_decoys(step, context.schema, numbers, Keystream.from_seed(0))
+    room = room_of_certificate(shown.matrices[0], context)
     if room <= LITTLE:
         return ""
-    records = room_of_records(step, numbers, people, enough=room)
+    records = room_of_records(step, numbers, context, enough=room)
     most = max(records, LITTLE)
-    if room_of_values(people) > most and room_of_matrix(shown.matrices[0]) <= most:
+    if room_of_values(context) > most and room_of_matrix(shown.matrices[0]) <= most:
         return ""  # no certificate is without the values: nothing would fit without the matrix
     if room <= records:
         return ""
@@ -280,14 +280,16 @@ def _with_decoys(step: Step, schema: Schema, numbers: FloatArray, keystream: Key
     return Step(step.columns, matrix)
 
 
-def _solver(target: SpontaneousRecognition, people: People, listed: KeyCells | None) -> Solver:
+def _solver(
+    target: SpontaneousRecognition, context: DesignContext, listed: KeyCells | None
+) -> Solver:
     """The design for an alpha before it is put on a grid: made once, since grids share it.
 
     That for a lower aim mostly tells how low the next one must be: less time is spent on it.
     """
-    schema = people.schema
+    schema = context.schema
     names = tuple(column.name for column in schema.randomised)
-    counts = people.counts.margin(*names)
+    counts = context.counts.margin(*names)
     cells = None if listed is not None else _joint_cells(schema, counts)
     width, choices = _looked_at(target, schema, names)
 
@@ -316,13 +318,13 @@ def _looked_at(
     return width, tuple(dict.fromkeys(keys for keys in moved if keys))
 
 
-def _listed(target: SpontaneousRecognition, people: People) -> KeyCells | None:
+def _listed(target: SpontaneousRecognition, context: DesignContext) -> KeyCells | None:
     """The cells that matter, where the joint cells are too many to write out."""
-    schema = people.schema
+    schema = context.schema
     names = tuple(column.name for column in schema.randomised)
     if math.prod(len(column.labels) for column in schema.randomised) <= WHOLE:
         return None
-    counts = people.counts.margin(*names)
+    counts = context.counts.margin(*names)
     width, choices = _looked_at(target, schema, names)
     rules = CellRules.of(schema, names, counts.labels)
     # The aim is lowered where the grid takes too much: targets for that are listed as well.
@@ -330,12 +332,12 @@ def _listed(target: SpontaneousRecognition, people: People) -> KeyCells | None:
     return listed_cells(counts, aim, rules=rules, width=width, choices=choices)
 
 
-def _require_listed(plan: Plan, people: People) -> None:
+def _require_listed(plan: Plan, context: DesignContext) -> None:
     """Refuse people whose cells the matrix does not list: it was made for others."""
     (step,) = plan.mechanism
     if not isinstance(step.matrix, ListedCells):
         return
-    own = frequencies_by_label(people.counts.margin(*step.columns))
+    own = frequencies_by_label(context.counts.margin(*step.columns))
     lacking = sum(number for cell, number in own.items() if cell not in step.matrix.positions)
     if lacking:
         raise DoesNotHold(

@@ -28,8 +28,6 @@ from pramana.methods.optimal.sparse import solve_sparse
 from pramana.schema.counts import Counts
 from pramana.types import FloatArray
 
-__all__ = ["OptimalDesign", "optimal_design", "require_alpha"]
-
 DENSE_CELLS = 256
 """Up to this many joint cells all matrices are considered."""
 

@@ -38,24 +38,13 @@ import numpy as np
 from pramana.base.rounding import TOTAL, coarse_up
 from pramana.mechanisms.mechanism import Step
 from pramana.mechanisms.transition import TransitionMatrix
-from pramana.methods.context import People
+from pramana.methods.context import DesignContext
 from pramana.methods.optimal.cells import LEAST_KEPT
 from pramana.methods.optimal.coarse import transitions
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate_fields import labels_to_json, schema_to_json
 from pramana.schema.groups import COUNT, MOST_ATTACHED, group_sizes
 from pramana.types import Entries, FloatArray, Form, IntArray
-
-__all__ = [
-    "BIASED",
-    "changes_foreseen",
-    "changes_of_choice",
-    "errors_told",
-    "room_of_certificate",
-    "room_of_matrix",
-    "room_of_records",
-    "room_of_values",
-]
 
 WORDS: Final = 4 * 1024
 """What a certificate says in sentences, beside columns, labels and the matrix."""
@@ -68,33 +57,33 @@ def room_of_matrix(matrix: TransitionMatrix) -> int:
     return len(canonical({"matrix": matrix.to_json()}))
 
 
-def room_of_values(people: People) -> int:
+def room_of_values(context: DesignContext) -> int:
     """The bytes that every certificate takes: columns, their values, and labels of these."""
-    form: Form = {"schema": schema_to_json(people.schema)}
-    if people.opened is not None:
-        form["labels"] = labels_to_json(people.opened.labels)
+    form: Form = {"schema": schema_to_json(context.schema)}
+    if context.opened is not None:
+        form["labels"] = labels_to_json(context.opened.labels)
     return len(canonical(form))
 
 
-def room_of_certificate(matrix: TransitionMatrix, people: People) -> int:
+def room_of_certificate(matrix: TransitionMatrix, context: DesignContext) -> int:
     """The bytes of a certificate with this matrix."""
-    named = sum(len(column.name) for column in people.schema.released)
+    named = sum(len(column.name) for column in context.schema.released)
     rest = WORDS + 4 * named  # in sentences too, and in lists
-    return room_of_values(people) + room_of_matrix(matrix) + rest
+    return room_of_values(context) + room_of_matrix(matrix) + rest
 
 
-def room_of_records(step: Step, numbers: FloatArray, people: People, *, enough: int) -> int:
+def room_of_records(step: Step, numbers: FloatArray, context: DesignContext, *, enough: int) -> int:
     """Return a lower bound on the bytes of a file of the released records, at most ``enough``.
 
     Args:
         step: what moves the randomised columns.
         numbers: how many records are in each of its cells.
-        people: whose records they are.
+        context: the table to protect.
         enough: where counting ends.
     """
     released = step.matrices[0].apply(numbers)
     bits = sum(_bits(_added(codes, released, 0)) for codes in _codes(step))
-    for column_bits in _kept(people):
+    for column_bits in _kept(context):
         if bits >= 8 * enough:
             break
         bits += column_bits
@@ -107,19 +96,19 @@ def _bits(numbers: FloatArray) -> float:
     return float((there * np.log2(there.sum() / there)).sum())
 
 
-def _kept(people: People) -> Iterator[float]:
+def _kept(context: DesignContext) -> Iterator[float]:
     """The entropy of each column that is released as it is."""
-    for column in people.schema.released_as_is if people.opened is not None else ():
-        assert people.opened is not None  # noqa: S101 - for the type checker
+    for column in context.schema.released_as_is if context.opened is not None else ():
+        assert context.opened is not None  # noqa: S101 - for the type checker
         binned = [column] if column.binned else []
-        sizes = group_sizes(people.opened, [column.name], most=MOST_ATTACHED, binned=binned)
+        sizes = group_sizes(context.opened, [column.name], most=MOST_ATTACHED, binned=binned)
         if sizes.too_many:  # so many values, each of one record at least
-            yield MOST_ATTACHED * math.log2(people.records)
+            yield MOST_ATTACHED * math.log2(context.records)
         else:
             yield _bits(sizes.total().column(COUNT).to_numpy().astype(np.float64))
 
 
-def errors_told(step: Step, numbers: FloatArray) -> Entries:
+def published_errors(step: Step, numbers: FloatArray) -> Entries:
     """What analysts are told where the matrix is not: one error for all values of a column.
 
     It is the largest of |b| + s, where the released count of a value has b more records than the
@@ -169,7 +158,7 @@ TIMES = (1.0, 5.0)
 PRICE, HALVINGS = 2.0, 40
 
 
-def changes_foreseen(totals: Iterable[FloatArray | IntArray], alpha: float) -> tuple[float, float]:
+def estimated_changes(totals: Iterable[FloatArray | IntArray], alpha: float) -> tuple[float, float]:
     """Between how many records will change so that nobody is recognised beyond ``alpha``.
 
     Args:

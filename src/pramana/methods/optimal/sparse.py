@@ -26,8 +26,6 @@ from pramana.methods.optimal.covering import (
 from pramana.methods.optimal.loss import squared_error
 from pramana.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Transitions", "most_supplied", "solve_sparse", "transitions"]
-
 MOST_SUPPLIED = 0.5
 """Of the records of frequent cells no more than this share moves."""
 

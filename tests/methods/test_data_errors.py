@@ -70,7 +70,7 @@ def test_each_table_is_off_by_what_is_foreseen(method, tied):
     plan = pm.design(
         schema(tied=tied), pm.DifferentialPrivacy(epsilon=5), data=table, method=method
     )
-    here = dict(api.errors_here(plan, api.open_source(table, schema=plan.schema)).tables)
+    here = dict(api.errors_on_data(plan, api.open_source(table, schema=plan.schema)).tables)
 
     off = {pair: np.array(errors) / here[pair] for pair, errors in measured(table, plan).items()}
     for pair, ratios in off.items():
@@ -86,7 +86,7 @@ def test_tables_with_kept_columns_are_foreseen_as_they_are_measured(method):
     columns[2] = pm.Column("size", pm.Role.SENSITIVE)
     kept = pm.Schema(tuple(columns), tables=stated)
     plan = pm.design(kept, pm.DifferentialPrivacy(epsilon=3), data=table, method=method)
-    here = api.errors_here(plan, api.open_source(table, schema=plan.schema))
+    here = api.errors_on_data(plan, api.open_source(table, schema=plan.schema))
     ratios, true = {one: [] for one in stated}, truth(table, *stated)
     for seed in range(RELEASES // 3):
         release = pm.protect(table, plan, seed=seed)
@@ -105,4 +105,4 @@ def test_none_is_foreseen_where_no_law_is_known():
     method = pm.Resample(allow_verbatim=True)
     grouped = pm.design(schema(tied=False), pm.KAnonymity(k=3), data=table, method=method)
 
-    assert api.errors_here(grouped, api.open_source(table, schema=grouped.schema)) is None
+    assert api.errors_on_data(grouped, api.open_source(table, schema=grouped.schema)) is None

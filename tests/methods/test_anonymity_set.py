@@ -24,7 +24,7 @@ METHODS_OF = {
 }
 
 
-def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
+def people(*, weights: bool, public: bool) -> tuple[pa.Table, pm.Schema]:
     """Two keys, two columns released as they are, and maybe what splits the anonymity set."""
     random = np.random.default_rng(1)
     table = {
@@ -39,7 +39,7 @@ def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
         pm.Column("ill", pm.Role.SENSITIVE),
         pm.Column("side", pm.Role.PUBLIC),
     ]
-    if plain:
+    if public:
         table["street"] = np.array([f"street {place}" for place in range(RECORDS)])
         columns.append(pm.Column("street", pm.Role.PUBLIC))
     if weights:
@@ -50,18 +50,18 @@ def people(*, weights: bool, plain: bool) -> tuple[pa.Table, pm.Schema]:
 
 @pytest.mark.parametrize("method", METHODS_OF)
 @pytest.mark.parametrize(("weights", "public"), [(True, False), (False, True), (True, True)])
-def test_the_refusal_names_who_splits_the_anonymity_set(method, weights, plain):
+def test_the_refusal_names_who_splits_the_anonymity_set(method, weights, public):
     """The weight first, with the step that rounds it; no column that is innocent."""
-    table, schema = people(weights=weights, plain=plain)
+    table, schema = people(weights=weights, public=public)
     with pytest.raises(pm.Infeasible) as refused:
         pm.design(schema, METHODS_OF[method], data=table, method=method)
     said = str(refused.value)
     assert ("the weight 'w'" in said and "(round = " in said) == weights
-    assert ("make 'street' a key" in said) == plain
+    assert ("make 'street' a key" in said) == public
     assert not {word for word in ("sex", "job", "ill", "side") if f"'{word}'" in said}
     assert "(k=" not in said
     assert "Anonymity" not in said
-    if weights and plain:
+    if weights and public:
         assert said.index("'w'") < said.index("'street'")
 
 
@@ -69,7 +69,7 @@ def test_the_refusal_names_who_splits_the_anonymity_set(method, weights, plain):
 def test_what_only_several_do_together_names_them_all(method):
     """Nobody is alone by one of them; inverse-frequency looks at one column at a time anyway."""
     random = np.random.default_rng(2)
-    table, schema = people(weights=False, plain=False)
+    table, schema = people(weights=False, public=False)
     for name in ("x", "y"):
         table = table.append_column(name, pa.array(random.permutation(np.arange(RECORDS) % 24)))
     more = tuple(pm.Column(name, pm.Role.PUBLIC) for name in ("x", "y"))
