@@ -227,7 +227,16 @@ def test_commands_of_the_advice_can_be_pasted(tmp_path, capsys):
     SCHEMA.save(schema)
     about = (str(data), "--schema", str(schema))
     found = json.loads(
-        run(capsys, "advise", *about, "--k", "5", "--method", "retention,reports", "--json")
+        run(
+            capsys,
+            "advise",
+            *about,
+            "--k",
+            "5",
+            "--method",
+            "retention,attribute-sampling",
+            "--json",
+        )
     )
     for command in found["commands"]:
         words = shlex.split(command.replace("release/", str(tmp_path / "release")))
@@ -296,7 +305,7 @@ def test_a_pair_of_very_many_cells_stops_neither_reports_nor_advice(tmp_path, ca
     pq.write_table(table, data)
     schema.save(place)
     said = run(capsys, "design", str(data), "--schema", str(place), "--k", "5")
-    assert "Method reports" in said
+    assert "Method attribute-sampling" in said
     assert "Nobody is asked for work*born together" in " ".join(said.split())
 
 

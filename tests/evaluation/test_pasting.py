@@ -97,7 +97,7 @@ def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
     lines = printed(capsys, "design", "--records", "600", *target, *asked)
     assert sum("--joint" in line for line in lines) == 1
     paste_all(capsys, lines)
-    several = ("--method", "retention,reports", "--tables", tables)
+    several = ("--method", "retention,attribute-sampling", "--tables", tables)
     lines = printed(capsys, "advise", "./-people of.csv", *target, *several)
     assert sum("pramana protect" in line for line in lines) == 1
     assert any("pramana schema" in line for line in lines)
