@@ -30,7 +30,7 @@ from pramana.methods.optimal import dense as dense_module
 from pramana.methods.optimal.coarse import GRIDS, best_on_grid, on_grid
 from pramana.methods.optimal.loss import squared_error
 from pramana.methods.optimal.search import optimal_design
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 
 SURVEY = {
     "20,250 cells": ("Region", "Age", "Marital Status", "Race", "Gender", "Citizenship status"),

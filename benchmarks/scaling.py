@@ -76,7 +76,7 @@ def optimal(cells: int) -> None:
     import numpy as np
 
     from pramana.methods.optimal.search import optimal_design
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
     rng = np.random.default_rng(1)
     side = max(2, round(cells ** (1 / 3)))

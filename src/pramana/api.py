@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pramana.evaluation.schema_suggestions import changed_file, lowerings, ways_out
     from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
     from pramana.io.base import FORMATS
-    from pramana.io.preview import Preview
+    from pramana.io.opening import Preview
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.mechanisms.mechanism import Mechanism
     from pramana.methods.base import METHODS, options_of
@@ -228,7 +228,7 @@ def read(
     """
     from pramana.engine.choose import ENGINES, USUAL
     from pramana.errors import InputError
-    from pramana.io.column_names import renaming
+    from pramana.io.base import renaming
     from pramana.io.opening import open_table
 
     names = [name for name, own in ENGINES.items() if own.reads_files]
@@ -248,7 +248,7 @@ def parts(path: str | Path) -> tuple[str, ...]:
 
     A file of a format that holds one table has none.
     """
-    from pramana.io.preview import parts_of
+    from pramana.io.opening import parts_of
 
     return parts_of(Path(path))
 
@@ -262,7 +262,7 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> P
         encoding: of a text file, where it was told.
     """
     from pramana.engine.choose import open_source
-    from pramana.io.preview import preview_of
+    from pramana.io.opening import preview_of
 
     return preview_of(open_source(table), rows=rows, encoding=encoding)
 

@@ -17,7 +17,7 @@ from pramana.guarantees import match_law
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 
 
 def exact_risks(matrix, times):

@@ -19,7 +19,7 @@ from pramana.guarantees.claims import attained
 from pramana.guarantees.recognition_posterior import worst_posterior
 from pramana.io.opening import open_table
 from pramana.mechanisms.mechanism import Dense
-from pramana.schema.counts import Counts, counts_with_kept
+from pramana.schema.joint_cells import Counts, counts_with_kept
 
 KEYS = tuple(pm.Column(name, pm.Role.KEY, pm.Categories(("x", "y", "z"))) for name in "abc")
 AMOUNT = 2000

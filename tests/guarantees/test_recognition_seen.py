@@ -18,7 +18,7 @@ from pramana.guarantees.spontaneous_recognition import (
 )
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.verification.verify import verify_folder
 
 LABELS = ("u", "v"), ("x", "y", "z")

@@ -15,7 +15,7 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.recognition_posterior import through_margins
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 
 NAMES = ("a", "b", "c", "d")
 

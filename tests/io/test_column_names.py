@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pramana.errors import InvalidTable
-from pramana.io.column_names import numbered_names, require_distinct_names
+from pramana.io.base import numbered_names, require_distinct_names
 
 
 def test_tens_of_thousands_of_columns_of_one_name_take_a_moment():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InputError, InvalidTable, Notice
-from pramana.io import csv, csv_blocks
+from pramana.io import csv
 from pramana.io.csv_dialect import find_dialect
 from pramana.io.opening import open_table
 from pramana.io.output import write_table
@@ -295,8 +295,8 @@ def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, te
     """Line ends of all kinds, quotes early and late, empty lines: as one thread reads them."""
     (tmp_path / "t.csv").write_bytes(text.encode())
     whole = open_table(tmp_path / "t.csv").to_arrow()
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
-    monkeypatch.setattr(csv_blocks, "default_threads", lambda: 3)
+    monkeypatch.setattr(csv, "BLOCK", 64)
+    monkeypatch.setattr(csv, "default_threads", lambda: 3)
     cut = open_table(tmp_path / "t.csv")
 
     assert cut.to_arrow().to_pydict() == whole.to_pydict()
@@ -309,7 +309,7 @@ def test_blocks_are_cut_where_an_encoding_lets_them(tmp_path, monkeypatch, encod
     letter = "가" if encoding == "iso2022_kr" else "é"
     text = "a,b\n" + f"{letter} + y,1\n" * 80
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv, "BLOCK", 64)
     read = csv.CSV.open(tmp_path / "t.csv", encoding=encoding).to_arrow().to_pydict()
 
     assert read == {"a": [f"{letter} + y"] * 80, "b": [1] * 80}
@@ -318,7 +318,7 @@ def test_blocks_are_cut_where_an_encoding_lets_them(tmp_path, monkeypatch, encod
 def test_a_row_that_is_too_short_is_named_in_whichever_block_it_stands(tmp_path, monkeypatch):
     """By its number in the file."""
     (tmp_path / "t.csv").write_text(f"a,b,c\n{PLAIN}1,2\n{PLAIN}")
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv, "BLOCK", 64)
     with pytest.raises(InvalidTable, match="row 62 has 2"):
         open_table(tmp_path / "t.csv")
 
@@ -340,7 +340,7 @@ def test_labels_are_spelled_as_all_other_texts_are(tmp_path):
 
 def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
     """The memory of one is used again for another while its records are still held."""
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv, "BLOCK", 64)
     texts = [f"text {at * 7919}" for at in range(2000)]
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{one},{one}\n" for one in texts))
     read = csv.CSV.open(tmp_path / "t.csv").to_arrow().to_pydict()
@@ -351,7 +351,7 @@ def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
 @pytest.mark.parametrize("line", [0, 900, 1999])
 def test_what_is_no_text_is_found_in_whichever_block_it_stands(tmp_path, monkeypatch, line):
     """Of every distinct value, though values are not looked at one by one."""
-    monkeypatch.setattr(csv_blocks, "BLOCK", 64)
+    monkeypatch.setattr(csv, "BLOCK", 64)
     lines = [b"a text,1\n"] * 2000
     lines[line] = b"a t\xffxt,1\n"
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"".join(lines))

@@ -15,7 +15,7 @@ import pytest
 import pramana as pm
 from pramana.engine.choose import open_source
 from pramana.errors import InvalidTable
-from pramana.io import csv_blocks
+from pramana.io import csv
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
@@ -43,13 +43,13 @@ def schema(*, declared=True):
 def passes(monkeypatch):
     """How often text is parsed, counted where the library is asked to."""
     seen = []
-    reader = csv_blocks._reader
+    reader = csv._reader
 
     def counted(path, dialect, **how):
         seen.append(path)
         return reader(path, dialect, **how)
 
-    monkeypatch.setattr(csv_blocks, "_reader", counted)
+    monkeypatch.setattr(csv, "_reader", counted)
     return seen
 
 

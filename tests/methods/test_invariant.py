@@ -11,7 +11,7 @@ from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
 from pramana.mechanisms.mechanism import Dense, Mechanism, UniformMixture
 from pramana.methods.invariant import invariant_design
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 
 
 def drift(matrix, times):

@@ -25,8 +25,8 @@ from pramana.methods.optimal.iteration import Inverse, stepped
 from pramana.methods.optimal.loss import dense_gradient, dense_loss, squared_error
 from pramana.methods.optimal.search import optimal_design
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.schema.counts import Counts
 from pramana.schema.domains import Categories
+from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Column, Role, Schema
 
 CELLS = tuple(itertools.product((0, 1), (0, 1), (0, 1), (0, 1), (0, 1, 2)))

@@ -25,9 +25,8 @@ from pramana.methods.optimal.covering import cover
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.method import Optimal
 from pramana.methods.optimal.search import optimal_design
-from pramana.schema.counts import Counts
 from pramana.schema.domains import Categories
-from pramana.schema.joint_cells import CellRules
+from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.schema import Column, Role, Schema
 
 ALPHA = 0.2

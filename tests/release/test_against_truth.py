@@ -13,7 +13,7 @@ from pramana.base.randomness import Keystream
 from pramana.io.opening import open_table
 from pramana.mechanisms.mechanism import Dense, Step, UniformMixture
 from pramana.mechanisms.randomiser import Reporter
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Impossible
 from pramana.verification.owner import against_truth, fit
 from tests.release.people import people, plan

@@ -230,7 +230,7 @@ def test_true_records_that_are_alike_are_looked_at_once():
 
 def test_both_tails_keep_their_level():
     """4,000 simulated releases of a small table: neither tail rejects more often than it may."""
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
     matrix = UniformMixture.of(("a", "b", "c", "d"), retention=0.3)
     truth, random = np.array([250, 250, 250, 250]), np.random.default_rng(2)

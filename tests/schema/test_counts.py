@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
-from pramana.schema.counts import DENSE_LIMIT, Counter, Counts, _Bytes
+from pramana.schema.joint_cells import DENSE_LIMIT, Counter, Counts, _Bytes
 
 NAMES = ("a", "b", "c")
 SMALL, LARGE, HUGE = (2, 3, 4), (70_000, 300, 4), (2**32, 2**31, 5)
@@ -106,7 +106,7 @@ def test_no_records_is_an_empty_table():
 def test_many_batches_of_a_large_table_are_merged_on_the_way(monkeypatch):
     """Memory follows the cells that occur: parts are merged once they outgrow the limit."""
     counter = Counter(NAMES, [tuple(range(size)) for size in LARGE])
-    monkeypatch.setattr("pramana.schema.counts.DENSE_LIMIT", 10)
+    monkeypatch.setattr("pramana.schema.joint_cells.DENSE_LIMIT", 10)
     for _ in range(20):
         counter.add([np.arange(5), np.arange(5), np.zeros(5, int)])
         assert len(counter._parts) <= 5

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pramana.errors import InvalidTable
-from pramana.schema.checksums import mark_of, steady
-from pramana.schema.opened_table import OpenedTable, placed
+from pramana.schema.opened_table import OpenedTable, mark_of, placed, steady
 
 COLUMNS = {
     "text": pa.array(["", "a", None, "ab", "ba", "a" * 2000] * 50),

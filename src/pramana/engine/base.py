@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from pramana.base.randomness import Address, Keystream
 from pramana.errors import InvalidTable
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.schema.schema import Column, Schema

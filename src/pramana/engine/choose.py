@@ -17,11 +17,10 @@ from pramana.base.registry import Registry
 from pramana.engine.base import Engine, Table
 from pramana.errors import InvalidNumber, Notice, unheard
 from pramana.io.output import OutputEncoder
-from pramana.schema.checksums import steady
-from pramana.schema.counts import Counts, counts_with_kept
 from pramana.schema.domains import Label, label_key
 from pramana.schema.groups import MOST_ATTACHED, smallest_group
-from pramana.schema.opened_table import OpenedTable, TableFormat, is_number
+from pramana.schema.joint_cells import Counts, counts_with_kept
+from pramana.schema.opened_table import OpenedTable, TableFormat, is_number, steady
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import RESERVED, Schema
 from pramana.types import FloatArray, TableLike

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pramana.engine.choose import Condition, SumsAsked, number_in, require_number, spelled, sum_name
 from pramana.engine.local import LocalEngine
 from pramana.errors import InvalidTable, NotARelease
-from pramana.io.column_names import require_distinct_names
+from pramana.io.base import require_distinct_names
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.io.frames import undressed
 from pramana.io.opening import checked

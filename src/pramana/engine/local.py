@@ -36,8 +36,8 @@ from pramana.io.frames import empty_like, to_kind
 from pramana.io.opening import open_table
 from pramana.io.output import group_size, write_records
 from pramana.schema.codec import encode
-from pramana.schema.counts import Counter, Counts
 from pramana.schema.domains import Label, label_text
+from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, Part, TableFormat
 from pramana.schema.schema import Column, Schema

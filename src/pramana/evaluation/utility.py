@@ -44,8 +44,8 @@ from pramana.risk.utility import (
     tree_accuracy,
 )
 from pramana.schema.codec import encode, encode_released
-from pramana.schema.counts import Counts
 from pramana.schema.domains import Bins, label_text
+from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.schema import Column, Role
 from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray

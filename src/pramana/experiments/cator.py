@@ -19,8 +19,7 @@ from pramana.mechanisms.mechanism import SparseRows
 from pramana.methods.optimal.loss import squared_error
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.schema.codec import encode
-from pramana.schema.counts import Counts
-from pramana.schema.joint_cells import cell_counts
+from pramana.schema.joint_cells import Counts, cell_counts
 from pramana.types import Form, IntArray
 
 __all__ = ["TITLE", "run", "steps"]

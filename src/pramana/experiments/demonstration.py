@@ -24,7 +24,7 @@ from pramana.methods.plan import Plan
 from pramana.release.contents import CERTIFICATE, read_certificate
 from pramana.release.folder import require_free
 from pramana.schema.codec import encode, encode_released
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Schema
 from pramana.verification.verify import Verdict
 

@@ -20,7 +20,7 @@ from pramana.types import Entries, Form
 
 if TYPE_CHECKING:
     from pramana.mechanisms.mechanism import Mechanism
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
     from pramana.schema.schema import Schema
 
 __all__ = [

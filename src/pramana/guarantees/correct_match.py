@@ -35,7 +35,7 @@ from pramana.types import FloatArray, Form, IntArray
 if TYPE_CHECKING:
     from pramana.mechanisms.mechanism import Mechanism
     from pramana.mechanisms.transition import Label, TransitionMatrix
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
     from pramana.schema.schema import Schema
 
 __all__ = ["CorrectMatch", "frequencies_by_label", "kept_risk", "match_risks", "worst_risk"]

@@ -36,7 +36,7 @@ from pramana.schema.joint_cells import cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
 __all__ = [
     "Combined",
@@ -112,7 +112,7 @@ def _by_stratum(
     """The counts of each stratum that occurs, and which cells they are."""
     if not strata:
         return [({}, margin, np.ones(len(margin.cells), dtype=np.bool_))]
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
     places = [margin.columns.index(name) for name in strata]
     parts = []

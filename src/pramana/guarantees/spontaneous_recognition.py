@@ -38,14 +38,13 @@ from pramana.base.text import as_it_is, percent_up
 from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.mechanisms.mechanism import Mechanism, Step
-from pramana.schema.counts import Counts
-from pramana.schema.joint_cells import cell_codes, cell_numbers
+from pramana.schema.joint_cells import Counts, cell_codes, cell_numbers
 from pramana.types import Entries, FloatArray, Form
 
 if TYPE_CHECKING:
     from pramana.mechanisms.mechanism import Mechanism
     from pramana.mechanisms.transition import TransitionMatrix
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
     from pramana.schema.schema import Schema
 
 __all__ = ["SpontaneousRecognition", "log_stake"]

@@ -1,40 +1,31 @@
-"""The protocol of file formats, their registry, and which table of a file is meant.
+"""The protocol of file formats, their registry, and what all formats share.
 
-A file that holds several tables is followed by the name of a sheet, an object or a table, as in
-``people.xlsx#Sheet2`` or ``survey.rda#adults``; for sheets also by the row of the column names, as
-in ``people.xlsx#Sheet2!3``.
+A path may name one of several tables in a file: ``people.xlsx#Sheet2``, ``survey.rda#adults``; for
+sheets also the row of the column names, as in ``people.xlsx#Sheet2!3``. Duplicate column names are
+refused, or numbered where the owner asks for that. Values that a format would not return unchanged
+are refused before they are written.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final, Protocol, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pramana.base.registry import Registry
 from pramana.base.text import listed
 from pramana.errors import InvalidTable
 from pramana.schema.codec import points_inside
 from pramana.schema.labels import Labels
+from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable, TableFormat
-
-__all__ = [
-    "BROKEN",
-    "COMPRESSED",
-    "FORMATS",
-    "Format",
-    "PartOf",
-    "RecordStream",
-    "broken",
-    "chosen",
-    "format_of",
-    "metadata_keys",
-    "names_alone",
-    "whole",
-]
 
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
 
@@ -235,3 +226,149 @@ def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False
     if part.name not in names:
         raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {held}.")
     return part.name
+
+
+_RENAMING: Final[ContextVar[bool]] = ContextVar("renaming", default=False)
+
+NAMED = 6
+"""So many names are listed in a message."""
+
+
+@contextmanager
+def renaming() -> Iterator[None]:
+    """What is opened inside has its columns of one name numbered."""
+    token = _RENAMING.set(True)
+    try:
+        yield
+    finally:
+        _RENAMING.reset(token)
+
+
+def is_renaming() -> bool:
+    """Whether columns of one name are numbered here."""
+    return _RENAMING.get()
+
+
+def numbered_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The same names; one that was there before gets a number that no other name has.
+
+    >>> numbered_names(["a", "b", "a", "a_2"])
+    ('a', 'b', 'a_3', 'a_2')
+    """
+    given, taken, numbers = set(names), set[str](), dict[str, int]()
+    found: list[str] = []
+    for name in names:
+        own, number = name, numbers.get(name, 2)
+        while own in taken or (own != name and own in given):
+            own, number = f"{name}_{number}", number + 1
+        numbers[name] = number
+        taken.add(own)
+        found.append(own)
+    return tuple(found)
+
+
+def distinct_names(names: Sequence[str], *, where: str, rename: bool | None = None) -> list[str]:
+    """The names, numbered where that was asked; refused where it was not and two are the same."""
+    if not (is_renaming() if rename is None else rename):
+        require_distinct_names(names, where=where, offer=True)
+        return list(names)
+    return list(numbered_names(names))
+
+
+def require_distinct_names(
+    names: Sequence[str], *, where: str, offer: bool = False, way: str = ""
+) -> None:
+    """Refuse a table in which two columns have one name; ``offer`` or ``way`` say how to go on."""
+    times = Counter(names)
+    double = [name for name in times if times[name] > 1]
+    if double:
+        new = zip(numbered_names(names), names, strict=True)
+        called = [own for own, name in new if times[name] > 1]
+        way = way or (
+            f"Rename them, or add --rename: they are then called {_first(called)}."
+            if offer
+            else "Rename them, or write the table to a file and add --rename."
+        )
+        found = _first([f"'{name}' {times[name]} times" for name in double])
+        raise InvalidTable(
+            f"Column names must differ, and {where} has {found}. {way}", code="duplicate-columns"
+        )
+
+
+def _first(words: Sequence[str]) -> str:
+    """As many as a line holds, and how many more there are."""
+    more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
+    return f"{', '.join(words[:NAMED])}{more}"
+
+
+def require_kept(table: pa.Table, file_format: TableFormat) -> None:
+    """Refuse what a file of text, or of a statistical package, would not hold as it is."""
+    lost = FORMATS[file_format].lost
+    for name in table.column_names:
+        reason = lost(table.column(name))
+        if reason is not None:
+            raise _refused(name, reason, file_format)
+
+
+def require_same(written: pa.Table, found: pa.Table, file_format: TableFormat) -> None:
+    """Refuse a file from which other values are read than were to be written."""
+    for name in written.column_names:
+        if not _same(comparable(written.column(name)), comparable(found.column(name))):
+            raise _refused(name, "values", file_format)
+
+
+def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
+    return InvalidTable(
+        f"Column '{name}' holds {reason} that {file_format} cannot keep as they are: change the "
+        "column, or write parquet or feather.",
+        column=name,
+    )
+
+
+def lost_in_text(
+    column: pa.ChunkedArray, *, truth: bool = True, limit: float = float("inf")
+) -> str | None:
+    """What values would be lost in a file of text, or of a package that has texts and numbers.
+
+    ``truth`` says whether truth values are kept; numbers from ``limit`` on are not.
+    """
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        listed = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
+        if lost_in_text(listed, truth=truth, limit=limit) is None:  # of all that could be there
+            return None
+        return lost_in_text(column.cast(kind.value_type), truth=truth, limit=limit)
+    if types.is_decimal(kind):
+        return "decimal numbers"
+    if types.is_boolean(kind) and not truth:
+        return "truth values"
+    if types.is_binary(kind) or types.is_fixed_size_binary(kind):
+        return None if _is_text(column) else "bytes"
+    if types.is_string(kind):
+        gone = pc.any(pc.match_substring(column, "\x00")).as_py()
+        return "texts with a zero byte" if gone else None
+    if types.is_floating(kind):
+        most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
+        return "infinite or very large numbers" if most >= limit else None
+    return None
+
+
+def _is_text(column: pa.ChunkedArray) -> bool:
+    try:
+        return "\x00" not in "".join(column.unique().cast(pa.string()).drop_null().to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+
+
+def _same(written: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
+    if written.null_count != found.null_count or len(written) != len(found):
+        return False
+    if written.null_count == len(written):
+        return True
+    try:
+        return bool(found.cast(written.type).equals(written))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        try:
+            return bool(found.cast(pa.string()).equals(written.cast(pa.string())))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return False

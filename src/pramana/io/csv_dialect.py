@@ -22,16 +22,7 @@ from typing import Final
 import pyarrow as pa
 
 from pramana.errors import InputError, InvalidTable, Notice
-from pramana.io.column_names import distinct_names, require_distinct_names
-
-__all__ = [
-    "Dialect",
-    "find_dialect",
-    "first_wrong",
-    "own_dialect",
-    "require_encoding",
-    "without_utf8",
-]
+from pramana.io.base import distinct_names, require_distinct_names
 
 HEAD = 2**18
 ENOUGH = 2**15

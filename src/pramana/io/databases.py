@@ -1,10 +1,8 @@
-"""Tables of a DuckDB database file, which is opened for reading alone.
+"""Tables of DuckDB files and PostgreSQL databases, opened read-only.
 
-A table of a PostgreSQL database by its address: ``postgres://user@host/base#table``.
-
-It is read once, a batch at a time, by a transaction that can read alone. Passwords belong in the
-address, the environment or a password file, as everywhere with PostgreSQL; no message repeats one,
-nor what the server says, which may quote a row.
+A PostgreSQL table has an address: ``postgres://user@host/base#table``. It is read once, a batch at
+a time, in a read-only transaction. Passwords belong in the address, the environment or a password
+file. No message repeats a password or the server's text, which may quote a row.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from pramana.io.base import Format, PartOf, chosen, names_alone
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
-
-__all__ = ["DUCKDB_FILE", "DuckdbFileFormat", "is_address", "open_postgres", "read_here"]
 
 TITLE: Final = "a DuckDB database"
 ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {

@@ -18,8 +18,6 @@ import pyarrow as pa
 from pramana.base.limits import memory_bound
 from pramana.schema.opened_table import Part
 
-__all__ = ["DiskBuffer"]
-
 SHARE: Final = 16
 """Of the memory allowed that is held before columns go to the temporary file."""
 

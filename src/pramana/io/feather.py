@@ -13,13 +13,18 @@ from typing import BinaryIO, ClassVar, Final
 import pyarrow as pa
 
 from pramana.base.limits import require_memory
-from pramana.io.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
-from pramana.io.column_names import distinct_names
+from pramana.io.base import (
+    BROKEN,
+    Format,
+    RecordStream,
+    broken,
+    distinct_names,
+    metadata_keys,
+    whole,
+)
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, plain_text
-
-__all__ = ["FEATHER", "FeatherFormat", "read_here"]
 
 FIRST_FEATHER: Final = b"FEA1"
 INDEXED: Final = b"ARROW1"

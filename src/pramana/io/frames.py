@@ -8,11 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from pramana.errors import InvalidTable
-from pramana.io.base import BROKEN, whole
-from pramana.io.column_names import require_distinct_names
+from pramana.io.base import BROKEN, require_distinct_names, whole
 from pramana.schema.opened_table import OpenedTable
-
-__all__ = ["empty_like", "open_frame", "to_kind", "undressed"]
 
 
 def open_frame(frame: Any) -> OpenedTable:

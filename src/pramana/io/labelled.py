@@ -1,13 +1,4 @@
-"""SPSS, Stata and SAS files, with their labels, by pyreadstat.
-
-Stata files.
-
-SAS files.
-
-SPSS files.
-
-SAS transport files.
-"""
+"""SPSS, Stata and SAS files with their labels, read and written by pyreadstat."""
 
 from __future__ import annotations
 
@@ -27,29 +18,19 @@ import pyarrow.compute as pc
 from pramana.base.limits import require_memory
 from pramana.base.text import listed
 from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
-from pramana.io.base import Format, RecordStream, broken
-from pramana.io.column_names import require_distinct_names
-from pramana.io.round_trip import lost_in_text, require_same
+from pramana.io.base import (
+    Format,
+    RecordStream,
+    broken,
+    lost_in_text,
+    require_distinct_names,
+    require_same,
+)
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
-
-__all__ = [
-    "DTA",
-    "SAS",
-    "SAV",
-    "XPORT",
-    "DtaFormat",
-    "LabelledFormat",
-    "SasFormat",
-    "SavFormat",
-    "XportFormat",
-    "codes_within",
-    "opened_with_codes",
-    "read_here",
-]
 
 PACKAGES: dict[TableFormat, str] = {
     "sav": "SPSS",

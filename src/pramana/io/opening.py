@@ -6,8 +6,10 @@ of them is passed on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -15,25 +17,16 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.text import listed
+from pramana.base.text import counted, listed
 from pramana.errors import InvalidSchema, InvalidTable, UnknownColumn
 from pramana.io.base import COMPRESSED, FORMATS, Format, PartOf, format_of
 from pramana.io.csv import CSV
 from pramana.io.databases import is_address, open_postgres
 from pramana.io.frames import open_frame
 from pramana.io.parquet import open_parts
-from pramana.schema.checksums import steady
-from pramana.schema.domains import Categories
-from pramana.schema.opened_table import FileStamp, OpenedTable
+from pramana.schema.domains import Categories, label_text
+from pramana.schema.opened_table import FileStamp, OpenedTable, is_number, steady
 from pramana.schema.schema import Schema
-
-__all__ = [
-    "checked",
-    "open_own",
-    "open_table",
-    "require_columns",
-    "require_types",
-]
 
 ARCHIVES: Final = {b"\x1f\x8b": "gzip-compressed", b"PK\x03\x04": "zip-compressed"}
 
@@ -179,3 +172,81 @@ def _text_columns(schema: Schema) -> set[str]:
         if isinstance(column.domain, Categories)
         and any(isinstance(value, str) for value in column.domain.values)
     }
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Format and first records of a table, for its owner.
+
+    Attributes:
+        title: The format in words.
+        records: How many there are.
+        found: What was found out about the file, in words.
+        parts: The sheets, data frames or tables that its file has, where it may have several.
+        part: The one that was read.
+        columns: The names of the columns.
+        numbers: Whether a column holds numbers.
+        labels: What the file calls each column, if anything.
+        rows: The first records, as texts; ``None`` where a value is missing.
+    """
+
+    title: str
+    records: int
+    found: tuple[tuple[str, str], ...]
+    parts: tuple[str, ...]
+    part: str
+    columns: tuple[str, ...]
+    numbers: tuple[bool, ...]
+    labels: tuple[str | None, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+def preview_of(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> Preview:
+    """What an opened table looks like; nothing is read beyond its first records."""
+    path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
+    member = FORMATS.get(opened.format)
+    parts = () if path is None or member is None else member.parts(path)
+    asked = PartOf.of(path).name if path is not None else None
+    names = opened.schema.names
+    return Preview(
+        title=opened.format if member is None else member.title,
+        records=opened.rows,
+        found=tuple(_found(path, opened, encoding)),
+        parts=parts,
+        part=asked or (parts[0] if parts else ""),
+        columns=tuple(names),
+        numbers=tuple(is_number(field.type) for field in opened.schema),
+        labels=tuple(opened.labels.variables.get(name) for name in names),
+        rows=tuple(islice(_texts(opened, rows), rows)),
+    )
+
+
+def parts_of(path: Path) -> tuple[str, ...]:
+    """The tables that a file holds by their names, where its format has names for them."""
+    return FORMATS[format_of(PartOf.of(path).file)].parts(path)
+
+
+def _found(
+    path: Path | None, opened: OpenedTable, encoding: str | None
+) -> Iterator[tuple[str, str]]:
+    member = FORMATS.get(opened.format)
+    if member is not None and path is not None:
+        yield from member.found(path, encoding)
+    if opened.labels.variables:
+        yield "Labels", counted(len(opened.labels.variables), "column has one", "columns have one")
+    if opened.labels.values:
+        yield (
+            "Value labels",
+            counted(len(opened.labels.values), "column has them", "columns have them"),
+        )
+
+
+def _texts(opened: OpenedTable, rows: int) -> Iterator[tuple[str | None, ...]]:
+    for batch in opened.batches(size=rows):
+        columns = [_column(batch.column(at), rows) for at in range(batch.num_columns)]
+        yield from zip(*columns, strict=True)
+
+
+def _column(array: pa.Array, rows: int) -> list[str | None]:
+    values: list[Any] = array.slice(0, rows).to_pylist()
+    return [None if value is None else label_text(value) for value in values]

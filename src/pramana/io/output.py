@@ -21,8 +21,7 @@ import pyarrow as pa
 
 from pramana.base.atomic_files import whole_file
 from pramana.errors import InvalidTable
-from pramana.io.base import FORMATS, RecordStream
-from pramana.io.round_trip import require_kept
+from pramana.io.base import FORMATS, RecordStream, require_kept
 from pramana.schema.codec import (
     canonical_type,
     code_dtype,
@@ -37,16 +36,6 @@ from pramana.schema.lookup import alike
 from pramana.schema.opened_table import TableFormat
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray
-
-__all__ = [
-    "ROW_GROUP",
-    "OutputEncoder",
-    "group_size",
-    "in_groups",
-    "plain",
-    "write_records",
-    "write_table",
-]
 
 ROW_GROUP: Final = 2**18
 """Records in a row group: fixed, so that a file does not depend on how batches were cut."""

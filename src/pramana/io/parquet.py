@@ -19,8 +19,15 @@ import pyarrow.parquet as pq
 
 from pramana.base.workers import default_threads
 from pramana.errors import InvalidTable
-from pramana.io.base import BROKEN, Format, RecordStream, broken, metadata_keys, whole
-from pramana.io.column_names import distinct_names
+from pramana.io.base import (
+    BROKEN,
+    Format,
+    RecordStream,
+    broken,
+    distinct_names,
+    metadata_keys,
+    whole,
+)
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.schema.opened_table import (
     FileStamp,
@@ -31,8 +38,6 @@ from pramana.schema.opened_table import (
     placed,
     plain_text,
 )
-
-__all__ = ["PARQUET", "ParquetFormat", "open_parts", "parts_of"]
 
 PART_RECORDS: Final = (2**17, 2**18)
 """Bounds of the number of records of small row groups that are read together: few parts cost less,

@@ -17,16 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra
-from pramana.io.base import Format, PartOf, chosen, names_alone
-from pramana.io.column_names import distinct_names, is_renaming
+from pramana.io.base import Format, PartOf, chosen, distinct_names, is_renaming, names_alone
 from pramana.io.labelled import codes_within, opened_with_codes
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
-
-__all__ = ["R", "RFormat", "read_here"]
 
 EXACT = 2**53
 

@@ -18,14 +18,11 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra, Notice
-from pramana.io.base import Format, PartOf, chosen
-from pramana.io.column_names import distinct_names, is_renaming
+from pramana.io.base import Format, PartOf, chosen, distinct_names, is_renaming
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import label_text
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
-
-__all__ = ["ODS", "XLSX", "SpreadsheetFormat", "read_here"]
 
 EXACT = 2**53
 OTHERS = b"pramana.others"

@@ -34,8 +34,6 @@ from pramana.io.base import BROKEN, whole
 from pramana.schema.labels import Labels
 from pramana.types import Form
 
-__all__ = ["read_in_child", "serve"]
-
 PATIENCE: Final = 60.0
 """Seconds of processor time for a file, and one more for each of its megabytes."""
 

@@ -43,7 +43,7 @@ from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.registry import GUARANTEES
 from pramana.release.certificate import Certificate
 from pramana.release.methods import MAKERS, NewKeys
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema

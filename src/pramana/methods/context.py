@@ -23,10 +23,9 @@ from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.expected_error import step_domains
 from pramana.release.methods import MAKERS
 from pramana.schema.codec import Refused, count_refused, encode, refuse
-from pramana.schema.counts import Counts
 from pramana.schema.describe import complete
 from pramana.schema.groups import smallest_group
-from pramana.schema.joint_cells import CellRules
+from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema

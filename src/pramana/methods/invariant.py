@@ -36,7 +36,7 @@ from pramana.schema.schema import require_keys
 from pramana.types import FloatArray
 
 if TYPE_CHECKING:
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
 Stratum = tuple[Label, ...]
 

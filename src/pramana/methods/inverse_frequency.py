@@ -38,7 +38,7 @@ from pramana.schema.schema import require_keys
 from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
-    from pramana.schema.counts import Counts
+    from pramana.schema.joint_cells import Counts
 
 Triples = tuple[list[int], list[int], list[int]]
 

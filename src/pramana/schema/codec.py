@@ -1,10 +1,9 @@
-"""Values to codes and back.
+"""Encode values as codes and decode codes as released values.
 
-A code is the position of a value's label among the labels of its column. A value has the
-label whose text is its own (see ``domains``): the number 1 is found under 1, 1.0 and "1",
-the text "01" only under "01". Missing is Arrow's null, and nan among numbers.
-
-Errors give the column and the number of records, never a value.
+A code is the position of a value's label among the labels of its column. A value has the label of
+equal text (see ``domains``): the number 1 is found under 1, 1.0 and "1", the text "01" only under
+"01". Missing is Arrow's null, and nan among numbers. Errors give the column and the number of
+records, never a value.
 """
 
 from __future__ import annotations
@@ -24,22 +23,6 @@ from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.lookup import MISSING, OUTSIDE, Itself, find_bins, find_labels, flat
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
-
-__all__ = [
-    "Refused",
-    "canonical_type",
-    "code_dtype",
-    "count_refused",
-    "decode",
-    "encode",
-    "encode_released",
-    "partly_told",
-    "places_among",
-    "points_inside",
-    "refuse",
-    "released_type",
-]
-
 
 Finder: TypeAlias = Callable[[pa.Array], Positions]
 

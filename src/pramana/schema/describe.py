@@ -1,9 +1,8 @@
-"""What a schema leaves open, read off the table: domains, and what is done with missing values.
+"""Propose a schema for a table, and complete one that leaves domains open.
 
-Looking at a table: what each column is, with a reason for every suggestion.
-
-``describe`` proposes a schema; ``complete`` fills the gaps that a schema leaves to the data.
-A domain that was read off the data says so, because it tells which values occurred.
+``describe`` proposes a schema with a reason for every suggestion; ``complete`` fills what a schema
+leaves to the data. A domain that is read off the data is marked as not declared, because it
+discloses which values occurred.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.counts import Counter, Counts
 from pramana.schema.domains import Categories, Domain, Label, label_text
 from pramana.schema.groups import smallest_group
+from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.missing_codes import (
     Suspect,
     amount_step,
@@ -37,17 +36,6 @@ from pramana.schema.schema import Column, Missing, Role, Schema
 from pramana.schema.tally import Tally, ValueKind, tally
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form
-
-__all__ = [
-    "Description",
-    "Profile",
-    "complete",
-    "describe",
-    "labelled_values",
-    "read_off",
-    "settle_missing",
-    "usual_k",
-]
 
 
 def complete(schema: Schema, table: OpenedTable) -> Schema:

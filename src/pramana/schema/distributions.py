@@ -1,4 +1,4 @@
-"""The shape of a column: bars of its categories or bins, a histogram of its numbers."""
+"""Bar charts and histograms of columns for the steward."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Role, Schema
 from pramana.schema.tally import Tally, tally
 from pramana.types import FloatArray
-
-__all__ = ["Shape", "shapes_of"]
 
 MOST_BARS = 24
 HISTOGRAM = 20

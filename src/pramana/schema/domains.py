@@ -1,12 +1,11 @@
-"""The values that a column can take: listed categories, or bins of a number.
+"""Domains: the values that a column can take, as categories or bins.
 
-A domain is stated before the data are looked at, so that neither the matrix nor the
-release tells which values occurred.
+A domain is declared before the data are read, so that neither the matrix nor the release discloses
+which values occurred.
 
-One rule says when a value and a label are the same: when their texts are equal. The
-text of a whole number is its digits (1 and 1.0 are both ``1``), of any other number its
-shortest decimal form, of a truth value ``true`` or ``false``. Text is itself, so the
-code ``01`` is not the number 1.
+A value and a label are the same when their texts are equal. The text of a whole number is its
+digits (1 and 1.0 are both ``1``), of any other number its shortest decimal form, of a truth value
+``true`` or ``false``. Text is itself: the code ``01`` is not the number 1.
 """
 
 from __future__ import annotations
@@ -17,18 +16,6 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
-
-__all__ = [
-    "BinRelease",
-    "Bins",
-    "Categories",
-    "Domain",
-    "Label",
-    "find_label",
-    "is_name",
-    "label_key",
-    "label_text",
-]
 
 Label: TypeAlias = str | int | float | bool | None
 BinRelease: TypeAlias = Literal["label", "centre", "draw"]

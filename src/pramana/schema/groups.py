@@ -1,10 +1,7 @@
-"""Groups of records that share their values in some columns.
+"""Groups of records that share their values in some columns, and t-closeness of groups [Li07].
 
-How far the values of each group are from those of all records [Li07].
-
-The distance is the earth mover's. Between categories every move costs 1: half of the sum of
-absolute differences. Between ordered values a move costs the ranks that it passes, as a share of
-all of them. Only values that occur in a group are looked at, so that time goes with the records.
+Closeness is the earth mover's distance. Between categories each move costs 1: half the sum of
+absolute differences. Between ordered values a move costs the ranks passed, as a share of all ranks.
 """
 
 from __future__ import annotations
@@ -25,18 +22,6 @@ from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import RESERVED, Column
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "COUNT",
-    "MOST_ATTACHED",
-    "GroupSizes",
-    "closeness",
-    "codes_of",
-    "distance_of_groups",
-    "group_sizes",
-    "in_bins",
-    "smallest_group",
-]
 
 MOST_ATTACHED = 100_000
 """With more combinations of attached columns than this, a person is taken to be alone."""

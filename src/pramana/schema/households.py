@@ -1,10 +1,9 @@
-"""People who live together: which records are of one household, and what would link them again.
+"""Households: which records belong together, and which columns would link them again.
 
-The number of a household never leaves. Its records are then randomised and shuffled apart, so
-that nothing says who lives with whom, unless a column says it that leaves as it is: an income of
-the household, to the cent, stands on each of its records. Columns of the household stay equal
-within it, as they are; drawn once for all of its people they would link them, drawn for each they
-would no longer agree, so that neither is done.
+The household number is never released. Records of a household are randomised and shuffled
+independently, so that nothing links them unless a column does that is released unchanged, such as
+an exact household income. Columns of the household must be released unchanged: drawn once for all
+members they would link them, drawn for each they would disagree.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, IntArray
-
-__all__ = ["columns_of_households", "households_of", "largest_household", "require_unlinked"]
 
 BY_CHANCE = 1e-3
 """A column is of the household if people agree by chance in all of them less often than that."""

@@ -1,4 +1,4 @@
-"""The form of a schema file as a JSON Schema, by which editors complete and check it."""
+"""JSON Schema of the schema file, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pramana.schema.replicates import Replication
 from pramana.schema.schema import MISSING, Role
 from pramana.schema.toml import ROLES, SPELLINGS, STRATA
 from pramana.types import Form
-
-__all__ = ["json_schema"]
 
 LARGEST: Final = sys.float_info.max
 """Beyond it there is only what JSON has no word for."""

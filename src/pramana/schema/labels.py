@@ -1,4 +1,4 @@
-"""What statistical packages say about columns beside their values."""
+"""Variable and value labels of statistical packages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pramana.schema.domains import Bins, Domain, Label, label_key, label_text
 
 if TYPE_CHECKING:
     from pramana.schema.schema import Schema
-
-__all__ = ["Labels"]
 
 MISSING = "missing"
 

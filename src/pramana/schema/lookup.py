@@ -1,12 +1,7 @@
-"""Values that mean the same in one form: what is compared, counted and released.
+"""Find the position of each value of an array in a domain.
 
-A number has one zero and no payload: minus zero is zero, and nan is missing. So neither tells
-records apart, and neither carries anything out.
-
-Where each value of an array stands in a domain.
-
-Positions are found for whole arrays at once: by a hash of the labels in the type of the
-array, or by comparison with the edges of bins.
+Positions are found for whole arrays: by a hash of the labels in the array's type, or by comparison
+with the edges of bins. Before comparison, minus zero becomes zero and nan becomes missing.
 """
 
 from __future__ import annotations
@@ -25,20 +20,6 @@ import pyarrow.compute as pc
 from pramana.errors import InvalidTable
 from pramana.schema.domains import Bins, Label, label_text
 from pramana.types import FloatArray, Positions
-
-__all__ = [
-    "MISSING",
-    "OUTSIDE",
-    "Itself",
-    "alike",
-    "as_text",
-    "comparable",
-    "decoded",
-    "find_bins",
-    "find_labels",
-    "flat",
-    "present",
-]
 
 
 def alike(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -1,7 +1,7 @@
-"""Values that look as if they meant missing, and values that too few people hold.
+"""Detect codes that mean missing, dates in text, and values that too few people hold.
 
-Both are findings for the steward, each with its count and its reason; only codes that keep a column
-of numbers from being one are taken out by themselves.
+All are findings for the steward, with counts and reasons. Only codes that keep a column of numbers
+from being numeric are recoded without being asked for.
 """
 
 from __future__ import annotations
@@ -19,17 +19,6 @@ from pramana.schema.recoded_table import decimals, formats_of, is_iso
 from pramana.schema.recoding import Recoding
 from pramana.schema.tally import Tally
 from pramana.types import Form
-
-__all__ = [
-    "STAND_INS",
-    "Suspect",
-    "amount_step",
-    "codes_among_numbers",
-    "looks_missing",
-    "merge_of_rare",
-    "proposed_recoding",
-    "top_of",
-]
 
 STAND_INS = frozenset(
     ("?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "unknown", "missing", "-", "--", ".",

@@ -1,7 +1,7 @@
-"""What a column probably is, and how a number might be cut: proposals, each with its reason.
+"""Rules of thumb for the role of a column and the bins of a number, with reasons.
 
-The rules are of thumb. They lean to the safe side: what might name a person is dropped, what a
-stranger might know is randomised, and the steward has the last word.
+They err on the safe side: what might name a person is dropped, what a stranger might know is
+randomised, and the steward decides.
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ from pramana.schema.domains import Bins, Categories, Domain, Label
 from pramana.schema.schema import CATEGORY_LIMIT, Role
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray
-
-__all__ = ["BODIES", "HEALTH", "MONEY", "Proposal", "are_codes", "distribution",
-           "in_plain_letters", "of_one_kind", "propose_bins", "propose_domain", "propose_role",
-           "visibility", "visible"]  # fmt: skip
 
 FEW_NUMBERS = 20  # distinct numbers up to which each is a category
 FEW_TEXTS = 100  # distinct texts up to which they are surely categories

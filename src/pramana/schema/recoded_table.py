@@ -1,17 +1,9 @@
-"""Dates that are written as text: which spelling a column has, and what its values are.
+"""Apply the recodings of a schema to an opened table.
 
-ISO dates are read as they are. Others have a format, ``%d.%m.%Y`` and the like: the one that fits
-every value of a column, where one alone does; where day and month may be either, nobody guesses.
-
-Which texts are numbers, so that nothing is lost by reading them as such.
-
-An opened table with its columns recoded as a schema says: once, at the door of true tables.
-
-Every distinct value of a batch is recoded once. What a column becomes does not depend on the
-batches: its type follows from the recoding, the type before, and, where codes are taken out of a
-column of text, from whether all that is left are numbers.
-
-Categories of a column taken together: the recoding and the domain that follows from it.
+Each distinct value of a batch is recoded once. The type of a recoded column does not depend on the
+batches: it follows from the recoding, the type before and, where codes are taken out of a column of
+text, from whether only numbers are left. Dates in text are ISO, or have the one format that fits
+every value; where day and month could be exchanged, the format must be declared.
 """
 
 from __future__ import annotations
@@ -32,20 +24,6 @@ from pramana.schema.lookup import find_labels, flat
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema
-
-__all__ = [
-    "ISO",
-    "NOT_A_NUMBER",
-    "RecodedColumn",
-    "are_decimal",
-    "are_integers",
-    "decimals",
-    "formats_of",
-    "is_iso",
-    "merge_values",
-    "read_dates",
-    "recoded",
-]
 
 ISO: Final = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-9:.]+Z?)?$"
 LOOSELY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"

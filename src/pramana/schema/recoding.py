@@ -1,8 +1,8 @@
-"""What is done to the values of a column before anything else: said in the schema, undone nowhere.
+"""Recodings of a column's values before release: codes, dates, merging, rounding, noise.
 
-A recoding is the steward's choice of what the column *is*: counts, guarantees, estimates and checks
-all speak of the recoded values, and so do certificate and codebook. Noise is the one thing that is
-added to each released number by chance; its distribution is stated, and errors allow for it.
+A recoding defines the column: counts, guarantees, estimates, certificate and codebook all refer to
+the recoded values. Noise alone is random: it is added to each released number, its distribution is
+declared, and standard errors allow for it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from pramana.base.rounding import require_number
 from pramana.errors import InvalidNumber, InvalidSchema
 from pramana.schema.domains import Label, is_name, label_key, label_text
 from pramana.types import Form
-
-__all__ = ["DATES", "DISTRIBUTIONS", "NOTHING", "DatePart", "Distribution", "Noise", "Recoding"]
 
 DatePart: TypeAlias = Literal["year", "quarter", "month"]
 DATES: tuple[DatePart, ...] = ("year", "quarter", "month")

@@ -1,12 +1,8 @@
-"""How columns hang together: one follows from another, or groups records that stand together.
+"""Functional dependencies, rank correlations and groupings between columns.
 
-Looked for in the first records, and confirmed on all of them before anything is said.
-
-Columns that say where people are, by how their values behave and not by what they are called.
-
-Three signs: codes of a smaller place begin with those of a larger one; what is measured of a place
-is the same for all of its people; codes of one shape, as offices give them to areas, that tell
-hardly anything of the people, as codes of occupations and industries do.
+They are searched in the first records and confirmed on all of them. Columns of places are
+recognised by three signs: their codes begin with those of a larger place; a measure is constant
+within each of them; or their codes have one shape and are hardly associated with other columns.
 """
 
 from __future__ import annotations
@@ -23,20 +19,6 @@ from pramana.schema.joint_cells import cell_numbers, joint_groups
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "FIRST",
-    "Follows",
-    "first_codes",
-    "following",
-    "may_number_households",
-    "nearly_the_same",
-    "parts_of",
-    "places_among",
-    "shared_within",
-    "standing_together",
-    "unrelated",
-]
 
 FIRST = 20_000
 """Records in which relations are looked for."""

@@ -1,8 +1,7 @@
-"""Replicate weights: which columns they are, and how they make a variance.
+"""Replicate weights: their columns, and the variance factor of each replication method.
 
-Whoever knows someone's replicate weights knows the cluster, and mostly the person. As columns that
-leave as they are they count among the known ones, by which anonymity sets are counted, unless the
-steward gives them the role sensitive.
+Replicate weights identify the cluster and often the person. Released unchanged they count among the
+known columns, unless the steward gives them the role sensitive.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ import numpy as np
 from pramana.base.rounding import require_choice, require_number
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.types import Form
-
-__all__ = ["Replicates", "Replication"]
 
 Replication: TypeAlias = Literal["brr", "fay", "jackknife", "bootstrap", "sdr"]
 """Balanced half-samples, Fay's form of them, jackknife, bootstrap, successive differences (ACS)."""

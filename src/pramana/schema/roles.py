@@ -1,7 +1,7 @@
-"""A role for each column of a table, by its values, its name, and how columns hang together.
+"""Propose a role for each column from its values, its name and its relations to others.
 
-What a column is called comes second: weights, households and places are known by how their values
-behave wherever that tells. Every role has its reason, for the steward, who has the last word.
+Values come before names: weights, households and places are recognised by how their values behave
+where that is conclusive. Every role has a reason, and the steward decides.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ from pramana.schema.relations import (
 from pramana.schema.schema import Column, Role
 from pramana.schema.tally import Tally
 from pramana.schema.weights import behaves_as_weight
-
-__all__ = ["propose_roles"]
 
 MOST_KEYS = 8
 """No more keys than these are proposed: each costs precision."""

@@ -1,7 +1,6 @@
-"""What each column of a table is, and what may happen to it.
+"""Columns with their roles, and the schema that ties them together.
 
-A schema is a value: it is written by the steward (or proposed by ``describe``), kept
-as a TOML file, and never changed in place.
+A schema is immutable. The steward writes it as a TOML file, or ``describe`` proposes it.
 """
 
 from __future__ import annotations
@@ -20,19 +19,6 @@ from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.schema.domains import Bins, Categories, Domain, Label, find_label
 from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
-
-__all__ = [
-    "CATEGORY_LIMIT",
-    "REPORTED",
-    "RESERVED",
-    "Column",
-    "Impossible",
-    "Missing",
-    "Role",
-    "Schema",
-    "require_domains",
-    "require_keys",
-]
 
 REPORTED = "reported"
 """The column of a release by reports that says which columns a record was asked for."""

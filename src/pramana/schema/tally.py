@@ -17,8 +17,6 @@ from pramana.schema.lookup import as_text, comparable, decoded
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import IntArray
 
-__all__ = ["Tally", "ValueKind", "tally"]
-
 ValueKind: TypeAlias = Literal["integer", "number", "text", "truth", "date", "none"]
 
 MOST_VALUES = 2_000_000

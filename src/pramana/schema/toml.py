@@ -1,13 +1,9 @@
-"""Lines of a schema file: where a column begins, and on which line an entry stands.
+"""Schemas as TOML text: reading, writing, and the line of an entry.
 
-Neither the standard library nor tomlkit reports the positions of values. A schema file has one
-key a line: headers of columns, and keys below them.
-
-A schema as a TOML text, and back.
-
-Reading understands the words of other tools (keyVars, quasi_ident, sens_att, ...), as the
-role of a column or as a list at the top. Writing is by hand: the standard library reads
-TOML and does not write it, and a schema needs only strings, numbers and lists.
+Reading accepts the terms of other tools (keyVars, quasi_ident, sens_att, ...) as the role of a
+column or as a list at the top. Writing needs only strings, numbers and lists. Neither tomllib nor
+tomlkit reports the positions of values, so that lines are found here: a schema file has one key a
+line, below the header of its column.
 """
 
 from __future__ import annotations
@@ -30,20 +26,6 @@ from pramana.schema.recoding import Noise, Recoding
 from pramana.schema.replicates import Replicates
 from pramana.schema.schema import Column, Impossible, Role, Schema
 from pramana.types import Entries, Form
-
-__all__ = [
-    "Line",
-    "entry_of",
-    "header_of",
-    "line_of",
-    "read_schema",
-    "read_schema_file",
-    "read_toml",
-    "rewritten",
-    "section_of",
-    "text_of",
-    "write_schema",
-]
 
 HEADER = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
 KEY = re.compile(r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")

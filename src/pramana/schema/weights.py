@@ -1,15 +1,10 @@
-"""How coarse a weight must be so that enough people share each of its values.
+"""Coarsen sampling weights so that enough people share each value, and recognise weights.
 
-A sampling weight with a value of its own singles a person out. Rounded in steps and cut at the top,
-every value is shared. Small weights are raised to one step and large ones are cut: step and cut are
-chosen so that both cancel in the total as well as they can, and what is left is told as a number.
-They do so without the weights that most people have: where one weight is as large as all others
-together, its share of the total is lost, and nobody else is made to count for it.
-As many people as a promise needs are the fewest with which it can be made at all, and nearly pure
-noise comes out: many more are aimed at. Steps and cuts are round numbers, so that they tell nothing
-of anyone.
-
-Weights of answers, known by how their values behave and not by what they are called.
+A unique sampling weight identifies a person. Weights are rounded to multiples of a step and cut at
+the top. Small weights are raised to one step and large ones are cut; step and cut are chosen so
+that both effects nearly cancel in the total, and the remaining shift is reported. Weights larger
+than nearly all others are left out of this balance. Steps and cuts are round numbers, so that they
+disclose no individual value.
 """
 
 from __future__ import annotations
@@ -38,17 +33,6 @@ from pramana.schema.proposals import (
 )
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "MOST_SHIFT",
-    "CoarseWeight",
-    "behaves_as_weight",
-    "best_steps",
-    "coarse_weight",
-    "coarse_weight_of",
-    "proposed_by",
-    "require_finite",
-]
 
 SHARED = 50
 """One in so many people is to share each value: the others then hide them well enough."""

@@ -27,8 +27,8 @@ import pyarrow.compute as pc
 from pramana.base.rounding import chi_square_tail
 from pramana.base.text import text_up
 from pramana.errors import PramanaError
+from pramana.io.base import require_same
 from pramana.io.output import in_groups
-from pramana.io.round_trip import require_same
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.contents import file_path, fingerprint
 from pramana.release.stored import open_data

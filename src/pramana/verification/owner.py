@@ -28,9 +28,8 @@ from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
-from pramana.schema.counts import Counts, counts_with_kept
 from pramana.schema.domains import Categories
-from pramana.schema.joint_cells import cell_codes, cell_numbers
+from pramana.schema.joint_cells import Counts, cell_codes, cell_numbers, counts_with_kept
 from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema

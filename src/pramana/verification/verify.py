@@ -37,10 +37,9 @@ from pramana.release.folder import files_of
 from pramana.release.methods import NewKeys
 from pramana.release.stored import open_data
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
-from pramana.schema.counts import Counter
 from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, in_bins
-from pramana.schema.joint_cells import CellRules, tied_columns
+from pramana.schema.joint_cells import CellRules, Counter, tied_columns
 from pramana.schema.opened_table import FileStamp, OpenedTable, require_unchanged
 from pramana.schema.schema import REPORTED, Column, Role
 from pramana.types import BoolArray, Positions, Progress

@@ -23,7 +23,7 @@ from pramana.microaggregation.anonymisation import anonymise, key_of, replace_ke
 from pramana.microaggregation.clustering import form_groups
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.reidentification import link_chances
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Column, Role
 
 TABLES = 1_000

@@ -35,7 +35,7 @@ from pramana.engine.spark.tasks import (
     from_stream,
 )
 from pramana.errors import InputError, InvalidTable
-from pramana.io.column_names import require_distinct_names
+from pramana.io.base import require_distinct_names
 from pramana.io.opening import checked, require_columns, require_types
 from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.opened_table import ColumnFunction, OpenedTable, Part, mapped, placed

@@ -50,7 +50,7 @@ from pramana.engine.spark.tasks import (
 )
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.counts import Counter, Counts
+from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema

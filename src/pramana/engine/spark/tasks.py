@@ -27,7 +27,7 @@ from pramana.engine.base import MapBatches
 from pramana.engine.spark.keys import Luggage
 from pramana.errors import InvalidTable, PramanaError
 from pramana.io.output import in_groups, write_records
-from pramana.schema.checksums import ANOTHER, mark_of
+from pramana.schema.opened_table import ANOTHER, mark_of
 
 __all__ = [
     "BATCH",

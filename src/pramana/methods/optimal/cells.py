@@ -14,8 +14,7 @@ from pramana.base.text import records_that
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.mechanisms.transition import Label
-from pramana.schema.counts import Counter, Counts
-from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
+from pramana.schema.joint_cells import CellRules, Counter, Counts, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
 
 MOST_CELLS = 2_000_000

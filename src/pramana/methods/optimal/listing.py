@@ -20,8 +20,7 @@ from pramana.errors import TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.methods.optimal.covering import NEARLY, first_cover
-from pramana.schema.counts import Counts
-from pramana.schema.joint_cells import CellRules, cell_numbers
+from pramana.schema.joint_cells import CellRules, Counts, cell_numbers
 from pramana.types import FloatArray, IntArray
 
 ROUNDS, QUICK_ROUNDS, OFTEN = 4, 8, 6

@@ -47,8 +47,7 @@ from pramana.methods.optimal.size_estimate import (
 from pramana.methods.plan import Plan
 from pramana.methods.randomised import randomised
 from pramana.release.certificate import Certificate
-from pramana.schema.counts import Counts
-from pramana.schema.joint_cells import CellRules
+from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import Entries, FloatArray

@@ -25,7 +25,7 @@ from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts
 from pramana.methods.optimal.dense import solve_dense
 from pramana.methods.optimal.loss import squared_error
 from pramana.methods.optimal.sparse import solve_sparse
-from pramana.schema.counts import Counts
+from pramana.schema.joint_cells import Counts
 from pramana.types import FloatArray
 
 DENSE_CELLS = 256
