@@ -98,7 +98,7 @@ def test_results_show_their_findings_at_the_prompt_and_in_notebooks(people, plan
         "Audit of 1,000 records by": pm.audit(people, keys=["sex", "region"]),
         "Audit of a release of 1,000 records: no promise": pm.audit(release, original=people),
         "Attack linkage: what is promised holds": pm.attack("linkage", release, knowledge=people),
-        "Everything that can be checked holds": pm.verify(tmp_path / "release"),
+        "All verifiable checks passed": pm.verify(tmp_path / "release"),
         "Recommended: retention": pm.compare(people, plan.schema, k=[10]),
     }
     for head, result in results.items():
@@ -116,7 +116,7 @@ def test_a_broken_release_says_so_first(people, plan, tmp_path):
     pm.protect(people, plan, to=tmp_path / "release", seed=1)
     (tmp_path / "release" / "README.md").write_text("Count it.")
     lines = repr(pm.verify(tmp_path / "release")).split("\n")
-    assert lines[0].startswith("THE RELEASE DOES NOT HOLD")
+    assert lines[0].startswith("THE RELEASE IS NOT VALID")
     assert lines[1].startswith("* failed: explanations: README.md")
 
 

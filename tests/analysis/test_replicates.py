@@ -255,7 +255,7 @@ def test_replicates_of_the_schema_are_in_the_release_and_give_its_errors(people,
 
     verdict = api.verify(tmp_path / "r", original=people)
     assert verdict.valid
-    assert {c.state for c in verdict.checks if c.name == "replicate weights"} == {"stated"}
+    assert {c.state for c in verdict.checks if c.name == "replicate weights"} == {"asserted"}
     assert release.certificate.schema.replicates == JACKKNIFE.named(people.column_names)
     for ask in (
         lambda **how: release.mean("income", by=["sex"], infer="population", **how),

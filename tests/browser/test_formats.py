@@ -69,7 +69,7 @@ def test_a_spreadsheet_becomes_a_release_and_is_analysed(
         page.get_by_text("Every check holds.").wait_for()
         studio.visit(page, "/release")
         follow(page, page.get_by_role("button", name=re.compile("out")))
-        page.get_by_text("Everything that can be checked holds.").wait_for()
+        page.get_by_text("All verifiable checks passed.").wait_for()
         studio.visit(page, "/table?row=region")
         page.locator("table.estimates").wait_for()
         assert verify(tmp_path / "out").valid

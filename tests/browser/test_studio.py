@@ -183,7 +183,7 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     protect_into(page, "published")
     settled(page)
     page.get_by_text("2,000 records are released into published").wait_for()
-    page.get_by_text("✓ proven").first.wait_for()
+    page.get_by_text("✓ passed").first.wait_for()
     follow(page, page.get_by_role("link", name="Go on: the report"))
     page.get_by_label("Name of the data").fill("People")
     follow(page, page.get_by_role("button", name="Write it"))

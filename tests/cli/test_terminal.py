@@ -136,8 +136,10 @@ def test_checks_of_a_kind_are_folded_and_failures_never():
     from pramana.verification.checks import Check, Verdict
 
     sets = [f"a*b{i}" for i in range(28)]
-    stated = [Check.stated(f"draws: {own} drawn without the truth", "cannot tell") for own in sets]
-    proven = [Check.of(f"reports of {own}", True, f"p = {i / 28:.2f}")
+    stated = [
+        Check.asserted(f"draws: {own} drawn without the truth", "cannot tell") for own in sets
+    ]
+    proven = [Check.decided(f"reports of {own}", True, f"p = {i / 28:.2f}")
               for i, own in enumerate(sets)]  # fmt: skip
     assert list(_folded(stated)) == [
         "draws: a*b0 drawn without the truth, draws: a*b1 drawn without the truth, draws: a*b2 "
@@ -147,9 +149,9 @@ def test_checks_of_a_kind_are_folded_and_failures_never():
         "reports of a*b2: p = 0.07",
         "reports ...: 25 more like these (--json shows all)",
     ]
-    few = [Check.of("columns", True, "as listed"), Check.of("records", True, "3 records")]
+    few = [Check.decided("columns", True, "as listed"), Check.decided("records", True, "3 records")]
     assert list(_folded(few)) == ["columns: as listed", "records: 3 records"]
-    failed = tuple(Check.of(f"domain of {own}", False, "outside") for own in sets)
+    failed = tuple(Check.decided(f"domain of {own}", False, "outside") for own in sets)
     import contextlib
     import io
 

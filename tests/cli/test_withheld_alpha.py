@@ -125,6 +125,6 @@ def test_a_design_too_large_to_be_made_again_says_nothing_of_the_claim(
     found = run("verify out --original people.csv --json")
     assert found.code == 0, found
     (claim,) = [own for own in found.json["checks"] if own["name"] == "spontaneous-recognition"]
-    assert claim["state"] == "stated"
+    assert claim["state"] == "asserted"
     assert "too large to be made from the original again" in claim["detail"]
     assert "--mechanism" in claim["detail"]

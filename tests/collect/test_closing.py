@@ -246,7 +246,7 @@ def test_words_of_the_office_are_said_to_be_its_own(tmp_path: Path) -> None:
     source.write_text(survey_text().replace("[[questions]]", f"{own}[[questions]]", 1))
     new_survey(source, tmp_path / "survey")
     found = {check.name: check for check in check_survey(tmp_path / "survey").checks}
-    assert (found["words"].state, found["page"].state) == ("stated", "proven")
+    assert (found["words"].state, found["page"].state) == ("asserted", "passed")
     assert "own words, which are not checked: consent, said; all else" in found["words"].detail
 
 

@@ -211,7 +211,7 @@ def test_all_waves_cannot_be_said_to_tell_less_than_one(panel: Path) -> None:
         said = replace(certificate, collected=replace(certificate.collected, panel=panel_said))
         checks = {check.name: check for check in ties(said)}
         assert checks["waves of the panel"].ok is good
-        assert checks["all waves of the panel"].state == "stated"
+        assert checks["all waves of the panel"].state == "asserted"
     assert Certificate.from_bytes(certificate.to_bytes()).collected == certificate.collected
 
 

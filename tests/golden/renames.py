@@ -246,8 +246,8 @@ WORDS = {
     "shrunk": "shrunk",
     # states of a check
     "failed": "failed",
-    "proven": "proven",
-    "stated": "stated",
+    "proven": "passed",
+    "stated": "asserted",
     # what is done to a column, and who can check a guarantee
     "anyone": "anyone",
     "declared": "declared",

@@ -192,7 +192,7 @@ def disclosure(
         keys=frozenset(randomised.split()),
         known=known,
         anonymity_set=anonymity_set,
-        attached=anonymity_set,
+        smallest_unchanged_group=anonymity_set,
         outline=Outline.of(mechanism),
         central=central,
         **other,
@@ -358,7 +358,7 @@ class Wave:
         return Disclosure(
             method="retention", records=people, columns=frozenset({"answer", *names}),
             kept=frozenset(names), keys=frozenset({"answer"}), known=frozenset(names),
-            anonymity_set=anonymity_set, attached=anonymity_set, outline=outline(2),
+            anonymity_set=anonymity_set, smallest_unchanged_group=anonymity_set, outline=outline(2),
             rows=str((names, sorted(self.own), sorted(self.rows))),
             forms={name: str(sorted(self.shown[name])) for name in names},
             owned={str(sorted(own)): str(sorted(zip(own, towns, strict=True)))
@@ -407,7 +407,7 @@ def anonymity_set_of(releases: Sequence[Disclosure]) -> int:
     """Of all of them, which are tied."""
     assert tied_groups(releases) == (tuple(range(len(releases))),)
     found = TiedReleases(tuple(releases))
-    assert found.anonymity_set == found.attached
+    assert found.anonymity_set == found.smallest_unchanged_group
     return found.anonymity_set
 
 

@@ -274,7 +274,7 @@ def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, metho
         assert words in text
     verdict = pm.verify(tmp_path / "release")
     assert verdict
-    assert "households" in {check.name for check in verdict.of_state("stated")}
+    assert "households" in {check.name for check in verdict.of_state("asserted")}
 
 
 def test_a_promise_from_outside_that_knows_no_households_says_so():

@@ -66,7 +66,7 @@ def test_a_column_released_as_it_is_splits_the_anonymity_set():
     alone = central(Evidence(SCHEMA, 10_000, 500, COINS))
 
     assert central(Evidence(plain, 10_000, 500, COINS)) == alone
-    assert central(Evidence(hidden, 10_000, 10_000, COINS, attached=500)) == alone
+    assert central(Evidence(hidden, 10_000, 10_000, COINS, smallest_unchanged_group=500)) == alone
     assert alone.epsilon > 2 * central(EVIDENCE).epsilon
 
 

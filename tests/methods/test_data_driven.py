@@ -52,7 +52,7 @@ def test_an_optimal_release_is_verified_and_estimated(recognition, tmp_path):
     cell = release.crosstab("sex", method="unbiased").cell("F")
 
     assert verdict.valid, verdict.to_json()
-    settled = {check.name for check in verdict.checks if check.state == "proven"}
+    settled = {check.name for check in verdict.checks if check.state == "passed"}
     assert "spontaneous-recognition" in settled
     assert abs(cell["estimate"] - truth) < 4.5 * cell["se"]
     assert release.crosstab("age", "marital").cell("[0, 16)", "married")["estimate"] == 0
@@ -93,7 +93,7 @@ def test_a_plan_with_withheld_matrices_serves_the_counts_it_was_made_for(method,
         api.protect(people(4000, seed=8), plan)
 
     turned = PEOPLE.take(list(range(3999, -1, -1)))
-    told = api.protect(turned, plan, seed=1).certificate.figures
+    told = api.protect(turned, plan, seed=1).certificate.statistics
     assert told["standard_errors"] == plan.public["standard_errors"]
 
 
@@ -103,8 +103,8 @@ def test_published_matrices_of_another_table_keep_no_figure_of_it():
     others = DesignContext.of(plan.schema, open_table(people(4000, seed=8)))
     found = plan_for_table(plan, others, seeded=False)
 
-    assert plan.figures["loss"] >= 0
-    assert (dict(found.figures), found.expected_error) == ({}, None)
+    assert plan.statistics["loss"] >= 0
+    assert (dict(found.statistics), found.expected_error) == ({}, None)
     assert found.basis != plan.basis
 
 
@@ -131,7 +131,7 @@ def test_invariant_matrices_keep_frequencies_in_every_stratum(tmp_path):
     step = plan.mechanism.step_of("marital")
 
     assert len(step.by_stratum) == 2
-    assert plan.figures["smallest_diagonal"] >= 0.8
+    assert plan.statistics["smallest_diagonal"] >= 0.8
     assert api.verify(tmp_path / "release", original=PEOPLE).valid
     for region, matrix in step.by_stratum.items():
         part = PEOPLE.filter(pc.equal(PEOPLE["region"], region[0]))["marital"].to_pylist()

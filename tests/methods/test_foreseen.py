@@ -68,7 +68,7 @@ def test_the_design_lies_between_the_two(keys: tuple[str, ...]) -> None:
     for alpha in (0.3, 0.1):
         asked = api.guarantees_from_options({"alpha": alpha}, schema=schema)
         low, high = api.estimate_changes(counted, *asked) or (0.0, 0.0)
-        assert low <= api.design_for(counted, *asked).figures["expected_changes"] <= high
+        assert low <= api.design_for(counted, *asked).statistics["expected_changes"] <= high
 
 
 def test_what_is_found_at_once_needs_no_rule_of_thumb() -> None:

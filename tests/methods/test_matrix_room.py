@@ -182,9 +182,9 @@ def test_what_is_told_is_bias_and_deviation_together():
     table = people(400, (5, 4, 3))
     plan = pm.design(schema_of((5, 4, 3)), ALONE, data=table, method=Optimal(publish="never"))
     release = pm.protect(table, plan, seed=1)
-    errors = release.certificate.figures["standard_errors"]
+    errors = release.certificate.statistics["standard_errors"]
 
-    assert plan.figures["expected_changes"] > 1
+    assert plan.statistics["expected_changes"] > 1
     for name, worst in true_errors(plan, table).items():
         assert errors[name] == coarse_up(max(1.0, worst))
     assert plan.public["standard_errors"] == errors
@@ -228,12 +228,12 @@ def test_the_decision_hangs_on_neither_seed_nor_format_nor_the_order_of_records(
 def test_a_plan_for_many_is_decided_anew_for_the_few_it_is_used_for(alone, monkeypatch):
     """What the plan says of room is not taken over: beside other columns there is more of it."""
     table, plan = alone
-    shown = replace(plan, kind=None, public={}, figures={})
+    shown = replace(plan, kind=None, public={}, statistics={})
     assert pm.protect(table, shown, seed=1).certificate.kind == "sealed"
     monkeypatch.setattr("pramana.methods.optimal.method.LITTLE", 10**6)
     found = pm.protect(table, plan, seed=1).certificate
     assert found.kind == "published"
-    assert not found.figures
+    assert not found.statistics
 
 
 def test_every_question_has_an_answer_or_a_reason(alone):
@@ -264,13 +264,14 @@ def test_forged_certificates_are_found(alone, tmp_path):
     table, plan = alone
     release = pm.protect(table, plan, seed=1)
     own = release.certificate
-    errors = own.figures["standard_errors"]
+    told = dict(own.statistics)
+    errors = told["standard_errors"]
     for forged in (
         replace(own, method="retention"),
-        replace(own, figures={**own.figures, "frequencies": "unbiased as they stand"}),
-        *(replace(own, figures={**own.figures, "standard_errors": dict.fromkeys(errors, wrong)})
+        replace(own, statistics=told | {"frequencies": "unbiased as they stand"}),
+        *(replace(own, statistics=told | {"standard_errors": dict.fromkeys(errors, wrong)})
           for wrong in (0.0, 0.5, 3.0, 5, "5.0", [5.0])),
-        replace(own, figures={n: v for n, v in own.figures.items() if n != "standard_errors"}),
+        replace(own, statistics={n: v for n, v in told.items() if n != "standard_errors"}),
     ):  # fmt: skip
         pm.Release(forged, release.opened).save(tmp_path / "out", force=True)
         assert not pm.verify(tmp_path / "out").valid
@@ -312,8 +313,8 @@ def test_a_design_that_keeps_a_promise_does_not_show_that_this_release_does(tmp_
         checks = pm.verify(tmp_path / folder, original=table, **kept).checks
         return next(str(own.state) for own in checks if own.name == "spontaneous-recognition")
 
-    assert state("out") == state("lower") == "stated"
-    assert state("out", mechanism=tmp_path / "learn") == "proven"
+    assert state("out") == state("lower") == "asserted"
+    assert state("out", mechanism=tmp_path / "learn") == "passed"
     assert state("lower", mechanism=tmp_path / "learn") == "failed"
 
 
@@ -333,5 +334,5 @@ def test_a_small_matrix_beside_many_values_is_published(tmp_path):
 def test_the_error_of_a_column_takes_one_line(alone):
     """However many values it has: what is told in place of a matrix grows with none of them."""
     table, plan = alone
-    figures = pm.protect(table, plan, seed=1).certificate.figures
+    figures = pm.protect(table, plan, seed=1).certificate.statistics
     assert {type(own) for own in figures["standard_errors"].values()} == {float}

@@ -181,7 +181,7 @@ def test_certificate_is_smaller_than_the_data(records, sizes, alpha, width, tmp_
     """Of data above 8 KiB of Parquet: all values once, all numbers packed, decoys among them."""
     columns, target = people(0, records, sizes), pm.SpontaneousRecognition(alpha, width=width)
     plan = pm.design(schema_of(sizes), target, data=table_of(columns), method="optimal")
-    assert plan.figures["expected_changes"] > 1
+    assert plan.statistics["expected_changes"] > 1
 
     pm.protect(table_of(columns), plan, seed=3, to=tmp_path / "release", file_format="parquet")
 

@@ -32,7 +32,7 @@ def figures(table, schema, method, *asked, seeds=12):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         made = [pm.protect(table, plan, seed=s, seen=told.append) for s in range(seeds)]
-    return [release.certificate.figures["verbatim"] for release in made], told
+    return [release.certificate.statistics["verbatim"] for release in made], told
 
 
 @pytest.mark.parametrize("method", ["permute", "resample"])

@@ -114,13 +114,13 @@ def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
 
     assert chosen.method.name == "attribute-sampling"
     assert errors[1] < errors[0]
-    assert f"{100 * errors[1]:.2g} % of the records" in chosen.figures["choice"]
+    assert f"{100 * errors[1]:.2g} % of the records" in chosen.statistics["choice"]
     assert (
         f"{100 * errors[0]:.2g} % for the same promise with --method retention"
-        in (chosen.figures["choice"])
+        in (chosen.statistics["choice"])
     )
     assert pm.design(alone, promise, records=5_000).method.name == "retention"
-    assert "choice" not in either[0].figures
+    assert "choice" not in either[0].statistics
 
 
 def test_design_chooses_by_all_pairs_where_no_tables_are_stated():
@@ -185,7 +185,7 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
     assert "A table of age is off by" in str(part)
     assert any("Of income*age records are asked for age: income stands" in w for w in part.notices)
     assert "No record is asked for income: it is released as it is." in none.notices
-    assert none.figures["unnamed"] == []
+    assert none.statistics["unnamed"] == []
     assert none.mechanism == (
         pm.design(Schema(columns), promise, records=5_000, method="attribute-sampling").mechanism
     )
@@ -224,14 +224,14 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
 
     assert best < of_sex < 1.12 * best
     assert even > 1.5 * of_sex
-    assert plan.figures["unnamed"] == ["age", "income", "region"]
+    assert plan.statistics["unnamed"] == ["age", "income", "region"]
     assert "names age, income, region: " in said
     assert "(--tables sex,age,income,region)" in said
     assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
     told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
     assert f": {100 * told:.2g} % of the records are asked for any such column" in said
     assert plan.expected_error.sentence().startswith("A table of sex is off by about")
-    assert equal.figures["unnamed"] == []
+    assert equal.statistics["unnamed"] == []
     assert not any("No table asked for" in words for words in equal.notices)
 
 

@@ -124,7 +124,7 @@ def test_the_best_spread_gains_at_the_same_k_and_epsilon():
 
     gain = 1 - best.expected_error.mean / equal.expected_error.mean
     assert gain > 0.01
-    assert best.figures["gain_over_equal"] == pytest.approx(gain, rel=1e-3)
+    assert best.statistics["gain_over_equal"] == pytest.approx(gain, rel=1e-3)
     assert best.attained[1].epsilon == pytest.approx(equal.attained[1].epsilon, rel=1e-9)
 
 

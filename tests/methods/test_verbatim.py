@@ -86,7 +86,7 @@ def test_permuting_keys_alone_says_that_all_records_are_there():
     )
     release = pm.protect(people(), plan, seed=1)
 
-    seen = release.certificate.figures["verbatim"]
+    seen = release.certificate.statistics["verbatim"]
     assert seen["records_at_most"] == seen["unique_records_at_most"] == 1
     assert "records are there to be read" in release.certificate.sentences()[-1]
 
@@ -98,7 +98,7 @@ def test_with_a_column_beside_the_keys_little_is_copied():
     )
     told = []
     release = pm.protect(people(income=True), plan, seed=1, seen=told.append)
-    seen = release.certificate.figures["verbatim"]
+    seen = release.certificate.statistics["verbatim"]
 
     assert told[0].unique_share <= 0.2
     assert seen["unique_records_at_most"] in SHARES
@@ -128,7 +128,7 @@ def test_copies_are_counted_in_what_leaves(method, noisy):
     (seen,) = told
     copies = [str(own.message) for own in said if issubclass(own.category, Copies)]
     assert seen.above(1 / 5) is not noisy
-    assert (release.certificate.figures["verbatim"]["records_at_most"] < 0.2) is noisy
+    assert (release.certificate.statistics["verbatim"]["records_at_most"] < 0.2) is noisy
     assert copies == [] if noisy else copies == [seen.warning(1 / 5)]
 
 
@@ -160,8 +160,8 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
     release = pm.protect(people(income=True), plan, seed=1)
     good = release.save(tmp_path / "good").verify()
     shares = {"records_at_most": 0.123, "unique_records_at_most": 0.123}
-    figures = {**release.certificate.figures, "verbatim": shares}
-    forged = replace(release, certificate=replace(release.certificate, figures=figures))
+    figures = {**release.certificate.statistics, "verbatim": shares}
+    forged = replace(release, certificate=replace(release.certificate, statistics=figures))
 
     assert good.valid
     assert not forged.save(tmp_path / "forged").verify().valid
@@ -174,7 +174,7 @@ def test_matrices_made_from_the_data_say_what_they_leave(tmp_path):
     seen = pm.verbatim(release, people(income=True))
 
     assert release.certificate.kind == "withheld"
-    stated = release.certificate.figures["verbatim"]
+    stated = release.certificate.statistics["verbatim"]
     assert seen.share <= stated["records_at_most"]
     assert seen.unique_share <= stated["unique_records_at_most"]
     assert release.verify().valid
@@ -184,7 +184,7 @@ def test_fixed_matrices_tell_nothing_of_the_truth_beside_them():
     """A count of copies would be a figure of the truth in a release that promises epsilon."""
     plan = pm.design(schema(), pm.PkAnonymity(k=5), data=people(), method="retention")
 
-    assert "verbatim" not in pm.protect(people(), plan, seed=1).certificate.figures
+    assert "verbatim" not in pm.protect(people(), plan, seed=1).certificate.statistics
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ class Luck(Guarantee):
     def evaluate(cls, evidence, *, asked=None):
         """One in all that lots were drawn among, if the owner says so too."""
         del asked
-        return cls(1 / evidence.figures.get("dealt_among", evidence.anonymity_set))
+        return cls(1 / evidence.statistics.get("dealt_among", evidence.anonymity_set))
 
     def implies(self, other):
         """Less luck is stronger."""
@@ -210,7 +210,7 @@ class Raffle(pm.Method):
         """Nothing to find: the lot is the same for everybody."""
         figures = {"dealt_among": people.records}
         evidence = Evidence(people.schema, people.records, people.anonymity_set,
-                            besides=frozenset({DEALT}), figures=figures)  # fmt: skip
+                            besides=frozenset({DEALT}), statistics=figures)  # fmt: skip
         return pm.Plan(
             schema=people.schema,
             mechanism=Mechanism(()),

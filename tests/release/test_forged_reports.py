@@ -44,9 +44,9 @@ def marked(value: str | int | None) -> Callable[[pa.Table], pa.Table]:
     """Some records are said to have been asked for something else."""
 
     def change(table: pa.Table) -> pa.Table:
-        marks = [value] * 5 + table["asked"].to_pylist()[5:]
+        marks = [value] * 5 + table["reported"].to_pylist()[5:]
         kind = pa.array(marks if isinstance(value, str | None) else [value] * RECORDS)
-        return table.set_column(table.column_names.index("asked"), "asked", kind)
+        return table.set_column(table.column_names.index("reported"), "reported", kind)
 
     return change
 
@@ -153,7 +153,7 @@ def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
     assert ended(capsys, "verify", str(folder))[0] == 1
 
 
-@pytest.mark.parametrize("told", [{"asked": "all columns, of everybody"}, {}, {"d": "a column"}])
+@pytest.mark.parametrize("told", [{"reported": "all columns, of everybody"}, {}, {"d": "a column"}])
 def test_what_the_marks_mean_is_said_in_our_words(told, sound, tmp_path):
     """And nothing is said of other columns."""
     folder = tmp_path / "r"

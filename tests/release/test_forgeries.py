@@ -120,7 +120,7 @@ def _withheld_by_another_method(certificate):
 
 
 def _keys_of_groups(certificate):
-    return replace(certificate, figures={"keys": "the centre of the group"})
+    return replace(certificate, statistics={"keys": "the centre of the group"})
 
 
 def _more_people(certificate):
@@ -171,8 +171,8 @@ FORGERIES = [
     (_one_label, "matrix of sex"), (_part_of_the_domain, "matrix of sex"),
     (_one_by_one, "impossible combinations"), (_empty, "certificate"), (_withheld, "method"),
     (_keys_of_groups, "method"),
-    (_withheld_by_another_method, "differential-privacy"), (_more_people, "anonymity_set"),
-    (_fewer_people, "anonymity_set"), (_more_records, "records"), (_grouped, "k-anonymity"),
+    (_withheld_by_another_method, "differential-privacy"), (_more_people, "anonymity set"),
+    (_fewer_people, "anonymity set"), (_more_records, "records"), (_grouped, "k-anonymity"),
     (_twice, "guarantees"), (_stronger, "pk-anonymity"), (_short, "guarantees"),
     (_dependent, "differential-privacy"), (_other_bins, "matrix of age x marital"),
 ]  # fmt: skip

@@ -199,17 +199,17 @@ def test_a_method_that_nobody_knows_fails(releases, name):
 @pytest.mark.parametrize("name", ["retention", "attribute-sampling", "optimal", "invariant"])
 def test_words_and_figures_are_those_of_the_method(releases, name):
     """The expected error follows from the matrices, and no other method's figures are there."""
-    told = releases[name].certificate.figures
+    told = releases[name].certificate.statistics
     wrong = "figures and words"
     for words in ("All is fine.", "A table of a is off by about 0.0001 % of the records."):
         assert failed(releases[name], expected_error=words) == {wrong}
-    assert wrong in failed(releases[name], figures={**told, "meaning": "k = 1,000,000"})
+    assert wrong in failed(releases[name], statistics={**told, "meaning": "k = 1,000,000"})
     assert wrong in failed(releases[name], options={"note": "promises everything"})
     if name in ("retention", "attribute-sampling"):
         assert failed(releases[name], expected_error=None) == {wrong}
         zero = {"records_at_most": 0.0, "unique_records_at_most": 0.0}
-        assert wrong in failed(releases[name], figures={"verbatim": zero})
-        assert wrong in failed(releases[name], figures={"standard_errors": {"a": [0.0] * 3}})
+        assert wrong in failed(releases[name], statistics={"verbatim": zero})
+        assert wrong in failed(releases[name], statistics={"standard_errors": {"a": [0.0] * 3}})
 
 
 def test_rules_without_end_do_not_keep_anybody_waiting(releases):
@@ -225,7 +225,11 @@ def test_rules_without_end_do_not_keep_anybody_waiting(releases):
     schema = pm.Schema((*columns, pm.Column("s", pm.Role.SENSITIVE)), impossible=rules)
     start = time.process_time()  # others may be at work on the machine
     found = failed(
-        releases["retention"], schema=schema, mechanism=Mechanism((step,)), claims=(), attached=None
+        releases["retention"],
+        schema=schema,
+        mechanism=Mechanism((step,)),
+        claims=(),
+        smallest_unchanged_group=None,
     )
     assert "matrix of a x b" in found
     assert time.process_time() - start < 5
@@ -262,7 +266,7 @@ FREE = {
 def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
     """Words and values in their place: none verifies but options that the method itself takes."""
     certificate = releases[name].certificate
-    for part in ("figures", "options"):
+    for part in ("statistics", "options"):
         for form in _changed(dict(getattr(certificate, part))):
             checks = list(ties(replace(certificate, **{part: form})))
             if all(check.ok for check in checks):
@@ -270,7 +274,7 @@ def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
                 (moved,) = (n for n in {*form, *old} if repr(form.get(n)) != repr(old.get(n)))
                 assert moved not in form or form[moved] is not None or moved == "max_size"
                 assert repr(form.get(moved)) in map(repr, FREE[moved]), (part, form)
-                stated = {check.name for check in checks if check.state == "stated"}
+                stated = {check.name for check in checks if check.state == "asserted"}
                 assert stated & {"how groups were formed", "records word for word"}
 
 
@@ -307,9 +311,9 @@ def test_groups_hold_nothing_of_columns_that_are_not_there(option):
 @pytest.mark.parametrize("name", ["resample", "inverse-frequency"])
 def test_a_zero_below_zero_is_no_number(releases, name, field):
     """It equals zero, and no owner writes it."""
-    figures = dict(releases[name].certificate.figures)
+    figures = dict(releases[name].certificate.statistics)
     figures["verbatim"] = dict(figures["verbatim"]) | {field: -0.0}
-    assert failed(releases[name], figures=figures)
+    assert failed(releases[name], statistics=figures)
 
 
 def test_no_number_of_a_certificate_may_be_a_zero_below_zero(releases):
@@ -358,9 +362,9 @@ def test_what_only_the_owner_can_recompute_is_recomputed_with_the_original(tmp_p
         (own,) = [check for check in found if check.name == "correct-match"]
         return str(own.state)
 
-    assert settled(None) == "stated"
-    assert settled(people(), mechanism=kept) == "proven"
-    assert settled(people()) == "stated"  # others may have made the records
+    assert settled(None) == "asserted"
+    assert settled(people(), mechanism=kept) == "passed"
+    assert settled(people()) == "asserted"  # others may have made the records
     rare = pa.array(["x", *["y"] * (RECORDS - 1)])  # who has x, which stays, is found by it
     assert settled(people().set_column(0, "a", rare)) == "failed"
 
@@ -369,7 +373,7 @@ def test_what_only_the_owner_can_recompute_is_recomputed_with_the_original(tmp_p
 def test_nothing_is_said_to_be_recomputable_that_is_not(releases, name):
     """With the original, whatever is still only stated does not refer to the owner."""
     for check in pm.verify(releases[name].folder, original=people()).checks:
-        assert "owner can" not in check.detail or str(check.state) != "stated"
+        assert "owner can" not in check.detail or str(check.state) != "asserted"
 
 
 # -- words that would say more than holds ------------------------------------------------------
@@ -379,7 +383,7 @@ def test_nothing_is_said_to_be_recomputable_that_is_not(releases, name):
 def test_what_no_folder_shows_is_the_owners_word(releases, name):
     """That records were drawn and shuffled at all; beside the original both are looked at."""
     release = releases[name]
-    stated = {check.name for check in verify_folder(release.folder).of_state("stated")}
+    stated = {check.name for check in verify_folder(release.folder).of_state("asserted")}
     assert "order" in stated
     certificate = release.certificate
     drawn = certificate.mechanism is not None or certificate.nature.withholds_matrices

@@ -313,7 +313,7 @@ def test_what_has_no_power_is_not_proven():
     )
     checks = against_truth(release.certificate, open_table(release.table), open_table(truth))
     states = {check.name: check.state for check in checks}
-    assert states["transitions of a"] == states["draws: a left as it was"] == "stated"
+    assert states["transitions of a"] == states["draws: a left as it was"] == "asserted"
 
 
 def test_stakes_on_values_have_mean_one_over_all_releases():
@@ -444,7 +444,7 @@ def test_reports_that_were_not_drawn_are_found(monkeypatch):
     monkeypatch.setattr("pramana.verification.randomisation_test.MOST_OF_A_SET", 1)
     found = against_truth(release.certificate, open_table(release.table), open_table(truth))
     (left,) = [own for own in found if own.name.startswith("draws")]
-    assert left.state == "stated"
+    assert left.state == "asserted"
     assert "cannot tell here: more than 1 cells" in left.detail
 
 
@@ -495,7 +495,7 @@ def test_a_stated_reach_is_kept_by_every_kind(kind, epsilon):
     check = _order(release.certificate, release.table, truth)
     stretch = re.search(r"(\d+)", check.detail)
     assert check.ok
-    if check.state == "stated":
+    if check.state == "asserted":
         assert stretch is None
         assert epsilon < 4  # with so much kept every kind has some power
         return
@@ -563,12 +563,12 @@ def test_records_that_no_withheld_matrix_moved_are_found(method, tmp_path, monke
     api.protect(truth, plan, to=sound, seed=2, steward_folder=kept)
     monkeypatch.setattr(Randomiser, "_draw", lambda *given: given[2])
     api.protect(truth, plan, to=forged, seed=2)
-    assert {c.name for c in api.verify(sound).of_state("stated")} >= {"draws", "order"}
+    assert {c.name for c in api.verify(sound).of_state("asserted")} >= {"draws", "order"}
     for mechanism in (None, kept):
         good, bad = (api.verify(f, original=truth, mechanism=mechanism) for f in (sound, forged))
         assert good.valid, good.of_state("failed")
         found = {check.name for check in bad.of_state("failed")}
-        told = {check.name for check in bad.of_state("stated")}
+        told = {check.name for check in bad.of_state("asserted")}
         if mechanism is not None or method == "inverse-frequency":
             assert "draws: a, b, c left as they were" in found
         else:

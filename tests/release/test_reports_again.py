@@ -90,8 +90,8 @@ def test_a_set_names_different_columns_and_no_two_sets_read_alike() -> None:
         ("silent", "a", "x", "domain of a"),
         ("told", "a", None, "domain of a"),
         ("told", "a", "elsewhere", "domain of a"),
-        ("told", "asked", "b*a", "sets asked for"),
-        ("told", "asked", None, "sets asked for"),
+        ("told", "reported", "b*a", "sets asked for"),
+        ("told", "reported", None, "sets asked for"),
     ],
 )
 def test_reports_that_do_not_fit_their_sets_are_seen(
@@ -102,7 +102,7 @@ def test_reports_that_do_not_fit_their_sets_are_seen(
     shutil.copytree(pairs, forged)
     (place,) = forged.glob("data*")
     table = pq.read_table(place)
-    asked = np.array(["a" in mark.split("*") for mark in table["asked"].to_pylist()])
+    asked = np.array(["a" in mark.split("*") for mark in table["reported"].to_pylist()])
     values = table[column].to_pylist()
     for row in np.flatnonzero(asked == (who == "told"))[:2]:
         values[row] = value

@@ -182,7 +182,7 @@ def test_files_that_the_certificate_does_not_name_are_said_and_not_read(written,
 
     assert verdict
     (told,) = (check for check in verdict.checks if check.name == "other files")
-    assert told.state == "stated"
+    assert told.state == "asserted"
     for name in (".hidden", "install.sh", "out", "pipe"):
         assert name in told.detail
     assert "\x1b" not in told.detail
@@ -208,7 +208,7 @@ def test_sets_are_chosen_again(written, tmp_path):
     def asked(*tables):
         return lambda form: form.update(options={"tables": [*tables]} if tables else {})
 
-    assert state("same", less(1.0)) == "proven"
+    assert state("same", less(1.0)) == "passed"
     forgeries = (asked("sex*work"), asked("sex*age", "age*work"), asked(), less(0.0), less(0.3, 1))
     assert {state(at, change) for at, change in enumerate(forgeries)} == {"failed"}
 
@@ -253,4 +253,4 @@ def test_sets_chosen_for_another_number_of_records_are_known_again(tmp_path, rec
     pm.protect(table, plan, to=tmp_path / "release")
 
     found = {check.name: check.state for check in pm.verify(tmp_path / "release").checks}
-    assert found["chosen for"] == "proven"
+    assert found["chosen for"] == "passed"

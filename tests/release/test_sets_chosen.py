@@ -94,7 +94,7 @@ def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -
     mechanism = release.certificate.mechanism
     assert isinstance(mechanism, AttributeSampler)
     named = next(one.name for one in mechanism.sets if one.columns == ("a", "c"))
-    ac = [at for at, mark in enumerate(records["asked"].to_pylist()) if mark == named]
+    ac = [at for at, mark in enumerate(records["reported"].to_pylist()) if mark == named]
     assert len(ac) > 50
     forged = {
         name: [1 if at in set(ac[:20]) and name in "ac" else value

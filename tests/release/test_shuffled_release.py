@@ -52,7 +52,7 @@ def test_a_sensitive_column_splits_the_anonymity_set_of_a_release(tmp_path: Path
     claim = claim_of(certificate)
     alone = pm.ShuffledPrivacy.of(certificate.mechanism, anonymity_set=1_000, delta=1e-6, most=0.5)
 
-    assert (certificate.anonymity_set, certificate.attached) == (4_000, 1_000)
+    assert (certificate.anonymity_set, certificate.smallest_unchanged_group) == (4_000, 1_000)
     assert claim.attained == alone
     assert 0.49 < claim.attained.epsilon <= 0.5
     assert (
@@ -69,7 +69,7 @@ def test_a_larger_anonymity_set_than_there_is_is_found_out(tmp_path: Path) -> No
     """Whoever states that 4,000 share an income is contradicted by the data."""
     plan = pm.design(described(FEW), data=FEW, method=pm.Retention(retention=0.5))
     release = pm.protect(FEW, plan, to=tmp_path / "release")
-    forged = replace(release.certificate, attached=4_000)
+    forged = replace(release.certificate, smallest_unchanged_group=4_000)
     (tmp_path / "release" / "certificate.json").write_bytes(forged.to_bytes())
 
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}
@@ -99,7 +99,7 @@ def test_how_many_share_what_is_kept_is_counted_whoever_may_know_it(
 
     assert pm.verify(tmp_path / "one").valid
     for stated in (1, 2, 299, 300):
-        forged = replace(true, attached=stated)
+        forged = replace(true, smallest_unchanged_group=stated)
         (tmp_path / "one" / "certificate.json").write_bytes(forged.to_bytes())
         checks = {check.name: check.ok for check in pm.verify(tmp_path / "one").checks}
         assert checks["attached columns"] == (stated == 1)
@@ -125,7 +125,7 @@ def test_a_column_that_tells_everyone_apart_leaves_the_local_epsilon() -> None:
     )
     central = next(one for one in plan.attained if one.name == "shuffled-privacy")
 
-    assert plan.attached == 1
+    assert plan.smallest_unchanged_group == 1
     assert central == pm.ShuffledPrivacy(pm.DifferentialPrivacy.of(plan.mechanism).epsilon, 0.0)
 
 

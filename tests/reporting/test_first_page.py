@@ -20,7 +20,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.checks import Check, Verdict
 
-HOLDS = Verdict((Check.of("data", True, "d"), Check.stated("anonymity_set", "c")))
+HOLDS = Verdict((Check.decided("data", True, "d"), Check.asserted("anonymity_set", "c")))
 VIEW = ColumnView(
     "q1", "Sex (q1)", "key", "", "", labels=("Man", "Woman"), released=(0.5, 0.5),
     estimated=(0.49, 0.51), low=(0.40001, 0.42), high=(0.58, 0.6),
@@ -44,7 +44,7 @@ def test_a_sound_release_is_said_to_hold(content):
     """In green, with how many checks were proven and how many stated."""
     as_far = "The release holds what it promises, as far as can be checked here."
     assert verdict_words(content) == Words(as_far, "good")
-    proven = replace(content, verdict=Verdict((Check.of("data", True, "d"),)))
+    proven = replace(content, verdict=Verdict((Check.decided("data", True, "d"),)))
     assert verdict_words(proven) == Words("The release holds what it promises.", "good")
     reasons = first_page(content)[1].text
     assert "Of 2 checks, 1 were computed again" in reasons
@@ -54,7 +54,7 @@ def test_a_sound_release_is_said_to_hold(content):
 @pytest.mark.parametrize(
     ("change", "word", "tone"),
     [
-        ({"verdict": Verdict((Check.of("data", False, "d"),))}, "Do not publish", "bad"),
+        ({"verdict": Verdict((Check.decided("data", False, "d"),))}, "Do not publish", "bad"),
         ({"attacks": attacks(2900), "external": False}, "Do not publish", "bad"),
         ({"verdict": None}, "Not checked", "stated"),
     ],
@@ -72,7 +72,7 @@ def test_a_seed_and_no_promise_are_no_good_verdict(content):
     missed = replace(content.certificate.claims[0], asked=PkAnonymity(k=1e6))
     for change in ({"reproducible": True}, {"claims": ()}, {"claims": (missed,)}):
         changed = replace(content, certificate=replace(content.certificate, **change))
-        assert verdict_words(changed).tone == "stated"
+        assert verdict_words(changed).tone == "asserted"
 
 
 def test_three_numbers_rounded_against_us(content):
@@ -158,8 +158,8 @@ def test_no_name_turns_the_words_of_a_pdf_around(content):
 
 def test_what_failed_is_always_seen_and_many_stated_checks_are_folded():
     """A reader looks for what is wrong; a list of fifty that nobody can decide hides it."""
-    failed = [Check.of(f"f{at}", False, "d") for at in range(FEW_CHECKS + 1)]
-    stated = [Check.stated(f"s{at}", "d") for at in range(FEW_CHECKS + 1)]
+    failed = [Check.decided(f"f{at}", False, "d") for at in range(FEW_CHECKS + 1)]
+    stated = [Check.asserted(f"s{at}", "d") for at in range(FEW_CHECKS + 1)]
     few = [own for own in _checks(Verdict(tuple(stated[1:]))) if isinstance(own, Grid)]
     many = [own for own in _checks(Verdict((*failed, *stated))) if isinstance(own, Grid)]
 

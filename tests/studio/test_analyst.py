@@ -64,7 +64,7 @@ def test_checks_come_in_three_states(analyst, kind):
     """Proven here, stated by the owner, failed; and the promises in words."""
     text = words(opened(analyst, kind).part("/release/checked"))
 
-    assert "Everything that can be checked holds" in text
+    assert "All verifiable checks passed" in text
     for state in ("Proven here", "Stated by the owner", "Failed"):
         assert state in text
     assert "What is promised" in text
@@ -379,7 +379,7 @@ def test_the_studio_may_be_opened_on_a_release_itself(place, tmp_path):
         visitor = Visitor(client, app._app.state.studio.session)
         assert "given" in visitor.get("/release").text
         opened(visitor, ".")
-        assert "Everything that can be checked holds" in visitor.part("/release/checked")
+        assert "All verifiable checks passed" in visitor.part("/release/checked")
 
 
 def test_pages_without_a_release_say_what_to_do(visitor):

@@ -466,7 +466,7 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
         time.sleep(0.05)
     table, own = opened.session.folder / "people.csv", schema(opened)
     plan = api.design(own, *api.guarantees_from_options({"alpha": 0.3}, schema=own), data=table)
-    changes = f"About {plan.figures['expected_changes']:,.0f} records of 400"
+    changes = f"About {plan.statistics['expected_changes']:,.0f} records of 400"
     assert changes in words(later.text)
     again = words(opened.post("/choose/foresee", form, **{"hx-request": "true"}).text)
     assert changes in again
@@ -573,8 +573,8 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     text = words(opened.part("/protect/checked"))
     for found in (
         "Every check holds",
-        "proven here",
-        "stated by the owner",
+        "passed",
+        "asserted by the owner",
         "failed",
         "Before and after",
     ):

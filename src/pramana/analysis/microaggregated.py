@@ -350,7 +350,7 @@ class GroupsReading(BesidePlain):
     @property
     def _keys(self) -> str:
         """Where new keys come from, as the method told."""
-        return str(self.records.certificate.figures.get("keys"))
+        return str(self.records.certificate.statistics.get("keys"))
 
     def _honest(self, found: Estimate, asked: Asked, names: Sequence[str]) -> Estimate:
         tied = self._tied(asked, names)

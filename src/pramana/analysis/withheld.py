@@ -67,7 +67,7 @@ class WithheldReading(BesidePlain):
                 f"Method {method} undoes matrices, and those of this release are withheld. Leave "
                 f"the method out: {self.stand}."
             )
-        errors = self.records.certificate.figures.get("standard_errors", {})
+        errors = self.records.certificate.statistics.get("standard_errors", {})
         if changed[0] not in errors:
             raise NotCovered(
                 f"The matrix of '{changed[0]}' is withheld and no variance is stated: only the "

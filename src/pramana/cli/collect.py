@@ -84,7 +84,7 @@ def _head(definition: Definition, plan: Plan) -> None:
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
     out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
-    others = plan.figures.get("unnamed", ())
+    others = plan.statistics.get("unnamed", ())
     if others:
         bullet(
             out(),

@@ -44,11 +44,11 @@ WIDEST = 10
 """Matrices with more values than this do not fit on a screen."""
 
 MARKS = {
-    "proven": "[green]ok  [/]",
-    "stated": "[yellow]said[/]",
-    "failed": "[bold red]FAIL[/]",
+    "passed": "[green]passed  [/]",
+    "asserted": "[yellow]asserted[/]",
+    "failed": "[bold red]FAILED  [/]",
 }
-"""How the three states of a check are shown: settled here, the owner's word, failed."""
+"""How the three states of a check are shown."""
 
 NARROWEST = 100
 """Columns of the output where it goes to a file: wide enough that no table is cut."""
@@ -380,12 +380,12 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
             console.print(f"{mark} {escape(line)}", soft_wrap=True)
     for remark in verdict.notes:
         console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)
-    failed, stated = (len(verdict.of_state(state)) for state in ("failed", "stated"))
+    failed, asserted = (len(verdict.of_state(state)) for state in ("failed", "asserted"))
     if failed:
         many = "1 check" if failed == 1 else f"{failed} checks"
         console.print(f"[bold red]This {what} is not valid: {many} failed.[/]")
         return
-    console.print("[bold green]Everything that can be checked here holds.[/]")
-    if stated:
-        rests = "1 statement rests" if stated == 1 else f"{stated} statements rest"
-        console.print(f"[yellow]{rests} on the owner's word alone (said).[/]")
+    console.print("[bold green]All verifiable checks passed.[/]")
+    if asserted:
+        are = "1 check is" if asserted == 1 else f"{asserted} checks are"
+        console.print(f"[yellow]{are} asserted by the owner and cannot be verified here.[/]")

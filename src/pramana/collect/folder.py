@@ -88,17 +88,21 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     definition, page = load_survey(folder)
     same = page == page_of(definition)
     by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
+    follows = f"promises and channel follow; survey {definition.identity}"
+    about_page = (
+        f"{'' if same else 'not '}the page that this version makes of it; "
+        f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"
+    )
     checks = [
-        Check.of("definition", True, f"promises and channel follow; survey {definition.identity}"),
+        Check.decided("definition", True, follows),
         _words(definition, by),
-        Check.of("page", same, f"{'' if same else 'not '}the page that this version makes of it; "
-                 f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"),
-    ]  # fmt: skip
+        Check.decided("page", same, about_page),
+    ]
     if key is not None:
         signed = definition.signature is not None and definition.has_signature_of(key)
-        checks.append(Check.of("signature", signed, f"{'' if signed else 'not '}by this key"))
+        checks.append(Check.decided("signature", signed, f"{'' if signed else 'not '}by this key"))
     elif definition.signature is not None:
-        checks.append(Check.stated("signature", "there is one; give the key of the office"))
+        checks.append(Check.asserted("signature", "there is one; give the key of the office"))
     return Verdict(tuple(checks))
 
 
@@ -114,10 +118,10 @@ def _words(definition: Definition, by: str) -> Check:
     theirs = f"in the office's own words, which are not checked: {', '.join(changed)}"
     if definition.consent() != consent_of(definition):
         other = f"this version tells people something else; {by}: check it with that one"
-        return Check.of("words", False, f"{other}; {theirs}" if changed else other)
+        return Check.decided("words", False, f"{other}; {theirs}" if changed else other)
     if changed:
-        return Check.stated("words", f"{theirs}; all else is what this version says")
-    return Check.of("words", True, "what people are told is what this version says")
+        return Check.asserted("words", f"{theirs}; all else is what this version says")
+    return Check.decided("words", True, "what people are told is what this version says")
 
 
 def _require_fitting(definition: Definition) -> None:

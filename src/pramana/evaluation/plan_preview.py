@@ -126,7 +126,7 @@ def _unnamed(
     plan: Plan, here: ExpectedError | None, opened: OpenedTable | None, pasting: Pasting | None
 ) -> Iterator[Told]:
     """Columns that no table names: what they are off by, and a schema without them to paste."""
-    names = plan.figures.get("unnamed", ())
+    names = plan.statistics.get("unnamed", ())
     if names and here is not None and opened is not None:
         alone: Errors = {
             own: error for own, error in here.tables if {*own} <= {*names} and len(own) == 1

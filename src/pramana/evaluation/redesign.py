@@ -86,7 +86,7 @@ def designed_again(
             plan = None if method is None else _plan(certificate, original, method)
         except TooLarge:
             for claim in owned:
-                yield Check.stated(claim.name, f"{TOO_LARGE}; {UNKEPT}")
+                yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}")
             return
         found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
         for claim in owned if method is not None else ():
@@ -121,8 +121,8 @@ def _claimed(claim: Claim, found: Guarantee | None, told: str, none: str, *, kep
     """Whether what was found is what is claimed."""
     good = found is not None and bool(found.implies(claim.attained))
     if good and not kept:  # a design that keeps it says nothing of what was done to these records
-        return Check.stated(claim.name, f"{told} {found}; {UNKEPT}")
-    return Check.of(claim.name, good, none or f"{told}{'' if good else ' only'} {found}")
+        return Check.asserted(claim.name, f"{told} {found}; {UNKEPT}")
+    return Check.decided(claim.name, good, none or f"{told}{'' if good else ' only'} {found}")
 
 
 def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:
@@ -149,9 +149,9 @@ def _drawn_by(mechanism: Mechanism, records: PairedRecords, *, kept: bool) -> It
     try:
         for check in draws(mechanism, records, level=LEVEL / 6):
             other = not kept and not check.ok and check.detail == IMPOSSIBLE
-            yield Check.stated(check.name, OTHERS) if other else check
+            yield Check.asserted(check.name, OTHERS) if other else check
     except PramanaError as error:
-        yield Check.of("original values", False, str(error))
+        yield Check.decided("original values", False, str(error))
 
 
 def _narrowed(original: OpenedTable, names: Sequence[str]) -> OpenedTable:

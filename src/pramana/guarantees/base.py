@@ -82,11 +82,11 @@ class Evidence:
         counts: the true counts, by the columns that can be looked at; only the owner has them.
         group_sizes: the sizes of the groups within which keys are replaced.
         shuffled: whether records are released in a random order.
-        attached: the size of the smallest group that all columns which are released as they are
-            form, sensitive ones and weights too; ``None`` where nobody has counted.
+        smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
+            sensitive ones and weights too; ``None`` where nobody has counted.
         seeded: whether the order and the draws come from a seed.
         besides: what the kind of release offers that no field above holds.
-        figures: what everyone is told of the release, by name; where nothing computes a figure
+        statistics: what everyone is told of the release, by name; where nothing computes a figure
             again, it is the word of the owner.
     """
 
@@ -98,10 +98,10 @@ class Evidence:
     counts: Counts | None = None
     group_sizes: tuple[int, ...] | None = None
     shuffled: bool = True
-    attached: int | None = None
+    smallest_unchanged_group: int | None = None
     seeded: bool = False
     besides: frozenset[Need] = frozenset()
-    figures: Entries = field(default_factory=dict)
+    statistics: Entries = field(default_factory=dict)
 
     @property
     def offers(self) -> frozenset[Need]:

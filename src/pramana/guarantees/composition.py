@@ -272,10 +272,12 @@ class TiedReleases:
         return min(counted) if counted and self._agree_on(known) else 1
 
     @property
-    def attached(self) -> int:
+    def smallest_unchanged_group(self) -> int:
         """The fewest that share everything that some member shows as it is; or 1, likewise."""
         kept = self.kept
-        counted = [member.attached for member in self.members if kept <= member.kept]
+        counted = [
+            member.smallest_unchanged_group for member in self.members if kept <= member.kept
+        ]
         return min(counted) if counted and self._agree_on(kept) else 1
 
     @property
@@ -316,7 +318,7 @@ class TiedReleases:
 
     def as_one(self, delta: float) -> ShuffledPrivacy:
         """Central privacy if every person's records were tied together and shuffled once."""
-        return self.outline.central(anonymity_set=self.attached, delta=delta)
+        return self.outline.central(anonymity_set=self.smallest_unchanged_group, delta=delta)
 
 
 def _connected(

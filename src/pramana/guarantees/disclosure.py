@@ -155,7 +155,7 @@ class Disclosure:
         keys: those by which a person is known.
         known: those of the kept that an adversary may know.
         anonymity_set: the size of the smallest group that the known ones form.
-        attached: the size of the smallest group that all kept ones form.
+        smallest_unchanged_group: the size of the smallest group that all kept ones form.
         outline: of the published matrices; ``None`` where there are none.
         data_dependent: whether the matrices were chosen by looking at the data.
         central: what it promises by itself, where it does.
@@ -178,7 +178,7 @@ class Disclosure:
     keys: frozenset[str]
     known: frozenset[str]
     anonymity_set: int
-    attached: int
+    smallest_unchanged_group: int
     outline: Outline | None
     data_dependent: bool = False
     central: ShuffledPrivacy | None = None
@@ -206,7 +206,7 @@ class Disclosure:
         schema = evidence.schema
         kept = frozenset(column.name for column in schema.released_as_is)
         known = frozenset(schema.known)
-        attached = evidence.anonymity_set if kept == known else evidence.attached
+        attached = evidence.anonymity_set if kept == known else evidence.smallest_unchanged_group
         return cls(
             method=method,
             records=evidence.records,
@@ -215,7 +215,7 @@ class Disclosure:
             keys=frozenset(column.name for column in schema.keys),
             known=known,
             anonymity_set=evidence.anonymity_set,
-            attached=1 if attached is None else attached,
+            smallest_unchanged_group=1 if attached is None else attached,
             outline=None if evidence.mechanism is None else Outline.of(evidence.mechanism),
             data_dependent=evidence.data_dependent,
             central=central,
@@ -340,4 +340,12 @@ class Disclosure:
 
 
 _SETS = ("columns", "kept", "keys", "known")
-_PLAIN = ("method", "records", "anonymity_set", "attached", "data_dependent", "alone", "seeded")
+_PLAIN = (
+    "method",
+    "records",
+    "anonymity_set",
+    "smallest_unchanged_group",
+    "data_dependent",
+    "alone",
+    "seeded",
+)

@@ -238,7 +238,7 @@ def _anonymity_set(evidence: Evidence) -> int:
     attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
     if not attached:
         return evidence.anonymity_set
-    if evidence.attached is None:
+    if evidence.smallest_unchanged_group is None:
         names = ", ".join(f"'{name}'" for name in attached)
         raise NotCovered(
             f"Nothing can be promised about shuffled-privacy: {names} are released as they are and "
@@ -246,7 +246,7 @@ def _anonymity_set(evidence: Evidence) -> int:
             "Give the "
             "data, or randomise them too."
         )
-    return evidence.attached
+    return evidence.smallest_unchanged_group
 
 
 def _group_delta(epsilon: float, delta: float, members: int) -> float:

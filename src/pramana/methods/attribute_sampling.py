@@ -191,7 +191,7 @@ class AttributeSampling(Method):
             asked=tuple(asked),
             attained=found,
             expected_error=expected,
-            figures={
+            statistics={
                 "sets": _told(mechanism),
                 "unnamed": list(others),
                 "about_tables": [
@@ -199,7 +199,7 @@ class AttributeSampling(Method):
                     *beside_words(schema, tables),
                 ],
             },
-            attached=context.attached,
+            smallest_unchanged_group=context.smallest_unchanged_group,
         )
 
     def _without(

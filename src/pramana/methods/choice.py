@@ -128,7 +128,7 @@ def _with_households(plan: Plan, context: DesignContext) -> Plan:
     if context.schema.household is None or context.opened is None:
         return plan
     members = largest_household(context.opened, context.schema.household)
-    return replace(plan, figures={**plan.figures, "largest_household": members})
+    return replace(plan, statistics={**plan.statistics, "largest_household": members})
 
 
 def _less_in_error(plan: Plan, context: DesignContext) -> Plan:
@@ -165,7 +165,7 @@ def _less_in_error(plan: Plan, context: DesignContext) -> Plan:
         else f"Method {chosen.method.name} was chosen: unbiased estimates of {which} are off by "
         f"{_times(more / least)} as much for the same promise with --method {left.method.name}."
     )
-    return replace(chosen, figures={**chosen.figures, "choice": choice})
+    return replace(chosen, statistics={**chosen.statistics, "choice": choice})
 
 
 def _at_most_all(share: float) -> str:
@@ -193,7 +193,7 @@ def alternative_method(plan: Plan) -> type[Method] | None:
 
 def alternative_plan(plan: Plan) -> Plan | None:
     """The same promise by another method; ``None`` where none can keep it, or it was looked at."""
-    if plan.expected_error is None or "choice" in plan.figures:
+    if plan.expected_error is None or "choice" in plan.statistics:
         return None
     alternative = alternative_method(plan)
     if alternative is None or isinstance(plan.method, alternative):

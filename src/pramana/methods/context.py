@@ -181,7 +181,11 @@ class DesignContext:
     def fixed(self, mechanism: Mechanism) -> Evidence:
         """What is known of matrices that do not depend on the data."""
         return Evidence(
-            self.schema, self.records, self.anonymity_set, mechanism, attached=self.attached
+            self.schema,
+            self.records,
+            self.anonymity_set,
+            mechanism,
+            smallest_unchanged_group=self.smallest_unchanged_group,
         )
 
     def within(
@@ -213,7 +217,7 @@ class DesignContext:
         )
 
     @cached_property
-    def attached(self) -> int | None:
+    def smallest_unchanged_group(self) -> int | None:
         """The fewest that share all that is released as it is, whoever may know it.
 
         ``None`` where that is the anonymity set, or nobody can count yet.

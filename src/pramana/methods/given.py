@@ -108,7 +108,9 @@ class GivenMatrices(Method):
             attained=attained(self._evidence(context, mechanism), asked),
             public={"matrices": self.origin},
             basis=fingerprint(context.counts) if self.data_dependent else None,
-            attached=None if self.data_dependent else context.attached,
+            smallest_unchanged_group=None
+            if self.data_dependent
+            else context.smallest_unchanged_group,
         )
 
     @classmethod

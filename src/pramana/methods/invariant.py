@@ -271,7 +271,7 @@ class Invariant(Withheld):
             anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=attained(context.counted(mechanism), asked),
-            figures={
+            statistics={
                 "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
                 "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
             },

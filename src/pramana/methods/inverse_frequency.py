@@ -256,7 +256,7 @@ class InverseFrequency(Withheld):
             anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=attained(context.counted(mechanism), asked, computed=computed),
-            figures=_figures(designs),
+            statistics=_figures(designs),
             public=published_standard_errors(
                 {name: list(design.variances().values()) for name, design in designs.items()},
                 least=lambda _: math.sqrt(2 / target.xi),  # what one rare value costs

@@ -40,11 +40,11 @@ class Plan(Shown):
         asked: the guarantees that were stated as targets.
         attained: every guarantee that the theory covers, computed from the integers.
         expected_error: how far off tables will be; ``None`` where no formula covers it.
-        figures: what else the design wants the owner to know, such as its loss or its gain.
+        statistics: what else the design wants the owner to know, such as its loss or its gain.
         public: what it wants analysts to know; goes into the certificate.
         basis: a fingerprint of the counts that a data-dependent plan was made for.
-        attached: the size of the smallest group formed by all columns that are released as they
-            are, where those that may be known are not all.
+        smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
+            where those that may be known are not all.
         permuted_copy: where groups were drawn, the records with keys permuted within groups: what
             is published about unchanged records is counted on it.
         kind: how the release is to be read, where not as others of the method are.
@@ -58,10 +58,10 @@ class Plan(Shown):
     asked: tuple[Guarantee, ...]
     attained: tuple[Guarantee, ...]
     expected_error: ExpectedError | None = None
-    figures: Entries = field(default_factory=dict)
+    statistics: Entries = field(default_factory=dict)
     public: Entries = field(default_factory=dict)
     basis: str | None = None
-    attached: int | None = None
+    smallest_unchanged_group: int | None = None
     permuted_copy: pa.Table | None = field(default=None, repr=False, compare=False)
     kind: str | None = None
 
@@ -111,7 +111,7 @@ class Plan(Shown):
     @property
     def made(self) -> Made:
         """How records will be made, as far as the words of a promise hang on it."""
-        homes = self.figures.get("largest_household")
+        homes = self.statistics.get("largest_household")
         sizes = ANY_SIZE if homes is None else (homes,)
         numbered = self.schema.household is not None
         options, marks = self.method.disclosed(), self.mechanism.marks
@@ -130,7 +130,7 @@ class Plan(Shown):
     @property
     def choice(self) -> tuple[str, ...]:
         """Which method was chosen, and what the other would cost; empty where one was stated."""
-        return tuple(self.figures[name] for name in ("choice",) if name in self.figures)
+        return tuple(self.statistics[name] for name in ("choice",) if name in self.statistics)
 
     @property
     def notices(self) -> list[str]:
@@ -156,7 +156,7 @@ class Plan(Shown):
                 "publish some people's records as they are would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        said = (self.figures.get(name, ()) for name in ("about_tables", "about_matrices"))
+        said = (self.statistics.get(name, ()) for name in ("about_tables", "about_matrices"))
         return [*found, *self.about_households, *chain.from_iterable(said)]
 
     @property
@@ -204,7 +204,7 @@ class Plan(Shown):
             form["expected_error_sentence"] = error.sentence()
         return form | {
             name: finite(figure) if isinstance(figure, float) else figure
-            for name, figure in self.figures.items()
+            for name, figure in self.statistics.items()
         }
 
 

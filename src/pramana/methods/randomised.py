@@ -49,8 +49,13 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
         known = context.counted if plan.method.data_dependent else context.fixed
         evidence = replace(known(plan.mechanism), seeded=seeded)
         basis = None if evidence.counts is None else fingerprint(evidence.counts)
-        found = (context.records, context.anonymity_set, evidence.attached, basis)
-        same = found == (plan.records, plan.anonymity_set, plan.attached, plan.basis)
+        found = (context.records, context.anonymity_set, evidence.smallest_unchanged_group, basis)
+        same = found == (
+            plan.records,
+            plan.anonymity_set,
+            plan.smallest_unchanged_group,
+            plan.basis,
+        )
         if same and (plan.method.data_dependent or not seeded):
             return plan
         if plan.basis not in (None, basis):
@@ -61,7 +66,7 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
             expected_error=price and price.for_records(context.records, was=plan.records),
             records=context.records,
             anonymity_set=context.anonymity_set,
-            attached=evidence.attached,
+            smallest_unchanged_group=evidence.smallest_unchanged_group,
             attained=attained(evidence, plan.asked),
         )
     except DoesNotHold as error:
@@ -79,4 +84,4 @@ def _for_other_counts(plan: Plan, basis: str | None) -> Plan:
             f"Method {plan.method.name} chose its matrices for the counts of another table, and "
             "frequencies are unbiased in that one alone."
         )
-    return replace(plan, figures={}, expected_error=None, basis=basis)
+    return replace(plan, statistics={}, expected_error=None, basis=basis)

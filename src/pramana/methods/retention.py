@@ -197,8 +197,8 @@ class Retention(Method):
             asked=tuple(asked),
             attained=found,
             expected_error=model.at(retentions),
-            figures=_figures(steps, model, retentions, spread),
-            attached=context.attached,
+            statistics=_figures(steps, model, retentions, spread),
+            smallest_unchanged_group=context.smallest_unchanged_group,
         )
 
     @classmethod

@@ -179,13 +179,13 @@ class Certificate:
         data_dependent: whether the matrices were chosen by looking at the data.
         reproducible: whether a seed was used, so that the release is not for publication.
         expected_error: the price in plain words, where known.
-        figures: what else the method wants analysts to know.
+        statistics: what else the method wants analysts to know.
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
         options: those of the method that anyone may know.
         labels: what the true file says about the released columns and their values.
-        attached: the size of the smallest group that all columns which are released as they are
-            form, where some are taken to be unknown and matrices are fixed.
+        smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
+            where some are taken to be unknown and matrices are fixed.
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
         households: whether the true table numbered households; the number is not released.
@@ -201,11 +201,11 @@ class Certificate:
     data_dependent: bool = False
     reproducible: bool = False
     expected_error: str | None = None
-    figures: Entries = field(default_factory=dict)
+    statistics: Entries = field(default_factory=dict)
     data: DataFile | None = None
     signature: str | None = None
     options: Entries = field(default_factory=dict)
-    attached: int | None = None
+    smallest_unchanged_group: int | None = None
     labels: Labels = field(default_factory=Labels)
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
@@ -244,10 +244,10 @@ class Certificate:
             self.anonymity_set,
             self.mechanism,
             data_dependent=self.data_dependent,
-            attached=self.attached,
+            smallest_unchanged_group=self.smallest_unchanged_group,
             seeded=self.reproducible,
             besides=self.nature.offers,
-            figures=self.figures,
+            statistics=self.statistics,
         )
 
     @property
@@ -289,13 +289,13 @@ class Certificate:
             "anonymity_set": {
                 "size": self.anonymity_set,
                 "known_columns": list(self.known_columns),
-                "smallest_unchanged_group": self.attached,
+                "smallest_unchanged_group": self.smallest_unchanged_group,
                 "statement": self.among_whom(),
             },
             "shuffled": True,
             "seed": NOT_FOR_PUBLICATION if self.reproducible else "none",
             "expected_error": self.expected_error,
-            "statistics": dict(self.figures),
+            "statistics": dict(self.statistics),
             "text_version": TEXT_VERSION,
             "data": None if self.data is None else vars(self.data),
         } | self._extras()
@@ -379,11 +379,11 @@ class Certificate:
             data_dependent=form.matrices.depend_on_the_data,
             reproducible=form.seed != "none",
             expected_error=form.expected_error,
-            figures=form.statistics,
+            statistics=form.statistics,
             data=None if form.data is None else form.data.to_file(),
             signature=form.signature,
             options=form.options,
-            attached=form.anonymity_set.smallest_unchanged_group,
+            smallest_unchanged_group=form.anonymity_set.smallest_unchanged_group,
             labels=Labels() if form.labels is None else labels_of(form.labels),
             collected=None if collected is None else collected.to_collected(),
             copies=tuple(map(_copy_of, form.copies)),
@@ -416,7 +416,7 @@ class Certificate:
             promises.append(self.collected.sentence(picked=self.made.picked))
         if self.households:
             promises.append(household_scope(self.true_schema))
-        return promises if "verbatim" not in self.figures else [*promises, _verbatim(self)]
+        return promises if "verbatim" not in self.statistics else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
         attained = ", ".join(repr(claim.attained) for claim in self.claims)
@@ -429,7 +429,7 @@ class Certificate:
 
 def _verbatim(certificate: Certificate) -> str:
     """What a stranger sees of the truth, in plain words."""
-    seen = certificate.figures["verbatim"]
+    seen = certificate.statistics["verbatim"]
     share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
     text = (
         f"On average at most {percent_up(share)} of the true records, and at most "
@@ -478,8 +478,9 @@ def _anonymity_set(certificate: Certificate) -> str:
             f"{size:,}"
         )
     text += "; how well anyone hides in it is what is promised, and no more."
-    if certificate.attached is not None:
-        text += f" At least {counted(certificate.attached, 'record shares', 'records share')} all "
+    fewest = certificate.smallest_unchanged_group
+    if fewest is not None:
+        text += f" At least {counted(fewest, 'record shares', 'records share')} all "
         text += "columns released as they are."
     return text
 

@@ -39,7 +39,7 @@ ROLES = (
 OWNER = "For the owner of the data: contains figures of the true table. Do not publish."
 EVERYBODY = "For publication: made from the release and its certificate alone."
 
-STATES = {State.PROVEN: "proven here", State.STATED: "stated by the owner", State.FAILED: "FAILED"}
+STATES = {State.PASSED: "passed", State.ASSERTED: "asserted by the owner", State.FAILED: "FAILED"}
 
 
 def report_document(content: ReportContent) -> Document:
@@ -239,8 +239,8 @@ def _checks(verdict: Verdict) -> list[Block]:
     heads = ("check", "verdict", "detail")
     for state, words, open_to in (
         (State.FAILED, "that failed", math.inf),
-        (State.STATED, "that rest on the owner's word", FEW_CHECKS),
-        (State.PROVEN, "that were computed again here", 0),
+        (State.ASSERTED, "that rest on the owner's word", FEW_CHECKS),
+        (State.PASSED, "that were computed again here", 0),
     ):
         rows = tuple((c.name, STATES[state], c.detail) for c in verdict.checks if c.state is state)
         if not rows:

@@ -51,7 +51,7 @@ def verdict_words(content: ReportContent) -> Words:
         return Words("Less is promised than was asked for: a target was missed.", "stated")
     if content.verdict is None:
         return Words("Not checked yet: the release lies in no folder.", "stated")
-    if content.checks(State.STATED):
+    if content.checks(State.ASSERTED):
         return Words("The release holds what it promises, as far as can be checked here.", "good")
     return Words("The release holds what it promises.", "good")
 
@@ -59,7 +59,7 @@ def verdict_words(content: ReportContent) -> Words:
 def _reasons(content: ReportContent) -> str:
     """What the verdict rests on."""
     proven, stated, failed = (
-        len(content.checks(state)) for state in (State.PROVEN, State.STATED, State.FAILED)
+        len(content.checks(state)) for state in (State.PASSED, State.ASSERTED, State.FAILED)
     )
     words = [_what(content)]
     if content.verdict is not None:

@@ -50,27 +50,27 @@ def owner_checks(
             yield from _own_keys(certificate, released, original)
         yield from _frequencies(certificate, released, original)
     except PramanaError as error:
-        yield Check.of(NAME, False, str(error))
+        yield Check.decided(NAME, False, str(error))
 
 
 def _copies(certificate: Certificate, seen: Verbatim) -> Check:
     """The shares that are stated against those that are found."""
-    stated = certificate.figures.get("verbatim")
+    stated = certificate.statistics.get("verbatim")
     found = (
         f"{percent_up(seen.share)} of the records are found, "
         f"{percent_up(seen.unique_share)} of the unique ones"
     )
     if stated is None:
         good = not certificate.nature.grouped and seen.found < seen.records
-        return Check.of(NAME, good, f"the certificate does not say how many; {found}")
+        return Check.decided(NAME, good, f"the certificate does not say how many; {found}")
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
     stated_so = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
-    return Check.of(NAME, seen.within(most), f"{found}; {stated_so}")
+    return Check.decided(NAME, seen.within(most), f"{found}; {stated_so}")
 
 
 def _whole_keys(certificate: Certificate) -> bool:
     """Whether each record gets all keys of one member of its group."""
-    keys = certificate.figures.get("keys")
+    keys = certificate.statistics.get("keys")
     whole = certificate.options.get("draw", "whole") == "whole"
     return keys == NewKeys.HANDED_ROUND or (keys == NewKeys.FROM_MEMBERS and whole)
 
@@ -93,7 +93,7 @@ def _own_keys(
     if not expected:
         return
     chance = _tail(found, expected)
-    yield Check.of(
+    yield Check.decided(
         "records with their own keys",
         chance >= LEVEL,
         f"{found:,} of {int(alone.sum()):,} records that are like no other in keys or in the rest; "
@@ -135,7 +135,7 @@ def _frequencies(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
     """Frequencies lie as near to the true ones as the stated standard errors say (Bernstein)."""
-    errors = certificate.figures.get("standard_errors")
+    errors = certificate.statistics.get("standard_errors")
     if not certificate.nature.withholds_matrices or not errors:
         return
     worst, where = 1.0, ""
@@ -150,7 +150,7 @@ def _frequencies(
             chance = min(1.0, 2 * math.exp(-(float(gap) ** 2) / spread)) if gap else 1.0
             if chance < worst:
                 worst, where = chance, f" in {column.name}"
-    yield Check.of(
+    yield Check.decided(
         "standard errors",
         worst >= LEVEL / tests,
         f"the frequency that is farthest off{where} has a chance of at most {text_up(worst, 2)}",

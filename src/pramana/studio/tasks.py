@@ -347,16 +347,16 @@ def _told(plan: Any) -> dict[str, Any]:
         "errors": []
         if error is None
         else [[" by ".join(table), share] for table, share in error.tables],
-        "choice": plan.figures.get("choice", ""),
+        "choice": plan.statistics.get("choice", ""),
     }
 
 
 def _changes(plan: Any) -> str:
     """How much a plan that looks at the data changes, in words; nothing where it does not say."""
-    number = plan.figures.get("expected_changes")
+    number = plan.statistics.get("expected_changes")
     if number is None:
         return ""
-    if plan.figures.get("unchanged"):
+    if plan.statistics.get("unchanged"):
         return "Nothing has to change: this table keeps the promise as it is."
     several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
     what = "values" if several else "records"

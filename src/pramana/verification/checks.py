@@ -1,4 +1,4 @@
-"""What a verification finds: checks in three states, and the verdict over all of them."""
+"""Results of a verification: checks in three states, and the verdict over all of them."""
 
 from __future__ import annotations
 
@@ -9,38 +9,55 @@ from enum import StrEnum
 from pramana.base.text import Shown
 from pramana.types import Form
 
-__all__ = ["Check", "State", "Verdict"]
-
 
 class State(StrEnum):
-    """How much a check is worth to whoever runs it."""
+    """The outcome of a check."""
 
-    PROVEN = "proven"
-    """Computed again here, from the folder and what else was given."""
+    PASSED = "passed"
+    """Computed again here, from the folder and whatever else was given."""
 
-    STATED = "stated"
-    """The owner's word, which nothing at hand contradicts and nothing at hand can show."""
+    ASSERTED = "asserted"
+    """Asserted by the owner: nothing at hand contradicts it, and nothing at hand can verify it."""
 
     FAILED = "failed"
 
 
+class CheckKind(StrEnum):
+    """What a check is about."""
+
+    INTEGRITY = "integrity"
+    """Files, records and certificate are as written and agree with each other."""
+
+    GUARANTEE = "guarantee"
+    """A guarantee that the certificate claims."""
+
+    ASSERTION = "assertion"
+    """A statement of the owner about how the release was made."""
+
+    UNCHANGED = "unchanged column"
+    """A column that is released unchanged, in bins or with noise."""
+
+
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One check with its outcome."""
 
     name: str
     state: State
     detail: str
+    kind: CheckKind = CheckKind.INTEGRITY
 
     @classmethod
-    def of(cls, name: str, good: bool, detail: str) -> Check:
-        """One that is settled here, this way or that."""
-        return cls(name, State.PROVEN if good else State.FAILED, detail)
+    def decided(
+        cls, name: str, good: bool, detail: str, kind: CheckKind = CheckKind.INTEGRITY
+    ) -> Check:
+        """A check that is decided here: passed or failed."""
+        return cls(name, State.PASSED if good else State.FAILED, detail, kind)
 
     @classmethod
-    def stated(cls, name: str, detail: str) -> Check:
-        """One that rests on the owner's word."""
-        return cls(name, State.STATED, detail)
+    def asserted(cls, name: str, detail: str, kind: CheckKind = CheckKind.ASSERTION) -> Check:
+        """A check that is asserted by the owner and cannot be decided here."""
+        return cls(name, State.ASSERTED, detail, kind)
 
     @property
     def ok(self) -> bool:
@@ -49,7 +66,13 @@ class Check:
 
     def to_json(self) -> Form:
         """The entry in the JSON of verify."""
-        return {"name": self.name, "ok": self.ok, "state": str(self.state), "detail": self.detail}
+        return {
+            "name": self.name,
+            "kind": str(self.kind),
+            "ok": self.ok,
+            "state": str(self.state),
+            "detail": self.detail,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +84,7 @@ class Verdict(Shown):
 
     @property
     def valid(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no check failed."""
         return all(check.ok for check in self.checks)
 
     def __bool__(self) -> bool:
@@ -72,25 +95,23 @@ class Verdict(Shown):
         return tuple(check for check in self.checks if check.state == state)
 
     def with_checks(self, more: Iterable[Check]) -> Verdict:
-        """The same verdict with further checks, which settle what was only stated before.
+        """The same verdict with further checks, which replace assertions that they decide.
 
-        A check is settled by one of its name, or by those that look at parts of it: ``draws`` by
+        An assertion is decided by a check of its name, or by checks of parts of it: ``draws`` by
         ``draws: age left as it was``.
         """
-        found = tuple(more)
-        settled = {part for check in found for part in (check.name, check.name.split(": ")[0])}
-        kept = (c for c in self.checks if c.state is not State.STATED or c.name not in settled)
-        return Verdict((*kept, *found), self.notes)
+        added = tuple(more)
+        decided = {part for check in added for part in (check.name, check.name.split(": ")[0])}
+        kept = (c for c in self.checks if c.state is not State.ASSERTED or c.name not in decided)
+        return Verdict((*kept, *added), self.notes)
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it: what failed, then what must be known."""
         failed = self.of_state(State.FAILED)
         counts = ", ".join(f"{len(self.of_state(state))} {state}" for state in State)
-        words = (
-            "Everything that can be checked holds" if self.valid else "THE RELEASE DOES NOT HOLD"
-        )
+        outcome = "All verifiable checks passed" if self.valid else "THE RELEASE IS NOT VALID"
         lines = [f"failed: {check.name}: {check.detail}" for check in failed]
-        return f"{words} ({counts})", [*lines, *self.notes]
+        return f"{outcome} ({counts})", [*lines, *self.notes]
 
     def to_json(self) -> Form:
         """The JSON form of verify."""

@@ -62,10 +62,12 @@ def _labels(certificate: Certificate) -> Iterator[Check]:
     """Words about columns are about those that are there; of one of ours they are ours."""
     labels, there = certificate.labels, {column.name for column in certificate.schema.released}
     if not {*labels.variables, *labels.values} <= there:
-        yield Check.of("labels", False, "they are of columns that are not there")
+        yield Check.decided("labels", False, "they are of columns that are not there")
     maker = MAKERS.get(certificate.method)
     if maker is not None and maker.published_labels(labels) != labels:
-        yield Check.of("labels", False, f"a column that {certificate.method} adds is another there")
+        yield Check.decided(
+            "labels", False, f"a column that {certificate.method} adds is another there"
+        )
 
 
 def matrix_ties(certificate: Certificate) -> Iterator[Check]:
@@ -97,17 +99,19 @@ def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
 def _method(certificate: Certificate) -> Check:
     """A method makes releases of its kinds, looks at the data or not, and replaces keys one way."""
     if certificate.method not in MAKERS:
-        return Check.of(
+        return Check.decided(
             "method", False, f"{certificate.method} is not known here: install what brings it"
         )
     maker = MAKERS[certificate.method]
     made = (maker.data_dependent, maker.new_keys)
-    stated = (certificate.data_dependent, certificate.figures.get("keys"))
+    stated = (certificate.data_dependent, certificate.statistics.get("keys"))
     if certificate.schema.impossible and not maker.keeps_rules:
-        return Check.of("method", False, f"{certificate.method} takes no impossible combinations")
+        return Check.decided(
+            "method", False, f"{certificate.method} takes no impossible combinations"
+        )
     good = stated == made and certificate.kind in (maker.kind, *maker.other_kinds)
     words = "what the certificate holds" if good else "not what the certificate holds"
-    return Check.of("method", good, f"{words} is what {certificate.method} makes")
+    return Check.decided("method", good, f"{words} is what {certificate.method} makes")
 
 
 def _steps(certificate: Certificate) -> Check:
@@ -117,7 +121,7 @@ def _steps(certificate: Certificate) -> Check:
     columns = sorted(column.name for column in certificate.schema.randomised)
     strata = set(certificate.mechanism.strata) <= set(certificate.schema.strata)
     good = steps == columns and bool(steps) and strata
-    return Check.of(
+    return Check.decided(
         "steps",
         good,
         "every randomised column has its matrix, and no other has one"
@@ -131,12 +135,12 @@ def _matrix(schema: Schema, step: Step, tied: Tied) -> Check:
     name = f"matrix of {' x '.join(step.columns)}"
     lacking = [own for own in step.columns if own not in schema.names]
     if lacking or any(schema.column(own).domain is None for own in step.columns):
-        return Check.of(name, False, "it moves a column that has no domain in the schema")
+        return Check.decided(name, False, "it moves a column that has no domain in the schema")
     good = _covers(schema, step, tied)
     words = "runs over the whole domain" if good else "does not run over the domain"
     if good and isinstance(step.matrix, ListedCells):
         words = "lists cells that can exist, and leaves all others empty, of the domain"
-    return Check.of(name, good, f"the matrix {words} of its columns")
+    return Check.decided(name, good, f"the matrix {words} of its columns")
 
 
 def _covers(schema: Schema, step: Step, tied: Tied) -> bool:
@@ -212,7 +216,7 @@ def _rules(certificate: Certificate) -> Iterator[Check]:
     for rule in certificate.schema.impossible:
         if not any(set(rule.columns) <= group for group in groups):
             names = " and ".join(rule.columns)
-            yield Check.of(
+            yield Check.decided(
                 "impossible combinations", False, f"no step moves {names} together, as a rule needs"
             )
 
@@ -222,22 +226,24 @@ def _free_fields(certificate: Certificate) -> Check:
     name = "figures and words"
     maker = MAKERS.get(certificate.method)
     if maker is None or maker.owner_statistics is None:
-        return Check.stated(name, "the method does not say which of them it gives")
+        return Check.asserted(name, "the method does not say which of them it gives")
     tells = maker.owner_statistics | certificate.nature.tells
     try:
         options, figures = maker.expected_fields(certificate)
         priced = maker.matches_expected_error(certificate, certificate.expected_error)
     except (ArithmeticError, AttributeError, LookupError, PramanaError, TypeError, ValueError):
-        return Check.of(name, False, f"not what {certificate.method} gives with all else")
+        return Check.decided(name, False, f"not what {certificate.method} gives with all else")
     strange = _strange(certificate.options, options) | _strange(
-        {n: own for n, own in certificate.figures.items() if n not in tells}, figures
+        {n: own for n, own in certificate.statistics.items() if n not in tells}, figures
     )
-    strange |= tells - set(certificate.figures) - _uncounted(certificate)
+    strange |= tells - set(certificate.statistics) - _uncounted(certificate)
     strange |= set() if priced else {"expected_error"}
     if strange:
         told = f"{certificate.method} gives another {', '.join(sorted(strange))}, or none"
-        return Check.of(name, False, told)
-    return Check.of(name, True, f"what {certificate.method} gives with all else in the certificate")
+        return Check.decided(name, False, told)
+    return Check.decided(
+        name, True, f"what {certificate.method} gives with all else in the certificate"
+    )
 
 
 def _chosen(certificate: Certificate) -> Iterator[Check]:
@@ -250,10 +256,12 @@ def _chosen(certificate: Certificate) -> Iterator[Check]:
     except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
         again = False
     if again:
-        yield Check.of(name, True, f"{certificate.method} chooses these for what it was asked for")
+        yield Check.decided(
+            name, True, f"{certificate.method} chooses these for what it was asked for"
+        )
     elif again is False:
         told = f"not what {certificate.method} chooses for what is said to have been asked for"
-        yield Check.of(name, False, told)
+        yield Check.decided(name, False, told)
 
 
 def _uncounted(certificate: Certificate) -> set[str]:
@@ -271,9 +279,9 @@ def _strange(found: Entries, made: Entries) -> set[str]:
 
 def _figures(certificate: Certificate) -> Iterator[Check]:
     """Standard errors, where a reader takes them from the certificate: one for each label."""
-    if "standard_errors" not in certificate.figures:
+    if "standard_errors" not in certificate.statistics:
         return
-    errors = certificate.figures["standard_errors"]
+    errors = certificate.statistics["standard_errors"]
     sizes = {c.name: len(c.labels) for c in certificate.schema.randomised if c.domain is not None}
     least = certificate.nature.least_error
     good = isinstance(errors, dict) and set(errors) == set(sizes) and all(
@@ -283,10 +291,10 @@ def _figures(certificate: Certificate) -> Iterator[Check]:
     )  # fmt: skip
     if good:
         told = "one for all values of a column, on the grid; only the owner knows them"
-        yield Check.stated("standard errors", told)
+        yield Check.asserted("standard errors", told)
     else:
         told = "not one of the published grid for all values of each randomised column"
-        yield Check.of("standard errors", False, told)
+        yield Check.decided("standard errors", False, told)
 
 
 def _on_grid(figure: Any) -> bool:
@@ -296,21 +304,21 @@ def _on_grid(figure: Any) -> bool:
 
 def _shares(certificate: Certificate) -> Iterator[Check]:
     """How much of the spread of keys lies within groups: of the grid, and at most all of it."""
-    if "within_group_share" not in certificate.figures:
+    if "within_group_share" not in certificate.statistics:
         return
-    share = certificate.figures["within_group_share"]
+    share = certificate.statistics["within_group_share"]
     if _on_grid(share) and share <= 1:
         told = "on the grid; stated by the owner when groups were formed"
-        yield Check.stated("share within groups", told)
+        yield Check.asserted("share within groups", told)
     else:
-        yield Check.of("share within groups", False, "not a share of the published grid")
+        yield Check.decided("share within groups", False, "not a share of the published grid")
 
 
 def _options(certificate: Certificate) -> Iterator[Check]:
     """How groups were formed, and what they hold of sensitive columns: options that can be."""
     if certificate.nature.grouped and certificate.options:
         told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
-        yield Check.stated("how groups were formed", told)
+        yield Check.asserted("how groups were formed", told)
 
 
 def _replicates(certificate: Certificate) -> Iterator[Check]:
@@ -318,22 +326,24 @@ def _replicates(certificate: Certificate) -> Iterator[Check]:
     stated = certificate.schema.replicates
     if stated is not None:
         told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
-        yield Check.stated("replicate weights", told)
+        yield Check.asserted("replicate weights", told)
 
 
 def _attached(certificate: Certificate) -> Iterator[Check]:
     """How many share all that is released as it is: stated beside matrices that know no data."""
     fixed = certificate.nature.shows_matrices and not certificate.data_dependent
-    if certificate.attached is not None and not (fixed and certificate.true_schema.attached):
+    if certificate.smallest_unchanged_group is not None and not (
+        fixed and certificate.true_schema.attached
+    ):
         told = f"{certificate.method} states no number of records that share them"
-        yield Check.of("attached columns", False, told)
+        yield Check.decided("attached columns", False, told)
 
 
 def _households(certificate: Certificate) -> Iterator[Check]:
     """That nothing else tells who lives with whom: the owner looked, and nobody else can."""
     if certificate.households:
         told = "that no released column tells who lives with whom is stated by the owner"
-        yield Check.stated("households", told)
+        yield Check.asserted("households", told)
 
 
 def _collected(certificate: Certificate) -> Iterator[Check]:
@@ -343,9 +353,9 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
     asks = certificate.nature.shows_matrices and not certificate.data_dependent
     as_is = [column.name for column in certificate.as_they_are]
     if asks and not as_is and not certificate.reproducible:
-        yield Check.stated("collected", "people randomised their own answers; the office says so")
+        yield Check.asserted("collected", "people randomised their own answers; the office says so")
     else:
-        yield Check.of("collected", False, "people cannot have randomised what was done here")
+        yield Check.decided("collected", False, "people cannot have randomised what was done here")
     panel, mechanism = certificate.collected.panel, certificate.mechanism
     if panel is not None and mechanism is not None:
         one = log_of(Fraction(mechanism.gamma)) if mechanism.gamma != math.inf else math.inf
@@ -353,18 +363,18 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
         # Every wave's own draw tells at least what passes both: its share, up to the last digits.
         least = panel.waves * one * (1 - 1e-12)
         good = panel.epsilon >= one and panel.changing_epsilon >= least
-        yield Check.of("waves of the panel", good, words)
+        yield Check.decided("waves of the panel", good, words)
         told = "what all waves together tell is stated by the office, whose definition shows it"
-        yield Check.stated("all waves of the panel", told)
+        yield Check.asserted("all waves of the panel", told)
 
 
 def _copies(certificate: Certificate) -> Iterator[Check]:
     """What stands in the release word for word: two shares on the grid, and nothing else."""
-    if "verbatim" not in certificate.figures:
+    if "verbatim" not in certificate.statistics:
         if _uncounted(certificate):
-            yield Check.stated("records word for word", "not counted by the owner")
+            yield Check.asserted("records word for word", "not counted by the owner")
         return
-    seen = certificate.figures["verbatim"]
+    seen = certificate.statistics["verbatim"]
     names = {"records_at_most", "unique_records_at_most"}
     good = (
         isinstance(seen, dict)
@@ -372,9 +382,9 @@ def _copies(certificate: Certificate) -> Iterator[Check]:
         and all(type(share) is float and share in SHARES for share in seen.values())
     )
     if good:
-        yield Check.stated("records word for word", "on the grid; only the owner can count them")
+        yield Check.asserted("records word for word", "on the grid; only the owner can count them")
     else:
-        yield Check.of("records word for word", False, "not two shares of the published grid")
+        yield Check.decided("records word for word", False, "not two shares of the published grid")
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -384,12 +394,12 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
     """What is claimed against what can be computed again."""
     names = [claim.name for claim in certificate.claims]
     if len(set(names)) < len(names):
-        yield Check.of("guarantees", False, "a guarantee is claimed more than once")
+        yield Check.decided("guarantees", False, "a guarantee is claimed more than once")
         return
     try:
         found = recomputed(certificate.evidence, [claim.attained for claim in certificate.claims])
     except PramanaError as error:
-        yield Check.of("guarantees", False, f"cannot be computed again: {error}")
+        yield Check.decided("guarantees", False, f"cannot be computed again: {error}")
         return
     for claim in certificate.claims:
         yield _claim(certificate, claim, found.get(claim.name))
@@ -415,29 +425,33 @@ def _claim(certificate: Certificate, claim: Claim, found: Guarantee | None) -> C
     owner = certificate.nature.owner_knows
     never = never_offered(type(claim.attained), certificate.evidence, owner)
     if not claim.holds and certificate.collected is None:  # who comes to a survey is not designed
-        return Check.of(claim.name, False, "the certificate itself attains less than was asked")
+        return Check.decided(
+            claim.name, False, "the certificate itself attains less than was asked"
+        )
     if never is not None:
-        return Check.of(claim.name, False, f"it cannot be promised: {never}")
+        return Check.decided(claim.name, False, f"it cannot be promised: {never}")
     if (wrong := _wrongly_asked(certificate.method, claim)) is not None:
-        return Check.of(claim.name, False, wrong)
+        return Check.decided(claim.name, False, wrong)
     bound = claim.attained.impossible(certificate.evidence)
     if bound is not None:
-        return Check.of(claim.name, False, f"no release can keep it: {bound}")
+        return Check.decided(claim.name, False, f"no release can keep it: {bound}")
     if found is None and not certificate.nature.shows_matrices and claim.asked != claim.attained:
         told = "where nobody can compute it again, what was asked is stated and nothing else"
-        return Check.of(claim.name, False, told)
+        return Check.decided(claim.name, False, told)
     fixed = certificate.nature.shows_matrices and not certificate.data_dependent
     if fixed and claim.asked is None and only_the_owner(type(claim.attained)):
-        return Check.of(claim.name, False, "matrices that know no data come with no such figure")
+        return Check.decided(
+            claim.name, False, "matrices that know no data come with no such figure"
+        )
     if found is None and certificate.nature.grouped:
         told = "stated by the owner when groups were formed, which are not kept; testable only"
-        return Check.stated(claim.name, told)
+        return Check.asserted(claim.name, told)
     if found is None:
-        return Check.stated(claim.name, "stated by the owner; only the owner can recompute it")
+        return Check.asserted(claim.name, "stated by the owner; only the owner can recompute it")
     alone = certificate.mechanism is None
     if found.implies(claim.attained):
         source = "certificate" if alone else "matrices"
         told = f"recomputed from the {source}: {claim.attained}.{claim.missed}".removesuffix(".")
-        return Check.of(claim.name, True, told)
+        return Check.decided(claim.name, True, told)
     gives = "certificate gives" if alone else "matrices give"
-    return Check.of(claim.name, False, f"the {gives} only {found}")
+    return Check.decided(claim.name, False, f"the {gives} only {found}")

@@ -67,7 +67,7 @@ class WithinKeys:
         for name, sizes in self.sizes.items():
             fewest, farthest = _within(sizes.total(), self.keys)
             good = fewest >= self.distinct and farthest <= self.closeness + ROUNDING
-            yield Check.of(
+            yield Check.decided(
                 f"{name} by released keys",
                 good,
                 f"at least {fewest:,} values share each combination, {self.distinct:,} are stated; "
@@ -139,7 +139,7 @@ class SetsBeside:
             statistic, degrees = _chi_square(counts)
             good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
             words = "do not depend on it" if good else "depend on it: they were not drawn by chance"
-            yield Check.of(f"sets beside {name}", good, f"the sets asked for {words}")
+            yield Check.decided(f"sets beside {name}", good, f"the sets asked for {words}")
 
 
 def _codes(column: pa.ChunkedArray) -> IntArray:
@@ -191,7 +191,7 @@ def copies_checked(folder: Path, certificate: Certificate) -> Iterator[Check]:
                 same, detail = False, "holds other records than the data file"
         except PramanaError as error:
             same, detail = False, str(error)
-        yield Check.of(name, same, detail or "the same records in the same order")
+        yield Check.decided(name, same, detail or "the same records in the same order")
 
 
 def _same_records(folder: Path, certificate: Certificate, copy: DataFile) -> bool:

@@ -168,15 +168,15 @@ def with_noise_check(
     name, noise = f"{column.name} with its noise", column.recoding.noise
     after, before = (_values(table, column.name) for table in (released, original))
     if noise is None or len(after) != len(before):
-        return Check.of(name, False, "other values are missing than in the original")
+        return Check.decided(name, False, "other values are missing than in the original")
     if len(before) and np.array_equal(np.sort(before), np.sort(after)):
-        return Check.of(name, False, "the very values of the original: no noise was added")
+        return Check.decided(name, False, "the very values of the original: no noise was added")
     whole = is_whole(released.schema.field(column.name).type)
     shift, squares = _deviations(noise, before, after, whole=whole)
     limit = float(norm.isf(level / 4))
     good = abs(shift) <= limit and abs(squares) <= limit
     words = "fit the stated noise" if good else "do not fit the stated noise"
-    return Check.of(
+    return Check.decided(
         name,
         good,
         f"sum and squares {words} ({shift:+.1f} and {squares:+.1f} standard deviations, "
@@ -236,7 +236,7 @@ def reports_against_truth(
         after = _cells(certificate.schema, one, own, released=True)
         chance = _chance(one, before, after)
         good = chance >= level / len(mechanism.sets)
-        yield Check.of(
+        yield Check.decided(
             f"reports of {one.name}",
             good,
             f"{after.sum():,.0f} reports, p = {chance:.2g} "

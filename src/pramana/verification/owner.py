@@ -63,11 +63,11 @@ def against_truth(
     """Checks that need the true table."""
     same = original.rows == certificate.records
     detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
-    yield Check.of("original records", same, detail)
+    yield Check.decided("original records", same, detail)
     there = (*certificate.schema.randomised, *certificate.as_they_are)
     lacking = [column.name for column in there if column.name not in original.schema.names]
     if lacking:
-        yield Check.of("original columns", False, f"the original lacks {', '.join(lacking)}")
+        yield Check.decided("original columns", False, f"the original lacks {', '.join(lacking)}")
     if not same or lacking:
         return
     records = PairedRecords(certificate, released, original)
@@ -82,7 +82,7 @@ def against_truth(
             yield from _transitions(certificate.mechanism, records)
             yield from _owner_claims(certificate, original)
     except PramanaError as error:
-        yield Check.of("original values", False, str(error))
+        yield Check.decided("original values", False, str(error))
 
 
 def _as_they_are(records: PairedRecords) -> Iterator[Check]:
@@ -97,7 +97,7 @@ def _as_they_are(records: PairedRecords) -> Iterator[Check]:
             continue
         same = records.values(column.name).as_often or _same(released, original, column.name)
         words = "the same values" if same else "other values"
-        yield Check.of(f"{column.name} as it is", same, f"{words} as in the original")
+        yield Check.decided(f"{column.name} as it is", same, f"{words} as in the original")
 
 
 def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Check:
@@ -107,10 +107,10 @@ def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Ch
         found = encode_released(column, released.to_arrow([column.name]).column(0))
         true = encode(column, original.to_arrow([column.name]).column(0))
     except PramanaError as error:
-        return Check.of(name, False, str(error))
+        return Check.decided(name, False, str(error))
     size = len(column.labels)
     same = bool((np.bincount(found, minlength=size) == np.bincount(true, minlength=size)).all())
-    return Check.of(name, same, f"{'the same' if same else 'other'} bins as in the original")
+    return Check.decided(name, same, f"{'the same' if same else 'other'} bins as in the original")
 
 
 def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
@@ -136,12 +136,12 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
         good = found.chance >= LEVEL / 2 / len(fits)
         if good and found.of_truth >= LEVEL / 2 / len(fits):
             told = "cannot tell here: the truth itself would fit the matrices as well"
-            yield Check.stated(f"transitions of {name}", told)
+            yield Check.asserted(f"transitions of {name}", told)
             continue
         why = "fits" if good else "does not fit"
         if not good and found.too_close < found.p_value:
             why = "is too close to the truth for"
-        yield Check.of(
+        yield Check.decided(
             f"transitions of {name}",
             good,
             f"chi-square {found.found.far:.1f} on {found.degrees} degrees of freedom, "
@@ -232,7 +232,7 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
         found = computed.get(stated.name)
         good = found is not None and bool(found.implies(stated))
         words = "recomputed from the original" if good else f"the original gives only {found}"
-        yield Check.of(stated.name, good, words)
+        yield Check.decided(stated.name, good, words)
 
 
 def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:

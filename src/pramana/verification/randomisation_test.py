@@ -170,19 +170,19 @@ def _not_seen(
     if left:
         named = ", ".join(left) if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
         told = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or values that none has"
-        yield Check.stated(f"draws: {named}", told)
+        yield Check.asserted(f"draws: {named}", told)
 
 
 def _check(bet: Bet, level: float) -> Check:
     name = f"draws: {bet.doubt}"
     if bet.gain >= needed(level, 1):
         if math.isinf(bet.gain):
-            return Check.of(name, False, IMPOSSIBLE)
+            return Check.decided(name, False, IMPOSSIBLE)
         told = f"that makes the release exp({bet.gain:.0f}) times likelier"
-        return Check.of(name, False, f"so it seems: {told}")
+        return Check.decided(name, False, f"so it seems: {told}")
     if bet.found_from is None:
-        return Check.stated(name, "cannot tell here: it would look as a sound release does")
-    return Check.of(
+        return Check.asserted(name, "cannot tell here: it would look as a sound release does")
+    return Check.decided(
         name, True, f"not so; {percent(bet.found_from, 6)} of the records would be found"
     )
 

@@ -304,7 +304,7 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     kept = [] if records.kept_together is None else [records.kept_together]
     whole = joined([*kept, *records.randomised.values()])
     if not columns or whole is None:
-        return Check.stated("order", SILENT)
+        return Check.asserted("order", SILENT)
     orders = Orders(columns, whole)
     widths = [width for width in WIDTHS if width == 1 or width <= orders.records // 4]
     bets = list(_bets(orders, widths))
@@ -312,14 +312,14 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     doubt, gain = max(bets, key=lambda bet: bet[1])
     if gain >= least:
         told = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
-        return Check.of("order", False, told)
+        return Check.decided("order", False, told)
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
-        return Check.stated("order", f"could be that of a shuffle; {SILENT}")
+        return Check.asserted("order", f"could be that of a shuffle; {SILENT}")
     seen = "records left in their places" if reach == 1 else (
         f"a shuffle inside stretches of up to {reach} records"
     )  # fmt: skip
-    return Check.of("order", True, f"could be that of a shuffle; {seen} would be found")
+    return Check.decided("order", True, f"could be that of a shuffle; {seen} would be found")
 
 
 def _columns(records: PairedRecords) -> Iterator[Ordered]:

@@ -76,8 +76,10 @@ def verify_folder(
         if not os.path.lexists(folder / CERTIFICATE):
             raise
         # One is there and cannot be read: whoever altered it, the release does not hold.
-        return Verdict((Check.of("certificate", False, str(error)),))
-    whole = Check.of("certificate", True, "every byte is as it was written, and so is its digest")
+        return Verdict((Check.decided("certificate", False, str(error)),))
+    whole = Check.decided(
+        "certificate", True, "every byte is as it was written, and so is its digest"
+    )
     before: tuple[FileStamp, ...] = ()
     with suppress(PramanaError):  # which the check of the data says
         before = stamps_of(folder, certificate)
@@ -97,9 +99,9 @@ def verify_folder(
             checks.extend(copies_checked(folder, certificate))
             require_unchanged(before)
         except PramanaError as error:
-            checks.append(Check.of("table", False, str(error)))
+            checks.append(Check.decided("table", False, str(error)))
         except UNFORESEEN:
-            checks.append(Check.of("table", False, "it cannot be read"))
+            checks.append(Check.decided("table", False, "it cannot be read"))
     return Verdict(tuple(checks), tuple(_notes(certificate, key)))
 
 
@@ -107,22 +109,24 @@ def _owners_word(certificate: Certificate) -> Iterator[Check]:
     """What no folder can show: that its records came about as the certificate says."""
     if certificate.mechanism is not None or certificate.nature.withholds_matrices:
         which = "these matrices" if certificate.mechanism is not None else "matrices"
-        told = f"that each record was drawn by {which}, afresh and by itself, no folder shows"
-        yield Check.stated("draws", told)
-    yield Check.stated("order", "that the records were put in a random order no folder shows")
+        detail = f"independent randomisation by {which} cannot be verified from the folder"
+        yield Check.asserted("draws", detail)
+    yield Check.asserted("order", "shuffling cannot be verified from the folder")
 
 
 def _fingerprint(folder: Path, certificate: Certificate) -> Check:
     """The data file, of which nothing is read unless its name, kind and size are as stated."""
     data = certificate.data
     if data is None:
-        return Check.of("data", False, "the certificate names no data file")
+        return Check.decided("data", False, "the certificate names no data file")
     try:
         same = fingerprint(data_path(folder, certificate), data.format) == data
     except PramanaError as error:
-        return Check.of("data", False, str(error))
+        return Check.decided("data", False, str(error))
     detail = "has" if same else "does not have"
-    return Check.of("data", same, f"{data.name} {detail} the SHA-256 that the certificate states")
+    return Check.decided(
+        "data", same, f"{data.name} {detail} the SHA-256 that the certificate states"
+    )
 
 
 def _explained(folder: Path, certificate: Certificate) -> Check:
@@ -132,14 +136,14 @@ def _explained(folder: Path, certificate: Certificate) -> Check:
     false = [name for name in there if not holds(folder / name, written[name])]
     if false:
         told = f"{', '.join(false)}: not what follows from the certificate"
-        return Check.of("explanations", False, told)
+        return Check.decided("explanations", False, told)
     if len(there) < len(written):
         gone = len(written) - len(there)
-        return Check.stated(
+        return Check.asserted(
             "explanations",
             f"{gone} of {len(written)} files {'is' if gone == 1 else 'are'} not there",
         )
-    return Check.of("explanations", True, f"{', '.join(there)} say what the certificate says")
+    return Check.decided("explanations", True, f"{', '.join(there)} say what the certificate says")
 
 
 def _others(folder: Path, certificate: Certificate) -> Iterator[Check]:
@@ -151,19 +155,23 @@ def _others(folder: Path, certificate: Certificate) -> Iterator[Check]:
     if strange:
         shown = listed([ascii(name)[1:-1] for name in strange], MOST_NAMED)
         told = f"{shown}: not of the release, and not looked at"
-        yield Check.stated("other files", told)
+        yield Check.asserted("other files", told)
 
 
 def _signature(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:
     if key is None:
         return
     if certificate.signature is None:
-        yield Check.of("signature", False, "a key was given, and the certificate is not signed")
+        yield Check.decided(
+            "signature", False, "a key was given, and the certificate is not signed"
+        )
         return
     from pramana.release.signing import has_signature_of  # most are not signed
 
     good = has_signature_of(certificate, Path(key))
-    yield Check.of("signature", good, f"the signature {'fits' if good else 'does not fit'} the key")
+    yield Check.decided(
+        "signature", good, f"the signature {'fits' if good else 'does not fit'} the key"
+    )
 
 
 def _records(
@@ -173,22 +181,22 @@ def _records(
     stated = certificate.data.format if certificate.data is not None else ""
     names = [column.name for column in certificate.schema.released]
     same = list(opened.schema.names) == names and opened.format == stated
-    yield Check.of(
+    yield Check.decided(
         "columns", same, "as the certificate lists them" if same else "others than listed"
     )
     if not same:
         return
     if opened.rows != certificate.records:  # nothing of it is unpacked then
         told = f"{counted(opened.rows, 'record')}, {_stated(certificate.records)}"
-        yield Check.of("records", False, told)
+        yield Check.decided("records", False, told)
         return
     seen = _Seen(certificate)
     wrong = _look(seen, opened, progress)
     if wrong is not None:
-        yield Check.of("records", False, wrong)
+        yield Check.decided("records", False, wrong)
         return
     same = seen.records == certificate.records
-    yield Check.of(
+    yield Check.decided(
         "records", same, f"{counted(seen.records, 'record')}, {_stated(certificate.records)}"
     )
     for name, refused in seen.refused.items():
@@ -196,12 +204,12 @@ def _records(
         detail = (
             f"{counted(outside, 'record')} outside" if outside else "every value lies in its domain"
         )
-        yield Check.of(f"domain of {name}", not outside, detail)
+        yield Check.decided(f"domain of {name}", not outside, detail)
     if isinstance(certificate.mechanism, AttributeSampler):
         yield _sets(certificate.mechanism, seen)
         yield from seen.beside.checks()
     if certificate.schema.impossible:
-        yield Check.of(
+        yield Check.decided(
             "impossible combinations",
             not seen.impossible,
             f"{records_that(seen.impossible, 'holds', 'hold')} one",
@@ -212,12 +220,14 @@ def _records(
     yield _anonymity_set(certificate, seen)
     if not any(seen.refused.values()):
         yield from _contradicted(seen)
-    if certificate.attached is not None:
+    if certificate.smallest_unchanged_group is not None:
         smallest = seen.attached.smallest() if seen.attached.columns else seen.records
         smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
         detail = f"{smallest:,} or more share all columns released as they are"
-        good = smallest == certificate.attached
-        yield Check.of("attached columns", good, f"{detail}, {_stated(certificate.attached)}")
+        good = smallest == certificate.smallest_unchanged_group
+        yield Check.decided(
+            "attached columns", good, f"{detail}, {_stated(certificate.smallest_unchanged_group)}"
+        )
 
 
 def _contradicted(seen: _Seen) -> Iterator[Check]:
@@ -228,7 +238,7 @@ def _contradicted(seen: _Seen) -> Iterator[Check]:
     for claim in seen.certificate.claims:
         found = claim.attained.contradicted(seen.certificate.evidence, released)
         if found is not None:
-            yield Check.of(f"{claim.name} in the records", False, found)
+            yield Check.decided(f"{claim.name} in the records", False, found)
 
 
 def _look(seen: _Seen, opened: OpenedTable, progress: Progress | None) -> str | None:
@@ -279,11 +289,11 @@ def _anonymity_set(certificate: Certificate, seen: _Seen) -> Check:
     known, stated = certificate.known_columns, _stated(certificate.anonymity_set)
     if not known:
         good = seen.records == certificate.anonymity_set
-        return Check.of(
+        return Check.decided(
             "anonymity set", good, f"all {seen.records:,} records form one anonymity set, {stated}"
         )
     smallest = seen.groups.smallest()
-    return Check.of(
+    return Check.decided(
         "anonymity set",
         smallest == certificate.anonymity_set,
         f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}, {stated}",
@@ -295,7 +305,7 @@ def _sets(mechanism: AttributeSampler, found: _Seen) -> Check:
     asked = found.asked
     unknown = found.records - int(asked.sum())
     if unknown or found.strays:
-        return Check.of(
+        return Check.decided(
             "sets asked for",
             False,
             f"{records_that(unknown, 'names', 'name')} a set that is not stated",
@@ -304,7 +314,7 @@ def _sets(mechanism: AttributeSampler, found: _Seen) -> Check:
     statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
     good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > 1e-6
     words = "as often as stated" if good else "not as often as stated"
-    return Check.of("sets asked for", good, words)
+    return Check.decided("sets asked for", good, words)
 
 
 def _refused(column: Column, values: pa.Array, told: BoolArray | None) -> Refused:
@@ -346,7 +356,7 @@ class _Seen:
         self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
         self.keyed = _counter(certificate)
         self.attached = GroupSizes(
-            own if certificate.attached is not None else (), most=MOST_ATTACHED
+            own if certificate.smallest_unchanged_group is not None else (), most=MOST_ATTACHED
         )
 
     def look_at(self, batch: pa.RecordBatch) -> None:
@@ -446,7 +456,7 @@ class _Seen:
         """Every stratum that occurs has a matrix."""
         for step, sizes in self.stratified:
             lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
-            yield Check.of(
+            yield Check.decided(
                 f"strata of {' x '.join(step.columns)}",
                 not lacking,
                 f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
@@ -460,7 +470,7 @@ class _Seen:
             return
         stated = max((c.attained.to_json().get("k", 1) for c in self.certificate.claims), default=1)
         smallest = self.keys.smallest()
-        yield Check.of(
+        yield Check.decided(
             "records with the same keys",
             smallest >= stated,
             f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
@@ -472,7 +482,7 @@ class _Seen:
             if len(found) < self.distinct:
                 own = counted(len(found), "value")
                 told = f"{own}, and every group is said to hold {self.distinct:,}"
-                yield Check.of(f"values of {name}", False, told)
+                yield Check.decided(f"values of {name}", False, told)
         yield from self.within.checks()
 
 
@@ -495,7 +505,7 @@ def _alike_keys(certificate: Certificate) -> tuple[str, ...]:
     """The columns in which the records of a group agree; none where they need not."""
     keys = certificate.schema.randomised
     drawn = any(c.drawn for c in keys)
-    if certificate.figures.get("keys") != NewKeys.CENTRE or drawn:
+    if certificate.statistics.get("keys") != NewKeys.CENTRE or drawn:
         return ()
     return (*certificate.known_columns, *(column.name for column in keys))
 

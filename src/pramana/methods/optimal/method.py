@@ -193,7 +193,7 @@ class Optimal(Method):
             anonymity_set=context.anonymity_set,
             asked=(),
             attained=found,
-            figures={
+            statistics={
                 "loss": design.loss,
                 "expected_changes": design.expected_changes,
                 "smallest_diagonal": design.smallest_diagonal,
@@ -231,9 +231,9 @@ class Optimal(Method):
         said = _too_large(step, numbers, context) if self.publish == "fitting" else said
         if not said:
             return plan
-        figures = {**plan.figures, "about_matrices": [said]}
+        figures = {**plan.statistics, "about_matrices": [said]}
         public = published_errors(step, numbers)
-        return replace(plan, kind=self.other_kinds[0], public=public, figures=figures)
+        return replace(plan, kind=self.other_kinds[0], public=public, statistics=figures)
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:

@@ -26,8 +26,8 @@ MOST_FOLDERS: Final = 200
 
 STATES: Final = (
     ("failed", "bad", "Failed", "What was looked at does not hold."),
-    ("stated", "warn", "Stated by the owner", "Nothing at hand shows or contradicts it."),
-    ("proven", "good", "Proven here", "Computed again from the folder alone."),
+    ("asserted", "warn", "Asserted by the owner", "Nothing at hand shows or contradicts it."),
+    ("passed", "good", "Passed", "Computed again from the folder alone."),
 )
 
 
