@@ -532,7 +532,7 @@ VALUES = (
     "utf-7",
 )
 SEVERAL = ("--k", "--epsilon", "--alpha", "--rho1", "--rho2", "--xi", "--delta", "--matrix",
-           "--central-epsilon", "--tables", "--help", "--more", "--nobody")  # fmt: skip
+           "--central-epsilon", "--tables", "--help", "--help-all", "--nobody")  # fmt: skip
 NOT_HERE = ("studio", "experiment", "demo", "collect serve", "collect demo")
 """They go on until they are told to end, or long: they get words that they refuse."""
 

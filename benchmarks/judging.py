@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks._measure import Result, in_child
 
 TRUTH, SCHEMA, RELEASE = "demo-data/people.parquet", "demo-data/schema.toml", "demo-release"
-SCENARIOS = ("--k", "5,20,100", "--epsilon", "2,4", "--method", "retention,reports")
+SCENARIOS = ("--k", "5,20,100", "--epsilon", "2,4", "--method", "retention,attribute-sampling")
 """Two methods at five targets each."""
 
 COMMANDS = {

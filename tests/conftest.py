@@ -17,9 +17,13 @@ from tests.brief import brief
 for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_library, "1")
 
+DEEP = os.environ.get("PRAMANA_TESTS") == "deep"
+"""Whether everything is tested at full depth (``make test-all``) or quickly (``make test``)."""
+
 # The same examples on every machine, and no verdict on how busy that machine is.
-settings.register_profile("pramana", derandomize=True, deadline=None, max_examples=60)
-settings.load_profile("pramana")
+settings.register_profile("quick", derandomize=True, deadline=None, max_examples=15)
+settings.register_profile("deep", derandomize=True, deadline=None, max_examples=60)
+settings.load_profile("deep" if DEEP else "quick")
 
 
 def pytest_collection_finish() -> None:
@@ -37,9 +41,32 @@ FIRST = ("test_faults.py", "test_benchmarks.py", "test_memory.py")
 """Where single tests take longest: begun last, one of them would be waited for by all others."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first; all others keep their order."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest first, all others in their order; not all of them where tests shall be quick.
+
+    Whoever names a single test gets it.
+    """
+    if not DEEP and not any("::" in argument for argument in config.args):
+        quick = quickly(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
+        items[:] = quick
     items.sort(key=lambda item: item.path.name not in FIRST)
+
+
+def quickly(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Tests that are not marked deep; of crossed parameters each value in one example at least."""
+    seen: set[tuple[str, str, int]] = set()
+    kept = []
+    for item in items:
+        if item.get_closest_marker("deep"):
+            continue
+        indices = item.callspec.indices if hasattr(item, "callspec") else {}
+        test = item.nodeid.partition("[")[0]
+        values = {(test, name, index) for name, index in indices.items()}
+        if not values or values - seen:
+            kept.append(item)
+        seen |= values
+    return kept
 
 
 PATIENT = {

@@ -194,6 +194,10 @@ class Notice(_WithData, UserWarning):
     """Something that a steward should know, and that is no error."""
 
 
+class Compiling(Notice):
+    """Code is compiled for this machine, which takes seconds, once."""
+
+
 class Copies(Notice):
     """More records stand in a release word for word than its promise lets a reader expect."""
 

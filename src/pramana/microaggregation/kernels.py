@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from pramana.errors import Notice
+from pramana.errors import Compiling
 
 COMPILING = "Compiling the clustering for this machine: about ten seconds, once."
 
@@ -468,4 +468,4 @@ def announce_compilation() -> None:
     """Warn where the loops were never compiled on this machine: that takes several seconds."""
     cache = Path(rework.stats.cache_path)
     if not any(cache.glob(f"{Path(__file__).stem}.rework-*.nbi")):
-        warnings.warn(COMPILING, Notice, stacklevel=4)
+        warnings.warn(COMPILING, Compiling, stacklevel=4)
