@@ -459,7 +459,7 @@ def _released(folder: Path, sources: dict[str, bytes], chance: random.Random) ->
     """A release with mutated data of the same size, and mostly a certificate that names them."""
     from pramana.analysis.release import load_release
     from pramana.errors import PramanaError
-    from pramana.release.contents import fingerprint, read_certificate
+    from pramana.release.folder import fingerprint, read_certificate
 
     del sources
     base = folder / chance.choice(("old", "old-parquet", "old-feather"))
@@ -678,7 +678,7 @@ def _others(folder: Path, sources: dict[str, bytes], chance: random.Random) -> s
     """Mutated keys, matrices, steward's files and sessions of the studio."""
     from pramana.errors import PramanaError
     from pramana.methods.given import read_matrix
-    from pramana.release.contents import read_certificate
+    from pramana.release.folder import read_certificate
     from pramana.release.owner_folder import read_mechanism
     from pramana.release.signing import has_signature_of, sign
     from pramana.studio.session import HOME, StudioSession

@@ -151,7 +151,7 @@ def _ended(verify_folder, load_release, folder, base):
 
 def _claims_more(folder, base):
     """What a valid mutant says that the release behind it does not."""
-    from pramana.release.contents import read_certificate
+    from pramana.release.folder import read_certificate
 
     before, after = read_certificate(base), read_certificate(folder)
     one, other = before.to_json(), after.to_json()
@@ -211,9 +211,9 @@ def _done(mechanism):
 
 
 def _known_methods():
-    from pramana.release.methods import MAKERS
+    from pramana.release.methods import METHOD_CLASSES
 
-    return MAKERS
+    return METHOD_CLASSES
 
 
 # -- what is read ----------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def _careful(folder, chance, _):
     from pramana.errors import PramanaError
     from pramana.guarantees.claims import attained, paired
     from pramana.mechanisms.mechanism import Mechanism
-    from pramana.release.contents import read_certificate
+    from pramana.release.folder import read_certificate
 
     before = read_certificate(folder)
     changes = [

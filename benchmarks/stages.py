@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _measure(spent, source: Path, target: Path, records: int) -> None:
-    from pramana.release.contents import fingerprint
+    from pramana.release.folder import fingerprint
 
     schema, mechanism = _roads.plan()
     keystream = Keystream.from_system()

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from pramana.schema.recoding import Noise, Recoding
     from pramana.schema.replicates import Replicates
     from pramana.schema.schema import Column, Impossible, Role, Schema
-    from pramana.verification.verify import Verdict
+    from pramana.verification.checks import Verdict
 
 __all__ = [
     "AlteredRelease",
@@ -192,7 +192,7 @@ _SOURCES = {
     "schema.recoding": "Noise Recoding",
     "schema.replicates": "Replicates",
     "schema.schema": "Column Impossible Role Schema",
-    "verification.verify": "Verdict",
+    "verification.checks": "Verdict",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES)

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from pramana.schema.schema import Schema
     from pramana.schema.toml import text_of
     from pramana.schema.weights import coarse_weight_of
-    from pramana.verification.verify import Verdict
+    from pramana.verification.checks import Verdict
 
 __all__ = [
     "CHART_STYLE",
@@ -283,7 +283,7 @@ def earlier_releases(release: Release) -> list[Path]:
 
 def composable(release: Release, others: Sequence[Path]) -> list[Path]:
     """Those of other releases that the attack ``composition`` takes together with this one."""
-    from pramana.release.contents import read_certificate
+    from pramana.release.folder import read_certificate
     from pramana.risk.attacks.composition import composable as says_enough
 
     if not says_enough(release.certificate):
@@ -640,7 +640,7 @@ def _release(given: Release | str | Path) -> Release:
 def _release_at(given: TableLike | Release) -> Release | None:
     """The release that was given, or that lies in a folder; ``None`` for anything else."""
     from pramana.analysis.release import Release
-    from pramana.release.contents import CERTIFICATE
+    from pramana.release.folder import CERTIFICATE
 
     if isinstance(given, Release):
         return given

@@ -34,9 +34,15 @@ from pramana.mechanisms.noise import with_noise
 from pramana.methods.context import counting_refusals, require_listed, require_numbers
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.release.folder import release_folder, require_counted, require_free
+from pramana.release.folder import (
+    complete_folder,
+    data_name,
+    release_folder,
+    require_counted,
+    require_free,
+    require_writable,
+)
 from pramana.release.owner_folder import require_apart_from, stewards_folder
-from pramana.release.stored import complete_folder, data_name, require_writable
 from pramana.risk.unchanged_records import Verbatim, measure_verbatim, numbers_of
 from pramana.schema.domains import Label
 from pramana.schema.groups import group_sizes
@@ -49,8 +55,6 @@ if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledg
     from pramana.analysis.release import Release
     from pramana.ledger.entry import Booking
     from pramana.ledger.ledger import Budget
-
-__all__ = ["protect"]
 
 OWNER_SAMPLE = 2**17
 """Unchanged records are counted for the owner in a random sample of about this size, where the

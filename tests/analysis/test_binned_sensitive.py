@@ -17,7 +17,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.invariant import Invariant
 from pramana.methods.microaggregated import Resample
-from pramana.release.contents import read_certificate
+from pramana.release.folder import read_certificate
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
 

@@ -9,8 +9,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.release.contents import read_certificate
 from pramana.release.documentation import explanations
+from pramana.release.folder import read_certificate
 from tests.cli.conftest import MARKER, SCHEMA, Run
 
 PROTECT = "protect people.csv --schema schema.toml --method retention --k 5 --epsilon 6 -o release"

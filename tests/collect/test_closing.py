@@ -25,7 +25,7 @@ from pramana.errors import InputError, OutputExists
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
-from pramana.verification.consistency import ties
+from pramana.verification.consistency import consistency_checks
 from tests.collect.conftest import PERSON, small_survey, survey_text
 
 OTHER = {"age": "[65, 120]", "sex": "m", "employed": "no", "travel": "does not apply"}
@@ -128,7 +128,9 @@ def test_a_target_that_was_missed_stands_in_the_certificate(
     (check,) = [check for check in verdict.checks if check.name == "pk-anonymity"]
     assert words[:-1] in check.detail
     other = replace(release.certificate, collected=None)
-    assert "attains less than was asked" in str([c.detail for c in ties(other) if not c.ok])
+    assert "attains less than was asked" in str(
+        [c.detail for c in consistency_checks(other) if not c.ok]
+    )
 
 
 def test_status_says_what_a_release_now_would_promise(

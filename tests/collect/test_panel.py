@@ -24,8 +24,7 @@ from pramana.collect.survey import read_survey
 from pramana.errors import InputError, InvalidSchema, NotCovered, PramanaError
 from pramana.guarantees.composition import compose
 from pramana.guarantees.disclosure import Disclosure
-from pramana.release.certificate import Certificate
-from pramana.release.disclosed import disclosed
+from pramana.release.certificate import Certificate, disclosed
 from pramana.risk.attacks.composition import compose_releases
 from tests.collect.conftest import PERSON, small_survey, survey_text
 
@@ -198,7 +197,7 @@ def test_each_wave_is_a_survey_of_its_own(panel: Path, tmp_path: Path) -> None:
 def test_all_waves_cannot_be_said_to_tell_less_than_one(panel: Path) -> None:
     """A certificate that says so does not verify; and one is read back as it was written."""
     from pramana.collect.closing import certificate_of
-    from pramana.verification.consistency import ties
+    from pramana.verification.consistency import consistency_checks
 
     certificate = certificate_of(load(panel, wave=2), 500)
     assert certificate.collected is not None
@@ -209,7 +208,7 @@ def test_all_waves_cannot_be_said_to_tell_less_than_one(panel: Path) -> None:
     thrice = replace(panel_of, changing_epsilon=panel_of.epsilon, waves=100)
     for panel_said, good in ((panel_of, True), (lower, False), (thrice, False)):
         said = replace(certificate, collected=replace(certificate.collected, panel=panel_said))
-        checks = {check.name: check for check in ties(said)}
+        checks = {check.name: check for check in consistency_checks(said)}
         assert checks["waves of the panel"].ok is good
         assert checks["all waves of the panel"].state == "asserted"
     assert Certificate.from_bytes(certificate.to_bytes()).collected == certificate.collected

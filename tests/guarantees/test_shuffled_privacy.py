@@ -17,7 +17,7 @@ from pramana.guarantees.claims import Claim, attained
 from pramana.guarantees.composition import compose
 from pramana.guarantees.registry import guarantees_from_options
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
-from pramana.release.disclosed import disclosed
+from pramana.release.certificate import disclosed
 
 
 def column(name: str, size: int = 2, role: pm.Role = pm.Role.KEY) -> pm.Column:

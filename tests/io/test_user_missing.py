@@ -15,7 +15,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
 from pramana.io.output import write_table
-from pramana.release.contents import read_certificate
+from pramana.release.folder import read_certificate
 from pramana.schema.codec import decode, encode
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.labels import Labels

@@ -17,8 +17,7 @@ from pramana.protecting import (
     _released_records,
     _with_unchanged_share,
 )
-from pramana.release.folder import release_folder
-from pramana.release.stored import complete_folder, data_name
+from pramana.release.folder import complete_folder, data_name, release_folder
 
 RNG = np.random.default_rng(5)
 RECORDS = 240

@@ -21,7 +21,7 @@ import pramana as pm
 from pramana.errors import PramanaError
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.verification.consistency import ties
+from pramana.verification.consistency import consistency_checks
 
 MUTATIONS = int(os.environ.get("PRAMANA_FUZZ", "120"))
 """Of the certificate of each method."""
@@ -161,7 +161,7 @@ def problem_of(content: bytes) -> str:
         return str(error)
     assert certificate.to_bytes() == content
     assert certificate.sentences()
-    assert list(ties(certificate))
+    assert list(consistency_checks(certificate))
     return ""
 
 

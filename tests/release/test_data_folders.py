@@ -6,9 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.release.contents import fingerprint
-from pramana.release.folder import release_folder
-from pramana.release.stored import complete_folder
+from pramana.release.folder import complete_folder, fingerprint, release_folder
 from tests.release.people import people, plan
 
 

@@ -19,8 +19,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.invariant import Invariant
 from pramana.release.certificate import Certificate
-from pramana.release.contents import fingerprint
 from pramana.release.documentation import LOADERS, explanations
+from pramana.release.folder import fingerprint
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.labels import Labels
 from pramana.schema.schema import Column, Role, Schema

@@ -15,10 +15,14 @@ import pytest
 from pramana import api
 from pramana.analysis.release import load_release
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
-from pramana.release.contents import fingerprint, read_certificate
-from pramana.release.folder import release_folder, write_explanations
+from pramana.release.folder import (
+    complete_folder,
+    fingerprint,
+    read_certificate,
+    release_folder,
+    write_explanations,
+)
 from pramana.release.signing import make_keys, sign
-from pramana.release.stored import complete_folder
 from pramana.verification.verify import verify_folder
 from tests.release.people import people, plan
 

@@ -20,7 +20,7 @@ from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.contents import fingerprint
+from pramana.release.folder import fingerprint
 
 RECORDS = 300
 

@@ -21,7 +21,7 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.contents import fingerprint
+from pramana.release.folder import fingerprint
 from pramana.release.signing import make_keys
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema

@@ -16,7 +16,7 @@ from pramana import api
 from pramana.errors import InvalidTable
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
-from pramana.release.contents import fingerprint
+from pramana.release.folder import fingerprint
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.verify import verify_folder

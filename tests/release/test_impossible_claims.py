@@ -17,9 +17,9 @@ from pramana.guarantees.claims import Claim
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.methods import MAKERS
+from pramana.release.methods import METHOD_CLASSES
 from pramana.schema.schema import Impossible
-from pramana.verification.consistency import ties
+from pramana.verification.consistency import consistency_checks
 from pramana.verification.verify import verify_folder
 
 RECORDS = 500
@@ -178,7 +178,7 @@ def test_nobody_asks_a_method_for_what_it_does_not_aim_at(releases, name):
         pm.CorrectMatch(0.5), pm.SpontaneousRecognition(0.5, 2), pm.KAnonymity(2),
         pm.PkAnonymity(1.01), pm.DifferentialPrivacy(40.0), pm.PrivacyBreach(0.1, 0.99),
     )  # fmt: skip
-    aims = MAKERS[releases[name].certificate.method].aims
+    aims = METHOD_CLASSES[releases[name].certificate.method].aims
     for extra in (one for one in extras if one.name not in aims):
         rest = tuple(claim for claim in own if claim.name != extra.name)
         assert failed(releases[name], claims=(*rest, Claim(extra, extra))) >= {extra.name}
@@ -188,12 +188,12 @@ def test_nobody_asks_a_method_for_what_it_does_not_aim_at(releases, name):
 def test_a_method_that_nobody_knows_fails(releases, name):
     """Its word alone is worth nothing; registered, it is looked at like any other."""
     assert "method" in failed(releases[name], method="acme")
-    kind = MAKERS[releases[name].certificate.method]
-    MAKERS.register("acme", kind)
+    kind = METHOD_CLASSES[releases[name].certificate.method]
+    METHOD_CLASSES.register("acme", kind)
     try:
         assert "method" not in failed(releases[name], method="acme")
     finally:
-        MAKERS.unregister("acme")
+        METHOD_CLASSES.unregister("acme")
 
 
 @pytest.mark.parametrize("name", ["retention", "attribute-sampling", "optimal", "invariant"])
@@ -268,7 +268,7 @@ def test_every_figure_and_option_follows_or_is_the_owners_word(releases, name):
     certificate = releases[name].certificate
     for part in ("statistics", "options"):
         for form in _changed(dict(getattr(certificate, part))):
-            checks = list(ties(replace(certificate, **{part: form})))
+            checks = list(consistency_checks(replace(certificate, **{part: form})))
             if all(check.ok for check in checks):
                 old = dict(getattr(certificate, part))
                 (moved,) = (n for n in {*form, *old} if repr(form.get(n)) != repr(old.get(n)))
@@ -338,7 +338,7 @@ def sound(form) -> bool:
         found = Certificate.from_bytes(canonical(form | {"digest": digest}))
     except pm.PramanaError:
         return False
-    return all(check.ok for check in ties(found))
+    return all(check.ok for check in consistency_checks(found))
 
 
 def numbers_in(form, path=()):

@@ -16,7 +16,7 @@ from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import Claim
 from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
-from pramana.release.contents import fingerprint
+from pramana.release.folder import fingerprint
 
 RNG = np.random.default_rng(3)
 PEOPLE = pa.table({name: RNG.choice(list("xyz"), 900) for name in ("a", "b", "c")})

@@ -15,8 +15,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.io.output import write_table
 from pramana.methods.invariant import Invariant
 from pramana.methods.microaggregated import Gaussian, Permute, Resample
-from pramana.release.folder import release_folder
-from pramana.release.stored import complete_folder
+from pramana.release.folder import complete_folder, release_folder
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 

@@ -33,7 +33,7 @@ from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
-from pramana.verification.consistency import label_ties
+from pramana.verification.consistency import label_checks
 
 __all__ = [
     "ReportSums",
@@ -59,7 +59,7 @@ def require_sets(certificate: Certificate) -> None:
     """Refuse a certificate whose sets are not of its columns, hide nothing or tell nothing."""
     if not isinstance(certificate.mechanism, AttributeSampler):
         return
-    for check in label_ties(certificate):
+    for check in label_checks(certificate):
         if not check.ok:
             raise AlteredRelease(
                 f"The certificate does not fit itself ({check.name}): {check.detail}. {LOOK}"

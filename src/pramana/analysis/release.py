@@ -28,14 +28,17 @@ from pramana.io.base import format_of
 from pramana.io.opening import open_own, open_table
 from pramana.io.output import write_table
 from pramana.release.certificate import Certificate
-from pramana.release.contents import data_path, require_as_written, stamps_of
-from pramana.release.folder import release_folder, require_counted
-from pramana.release.stored import (
+from pramana.release.folder import (
     complete_folder,
     data_name,
+    data_path,
     open_data,
     read_certificate,
+    release_folder,
+    require_as_written,
+    require_counted,
     require_writable,
+    stamps_of,
 )
 from pramana.schema.opened_table import OpenedTable, TableFormat, require_unchanged
 from pramana.types import TableLike

@@ -131,7 +131,7 @@ def _require_fitting(definition: Definition) -> None:
     page that asks or sends something else than the survey file says.
     """
     from pramana.collect.closing import bare_certificate
-    from pramana.verification.consistency import matrix_ties
+    from pramana.verification.consistency import matrix_checks
 
     if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
         raise AlteredRelease(
@@ -139,7 +139,7 @@ def _require_fitting(definition: Definition) -> None:
             f"{way_out(definition.maker)}"
         )
     certificate = bare_certificate(definition, definition.survey.expected)
-    wrong = next((check for check in matrix_ties(certificate) if not check.ok), None)
+    wrong = next((check for check in matrix_checks(certificate) if not check.ok), None)
     if wrong is not None:
         raise AlteredRelease(
             f"{DEFINITION} was altered: {wrong.name} does not fit the survey. "

@@ -22,7 +22,7 @@ from pramana.evaluation.utility import UtilityReport, assess_utility
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
-from pramana.release.released_codes import SILENT, told_codes
+from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.reporting.annex import report_document
 from pramana.reporting.contents import About, Attacks, ColumnView, Measures, ReportContent
 from pramana.reporting.document import Document, Row
@@ -229,8 +229,8 @@ def _shares_of(
     column: Column, release: Release, truth: OpenedTable | None, estimate: Estimate | None
 ) -> dict[str, FloatArray]:
     """Shares of its values: as released, as estimated with intervals, and in truth if given."""
-    codes = told_codes(release.certificate.mechanism, column, release.opened)
-    codes = codes[codes != SILENT]
+    codes = released_codes(release.certificate.mechanism, column, release.opened)
+    codes = codes[codes != NOT_REPORTED]
     size = len(column.labels)
     found = {"released": np.bincount(codes, minlength=size) / max(len(codes), 1)}
     if truth is not None:

@@ -30,7 +30,7 @@ from pramana.base.randomness import Keystream
 from pramana.base.text import percent
 from pramana.errors import MissingExtra, NotCovered, PramanaError
 from pramana.evaluation.questions import QuestionLoss
-from pramana.release.released_codes import SILENT, told_codes
+from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.risk.coded_table import code_column
 from pramana.risk.utility import (
     Propensity,
@@ -104,7 +104,7 @@ def lost_ties(
 def _codes(release: Release, truth: OpenedTable, key: Column) -> tuple[Codes, Codes]:
     """The codes of a key, before and after."""
     before = encode(key, truth.to_arrow([key.name]).column(0))
-    return before, told_codes(release.certificate.mechanism, key, release.opened)
+    return before, released_codes(release.certificate.mechanism, key, release.opened)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ class _Tie:
     @property
     def told(self) -> BoolArray:
         """The released records that tell the key: at face value, only those of reports count."""
-        return np.asarray(self.codes[1] != SILENT)
+        return np.asarray(self.codes[1] != NOT_REPORTED)
 
     def lost(self, release: Release) -> TieLoss:
         return self._lost_table(release) if self.kept.few else self._lost_means(release)
@@ -437,7 +437,9 @@ class _Coded:
         before, after = {}, {}
         for column in columns:
             before[column.name] = encode(column, truth.to_arrow([column.name]).column(0))
-            after[column.name] = told_codes(release.certificate.mechanism, column, release.opened)
+            after[column.name] = released_codes(
+                release.certificate.mechanism, column, release.opened
+            )
         return cls(columns, before, after, release.certificate.nature.whole)
 
     def counts(self, names: Sequence[str], *, released: bool) -> IntArray:
@@ -445,7 +447,7 @@ class _Coded:
         labels = [self._by_name[name].labels for name in names]
         own = [codes[name] for name in names]
         if released and not self.whole:
-            told = np.all([part != SILENT for part in own], axis=0)
+            told = np.all([part != NOT_REPORTED for part in own], axis=0)
             own = [part[told] for part in own]
         return Counts.of_codes(names, labels, own).dense()
 

@@ -21,12 +21,11 @@ from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.output import write_table
 from pramana.methods.plan import Plan
-from pramana.release.contents import CERTIFICATE, read_certificate
-from pramana.release.folder import require_free
+from pramana.release.folder import CERTIFICATE, read_certificate, require_free
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Schema
-from pramana.verification.verify import Verdict
+from pramana.verification.checks import Verdict
 
 __all__ = ["Demonstration", "MarriedByAge", "demonstrate"]
 

@@ -27,8 +27,6 @@ from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.types import Entries, Form
 
-__all__ = ["Chain", "beside", "key_file", "locked", "readable_by_others", "require_file"]
-
 FORMAT, VERSION = "pramana-ledger", 2
 OWNER_ONLY = 0o600
 KEY_WORDS = 4  # of 64 bits

@@ -14,11 +14,9 @@ from pramana.ledger.chain import Chain, beside, key_file, locked
 from pramana.ledger.fingerprints import TablePrints, table_prints
 from pramana.ledger.ledger import CONFIRMED, WITHDRAWN, Budget, Ledger, LedgerEntry, digest_of
 from pramana.release.certificate import Certificate
-from pramana.release.contents import CERTIFICATE, read_certificate
+from pramana.release.folder import CERTIFICATE, read_certificate
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries
-
-__all__ = ["Booking", "booked", "require_apart"]
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,6 @@ from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
-__all__ = ["ColumnPrint", "TablePrints", "table_prints"]
-
 SAMPLED = 1024
 """So many values are in a sample; of a column of fewer all are."""
 

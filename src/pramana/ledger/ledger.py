@@ -20,13 +20,10 @@ from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.disclosure import Disclosure
 from pramana.ledger.chain import Chain, readable_by_others
 from pramana.ledger.fingerprints import ColumnPrint, TablePrints
-from pramana.release.certificate import Certificate
-from pramana.release.contents import read_certificate
-from pramana.release.disclosed import disclosed
+from pramana.release.certificate import Certificate, disclosed
+from pramana.release.folder import read_certificate
 from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
-
-__all__ = ["Budget", "Ledger", "LedgerEntry"]
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from pramana.errors import Infeasible, InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.registry import GUARANTEES
 from pramana.release.certificate import Certificate
-from pramana.release.methods import MAKERS, NewKeys
+from pramana.release.methods import METHOD_CLASSES, NewKeys
 from pramana.schema.joint_cells import Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
@@ -302,7 +302,7 @@ def require_kinds(method: type[Method], options: Entries) -> None:
             raise InvalidNumber(f"{one.name} must be of another kind, got {type(value).__name__}.")
 
 
-METHODS = cast("Registry[type[Method]]", MAKERS)
+METHODS = cast("Registry[type[Method]]", METHOD_CLASSES)
 """The first that aims at all that is asked is the usual one."""
 
 

@@ -21,7 +21,7 @@ from pramana.guarantees.claims import attained, lacks
 from pramana.guarantees.registry import words_to_ask
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.expected_error import step_domains
-from pramana.release.methods import MAKERS
+from pramana.release.methods import METHOD_CLASSES
 from pramana.schema.codec import Refused, count_refused, encode, refuse
 from pramana.schema.describe import complete
 from pramana.schema.groups import smallest_group
@@ -240,7 +240,7 @@ class DesignContext:
         if not isinstance(guarantee, Amplified):
             raise Infeasible(
                 f"Method {method} does not aim at {guarantee.name}; it takes "
-                f"{words_to_ask(MAKERS[method].aims)}. Choose another method."
+                f"{words_to_ask(METHOD_CLASSES[method].aims)}. Choose another method."
             )
         log_gamma = guarantee.log_amplification(anonymity_set=self.anonymity_set)
         if log_gamma > 0:

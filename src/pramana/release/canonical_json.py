@@ -14,8 +14,6 @@ import msgspec
 from pramana.errors import NotARelease, harmless
 from pramana.types import Entries, Form
 
-__all__ = ["MOST_BYTES", "Struct", "canonical", "converted", "parse"]
-
 MOST_BYTES: Final = 2**28
 """Larger files are not read: 256 MiB hold a dense matrix of 3,000 values."""
 

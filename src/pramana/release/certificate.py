@@ -23,6 +23,8 @@ from pramana.base.text import as_it_is, counted, percent_up, text_up
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
+from pramana.guarantees.disclosure import Disclosure
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.canonical_json import Struct, canonical, converted, parse
@@ -40,15 +42,6 @@ from pramana.release.kinds import KINDS, Kind
 from pramana.schema.labels import Labels
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Entries, Form
-
-__all__ = [
-    "FORMAT_VERSION",
-    "Certificate",
-    "Collected",
-    "DataFile",
-    "Panel",
-    "copy_name",
-]
 
 FORMAT: Final = "pramana-certificate"
 FORMAT_VERSION: Final = 2
@@ -687,3 +680,17 @@ def _difference(found: Plain, made: Plain, path: str = "") -> str | None:
         return next(filter(None, (_difference(a, b, f"{path}[{i}]") for i, (a, b) in parts)), None)
     same = type(found) is type(made) and found == made
     return None if same else path.lstrip(".")
+
+
+def disclosed(certificate: Certificate) -> Disclosure:
+    """What a release shows of its people, and what it promises by itself."""
+    attained = [claim.attained for claim in certificate.claims]
+    central = next((one for one in attained if isinstance(one, ShuffledPrivacy)), None)
+    bounds = [one.link_bound for one in attained if one.link_bound]
+    return Disclosure.of(
+        certificate.evidence,
+        method=certificate.method,
+        central=central,
+        alone=1 / min(bounds) if bounds and certificate.nature.grouped else None,
+        panel=certificate.collected is not None and certificate.collected.panel is not None,
+    )

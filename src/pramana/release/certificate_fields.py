@@ -27,25 +27,6 @@ from pramana.schema.replicates import Replicates, Replication
 from pramana.schema.schema import Column, Impossible, Missing, Role, Schema
 from pramana.types import Form
 
-__all__ = [
-    "AS_IT_IS",
-    "BINNED",
-    "NOISY",
-    "LabelsForm",
-    "Number",
-    "SchemaForm",
-    "Text",
-    "Weight",
-    "attribute_set_of",
-    "labels_of",
-    "labels_to_json",
-    "mechanism_of",
-    "reporting_of",
-    "schema_of",
-    "schema_to_json",
-    "treatment_of",
-]
-
 MOST_MOVES: Final = 5_000_000
 """Transitions of one matrix, before an array of them is made: cells may share a listed row."""
 

@@ -23,8 +23,6 @@ from pramana.release.certificate_fields import treatment_of
 from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
 from pramana.schema.schema import REPORTED, Column
 
-__all__ = ["CODEBOOK", "EXPLAINING", "LOADERS", "README", "explanations", "loader"]
-
 LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
 """The snippets and their languages."""
 

@@ -1,33 +1,193 @@
-"""A release folder: data, certificate and what explains them, all at once or not at all."""
+"""Release folders: data, certificate and documentation, written whole and read with care.
+
+Whoever made a folder may have put a link, a pipe or a device where a file is expected, or a name
+that leads elsewhere. Nothing is opened before it is known to be a regular file of the folder, and
+no more of it is read than the certificate states.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from pramana.base.atomic_files import require_name, require_not_here, whole_folder
 from pramana.base.text import listed
-from pramana.errors import InputError, InvalidTable, NotARelease, OutputExists
-from pramana.release.certificate import Certificate
-from pramana.release.contents import (
-    CERTIFICATE,
-    data_path,
-    fingerprint,
-    holds,
-    read_certificate,
-)
+from pramana.engine.choose import write_opened
+from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
+from pramana.io.base import BROKEN, COMPRESSED, FORMATS, Format, broken
+from pramana.io.opening import open_own
+from pramana.release.canonical_json import MOST_BYTES
+from pramana.release.certificate import FILE_NAME, Certificate, DataFile, copy_name
 from pramana.release.documentation import EXPLAINING, explanations
+from pramana.schema.opened_table import FileStamp, OpenedTable, TableFormat
 
-__all__ = [
-    "files_of",
-    "release_folder",
-    "require_counted",
-    "require_free",
-    "require_own",
-    "write_explanations",
-]
+CERTIFICATE: Final = "certificate.json"
+
+CHUNK: Final = 2**20
+
+DIGESTED: Final = 2**28
+"""Bytes whose SHA-256 takes a fraction of a second: so much is looked at by everybody who loads."""
+
+MOST_PARTS: Final = 1_000_000
+CAREFULLY: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A link is not followed, and a pipe does not make us wait."""
+
+
+def read_certificate(folder: Path) -> Certificate:
+    """The certificate of a folder; refused if a byte of it was changed."""
+    path = folder / CERTIFICATE
+    if not os.path.lexists(folder):
+        raise NotARelease(f"{folder} does not exist.")
+    if not os.path.lexists(path):
+        raise NotARelease(f"{folder} must be a release folder with a {CERTIFICATE}, and has none.")
+    size = _size(path)
+    if size > MOST_BYTES:
+        raise NotARelease(f"{CERTIFICATE} must have at most {MOST_BYTES:,} bytes, got {size:,}.")
+    try:
+        handle = os.open(path, CAREFULLY)
+        with os.fdopen(handle, "rb") as file:
+            content = file.read(size + 1)
+    except OSError:
+        raise NotARelease(f"The {CERTIFICATE} of {folder} cannot be read.") from None
+    return Certificate.from_bytes(content)
+
+
+def data_path(folder: Path, certificate: Certificate) -> Path:
+    """Where the data lie: regular files of the size that is stated, called as data may be."""
+    return file_path(folder, certificate.data)
+
+
+def file_path(folder: Path, data: DataFile | None) -> Path:
+    """Where the data, or a copy of them, lie."""
+    if data is None:
+        raise NotARelease("The certificate must name the data file beside it, and does not.")
+    path = folder / data.name
+    if path.suffix.lower() in COMPRESSED:
+        raise NotARelease(
+            f"{data.name} is compressed as a whole, and no release is: it may be any length."
+        )
+    if not os.path.lexists(folder):
+        raise NotARelease(f"{folder} does not exist.")
+    if not os.path.lexists(path):
+        raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
+    found = sum(_size(file) for file in _files(path))
+    if found != data.size:
+        raise AlteredRelease(
+            f"{data.name} was altered: it must have {data.size:,} bytes, as the certificate "
+            f"states, and has {found:,}."
+        )
+    return path
+
+
+def holds(path: Path, content: bytes) -> bool:
+    """Whether a regular file has exactly this content; no more of it is read."""
+    try:
+        if _size(path) != len(content):
+            return False
+    except NotARelease:
+        return False
+    return _digest(path, len(content)) == hashlib.sha256(content).hexdigest()
+
+
+def fingerprint(path: Path, data_format: str) -> DataFile:
+    """Name, form, size and SHA-256 of a data file, or of a folder of data files.
+
+    That of a folder is the SHA-256 of the list of its files: a line with digest, size and name
+    each, in the order of the names. So a file more, less, renamed or changed is found.
+    """
+    files = _files(path)
+    sizes = [_size(file) for file in files]
+    digests = [_digest(file, size) for file, size in zip(files, sizes, strict=True)]
+    if files == [path]:
+        return DataFile(path.name, data_format, digests[0], sizes[0])
+    lines = [
+        f"{digest} {size} {file.name}\n"
+        for digest, size, file in zip(digests, sizes, files, strict=True)
+    ]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    return DataFile(path.name, data_format, digest, sum(sizes))
+
+
+def stamps_of(folder: Path, certificate: Certificate) -> tuple[FileStamp, ...]:
+    """The data files as they are now.
+
+    Digests are computed of a file, and records read from it, one after the other: what was stamped
+    before must be the same after, or another file may lie there.
+    """
+    files = _files(data_path(folder, certificate))
+    return tuple(FileStamp.of(file) for file in files if _size(file) >= 0)
+
+
+def require_as_written(folder: Path, certificate: Certificate) -> None:
+    """Refuse data that were altered; of large ones only ``verify`` computes the digest."""
+    data = certificate.data
+    member = None if data is None else FORMATS.get(data.format)
+    if data is None or (data.size > DIGESTED and (member is None or not member.parsed)):
+        return  # of what takes far longer to be read, the digest costs little
+    if fingerprint(file_path(folder, data), data.format) != data:
+        raise AlteredRelease(
+            f"{data.name} was altered: it does not have the SHA-256 that the certificate states."
+        )
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or the files of a folder in the order of their names, and nothing else."""
+    if not re.fullmatch(FILE_NAME, path.name):
+        raise NotARelease("The data of a release must have a plain name.")
+    try:
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            return [path]
+        with os.scandir(path) as entries:
+            names = sorted(entry.name for entry, _ in zip(entries, range(MOST_PARTS), strict=False))
+    except OSError:
+        raise _unreadable(path) from None
+    strange = [name for name in names if not re.fullmatch(FILE_NAME + r"\.parquet", name)]
+    if strange or not names:
+        raise NotARelease(
+            f"The folder {path.name} must hold Parquet files with plain names and nothing else."
+        )
+    return [path / name for name in names]
+
+
+def _size(path: Path) -> int:
+    """The size of a regular file; anything else is refused at once."""
+    try:
+        found = path.lstat()
+    except OSError:
+        raise _unreadable(path) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise NotARelease(f"{path.name} must be a file, and is a link, a folder or a device.")
+    return found.st_size
+
+
+def _digest(path: Path, size: int) -> str:
+    """The SHA-256 of a file, of which no more is read than its size."""
+    digest, left = hashlib.sha256(), size
+    try:
+        with os.fdopen(os.open(path, CAREFULLY), "rb") as file:
+            while left:
+                part = file.read(min(CHUNK, left))
+                if not part:
+                    break
+                digest.update(part)
+                left -= len(part)
+    except OSError:
+        raise _unreadable(path) from None
+    return digest.hexdigest()
+
+
+def _unreadable(path: Path) -> NotARelease:
+    return NotARelease(f"The data file {path.name} of the release cannot be read.")
+
+
+# -- writing a release ---------------------------------------------------------------------------
 
 MOST_NAMED = 3
 """So many files that are not of a release are named."""
@@ -135,3 +295,128 @@ def _not_ours(folder: Path, why: str) -> OutputExists:
         f"{folder} is not a release folder as it was written ({why}), and --force replaces nothing "
         "else. Choose another place, or remove it yourself."
     )
+
+
+# -- data files ------------------------------------------------------------------------------------
+
+REFUSED: Final = (b"FEA1", b"$FL3")
+"""The first Feather, in which the library believes every offset, and SPSS files that are packed as
+a whole: for files of one's own only."""
+
+MODEST: Final = {"UNCOMPRESSED", "SNAPPY", "LZ4", "LZ4_RAW"}
+"""How columns of a release may be packed: what these unpack is bounded by the size of the file."""
+
+OF_WRITERS: Final = {
+    b"ARROW:schema",
+    b"PARQUET:field_id",
+    b"org.apache.spark.version",
+    b"org.apache.spark.sql.parquet.row.metadata",
+}
+"""What libraries that write Parquet say beside the records: types, and numbers of columns."""
+
+MOST_RECORDS: Final = 5_000_000
+MOST_A_BYTE: Final = 50
+"""More records than this, beyond the first millions, hide in no byte that was drawn at random."""
+
+
+def require_writable(*formats: TableFormat) -> None:
+    """Refuse formats that no release can be written in."""
+    writable = [name for name, member in FORMATS.items() if member.writes]
+    for name in formats:
+        if name not in writable:
+            raise NotARelease(
+                f"A release can be written as {', '.join(writable)}, not as {name!r}."
+            )
+
+
+def data_name(file_format: TableFormat) -> str:
+    """The name of the data file of a release."""
+    return f"data{FORMATS[file_format].endings[0]}"
+
+
+def complete_folder(
+    work: Path,
+    certificate: Certificate,
+    *,
+    file_format: TableFormat,
+    sign_with: str | Path | None = None,
+    copies: Sequence[TableFormat] = (),
+) -> Certificate:
+    """Write what goes beside the data file: copies, certificate, explanations.
+
+    Args:
+        work: the folder, with the data file in it.
+        certificate: what is claimed about the records.
+        file_format: of the data file.
+        sign_with: a private key to sign the certificate with.
+        copies: further formats to write the same records in.
+
+    Returns:
+        The certificate with the fingerprints of all data files.
+    """
+    data = work / data_name(file_format)
+    others = [name for name in dict.fromkeys(copies) if name != file_format]
+    fingerprints = [_written_copy(data, certificate, name, file_format) for name in others]
+    finished = certificate.with_data(fingerprint(data, file_format), tuple(fingerprints))
+    if sign_with is not None:
+        from pramana.release.signing import sign  # loads the cryptography library
+
+        finished = sign(finished, Path(sign_with))
+    (work / CERTIFICATE).write_bytes(finished.to_bytes())
+    write_explanations(work, finished)
+    return finished
+
+
+def _written_copy(
+    data: Path, certificate: Certificate, wanted: TableFormat, file_format: TableFormat
+) -> DataFile:
+    """Write the records of the data file once more, in the format wanted."""
+    opened = replace(open_own(data, schema=certificate.schema), labels=certificate.labels)
+    place = data.parent / str(copy_name(wanted))
+    try:
+        written = write_opened(
+            opened,
+            place,
+            schema=certificate.schema,
+            file_format=wanted,
+            sets=certificate.marks,
+        )
+    except InvalidTable as error:
+        raise error.reworded(
+            f"{error} Nothing was written. The release itself would be {file_format}: leave out "
+            f"its copy as {wanted}.",
+            copy=wanted,
+        ) from None
+    require_counted(certificate, written)
+    return fingerprint(place, wanted)
+
+
+def open_data(folder: Path, certificate: Certificate, copy: DataFile | None = None) -> OpenedTable:
+    """The data that the certificate names, or a copy of them, and no other."""
+    data = copy or certificate.data
+    path = file_path(folder, data)
+    if data is None or data.format not in FORMATS or not FORMATS[data.format].writes:
+        raise _foreign(path)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(4) in REFUSED:
+                raise _foreign(path)
+    _require_modest(path, FORMATS[data.format])
+    opened = open_own(path, schema=certificate.schema)
+    if opened.rows > MOST_RECORDS + MOST_A_BYTE * data.size:
+        raise NotARelease(f"{path.name} is too small for the records that it states.")
+    return opened
+
+
+def _foreign(path: Path) -> NotARelease:
+    return NotARelease(f"{path.name} is of a form that no release is written in.")
+
+
+def _require_modest(path: Path, member: Format) -> None:
+    """Refuse what no release has: data packed too hard for any memory, words beside records."""
+    try:
+        packed, said = member.packing(path)
+    except (*BROKEN, InvalidTable, LookupError, TypeError):
+        raise broken(path) from None
+    if not packed <= MODEST or not said <= OF_WRITERS:
+        raise _foreign(path)

@@ -15,8 +15,6 @@ from pramana.guarantees.base import Need
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate_fields import mechanism_of, reporting_of
 
-__all__ = ["KINDS", "Kind"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:

@@ -14,8 +14,6 @@ from pramana.release.certificate import Certificate
 from pramana.schema.labels import Labels
 from pramana.types import Entries
 
-__all__ = ["MAKERS", "Maker", "NewKeys"]
-
 
 class NewKeys(StrEnum):
     """Where the keys of a record come from that are replaced within groups; told to everyone."""
@@ -33,7 +31,7 @@ class Priced(Protocol):
         """In plain words."""
 
 
-class Maker(Protocol):
+class MethodProtocol(Protocol):
     """What a method says about the releases that it makes."""
 
     name: ClassVar[str]
@@ -77,7 +75,7 @@ class Maker(Protocol):
         """Whether it gives these words about the expected error beside these matrices."""
 
 
-MAKERS: Registry[type[Maker]] = Registry(
+METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(
     "pramana.methods",
     {
         "retention": "pramana.methods.retention:Retention",

@@ -22,8 +22,6 @@ from pramana.release.canonical_json import parse
 from pramana.release.certificate_fields import mechanism_of
 from pramana.types import Entries
 
-__all__ = ["MECHANISM", "read_mechanism", "require_apart_from", "stewards_folder"]
-
 MECHANISM: Final = "mechanism.json"
 PLAN: Final = "plan.json"
 NOTE: Final = "README.txt"

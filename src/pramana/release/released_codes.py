@@ -17,40 +17,38 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Column
 from pramana.types import IntArray
 
-__all__ = ["LOOK", "SILENT", "asked_sets", "stated_sets", "told_codes"]
-
-SILENT = -1
+NOT_REPORTED = -1
 """The code of what was not asked."""
 
 LOOK = "It was altered: pramana verify says what else does not hold."
 
 
-def told_codes(
+def released_codes(
     mechanism: Mechanism | None, column: Column, released: OpenedTable | pa.Table
 ) -> IntArray:
-    """The released code of each record, ``SILENT`` where it was not asked for the column."""
+    """The released code of each record, ``NOT_REPORTED`` where it was not asked for the column."""
     if not isinstance(mechanism, AttributeSampler) or column.name not in mechanism.columns:
         return encode_released(column, _columns(released, [column.name])[0]).astype(np.int64)
     values, marks = _columns(released, [column.name, REPORTED])
     sets = pa.array([one.name for one in mechanism.containing([column.name])], pa.string())
     told = pc.is_in(marks.cast(pa.string()), value_set=sets)
-    codes = np.full(len(values), SILENT, dtype=np.int64)
+    codes = np.full(len(values), NOT_REPORTED, dtype=np.int64)
     codes[np.asarray(told)] = encode_released(column, values.filter(told))
     return codes
 
 
-def asked_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
+def reported_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
     """Which set each record was asked for, by its place among the sets."""
     (marks,) = _columns(released, [REPORTED])
     names = pa.array([one.name for one in mechanism.sets], pa.string())
     places = pc.index_in(marks.cast(pa.string()), value_set=names)
-    return np.asarray(pc.fill_null(places, SILENT)).astype(np.int64)
+    return np.asarray(pc.fill_null(places, NOT_REPORTED)).astype(np.int64)
 
 
 def stated_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
     """The same, for who relies on them: a record that names none of the sets is refused."""
-    sets = asked_sets(mechanism, released)
-    if unknown := int((sets == SILENT).sum()):
+    sets = reported_sets(mechanism, released)
+    if unknown := int((sets == NOT_REPORTED).sum()):
         raise AlteredRelease(
             f"{records_that(unknown, 'names', 'name')} a set of columns that the certificate does "
             f"not state. {LOOK}"

@@ -16,8 +16,6 @@ from pramana.base.file_moves import read_file
 from pramana.errors import InputError, OutputExists
 from pramana.release.certificate import Certificate
 
-__all__ = ["has_signature_of", "make_keys", "sign", "signature_of"]
-
 NO_KEY = (ValueError, TypeError, UnsupportedAlgorithm, InternalError)
 """What the library says of a file that holds no key; the last, of one that says to be another."""
 

@@ -23,13 +23,11 @@ from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import ListedCells, Mechanism, Step
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
-from pramana.release.methods import MAKERS
+from pramana.release.methods import METHOD_CLASSES
 from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Entries
 from pramana.verification.checks import Check
-
-__all__ = ["label_ties", "matrix_ties", "ties"]
 
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
@@ -41,9 +39,9 @@ MOST_RULED = 50_000_000
 """So many cells may rules strike out, over and over: more would keep a reader waiting."""
 
 
-def ties(certificate: Certificate) -> Iterator[Check]:
+def consistency_checks(certificate: Certificate) -> Iterator[Check]:
     """Whether the parts of a certificate fit together, and what its claims are worth."""
-    yield from matrix_ties(certificate)
+    yield from matrix_checks(certificate)
     yield _free_fields(certificate)
     yield from _chosen(certificate)
     yield from _figures(certificate)
@@ -63,24 +61,24 @@ def _labels(certificate: Certificate) -> Iterator[Check]:
     labels, there = certificate.labels, {column.name for column in certificate.schema.released}
     if not {*labels.variables, *labels.values} <= there:
         yield Check.decided("labels", False, "they are of columns that are not there")
-    maker = MAKERS.get(certificate.method)
+    maker = METHOD_CLASSES.get(certificate.method)
     if maker is not None and maker.published_labels(labels) != labels:
         yield Check.decided(
             "labels", False, f"a column that {certificate.method} adds is another there"
         )
 
 
-def matrix_ties(certificate: Certificate) -> Iterator[Check]:
+def matrix_checks(certificate: Certificate) -> Iterator[Check]:
     """Whether the matrices are those of the columns."""
     yield _method(certificate)
     if certificate.mechanism is None:
         return
-    yield from label_ties(certificate)
+    yield from label_checks(certificate)
     if certificate.nature.whole:  # a report of a part of a rule cannot break it
         yield from _rules(certificate)
 
 
-def label_ties(certificate: Certificate) -> Iterator[Check]:
+def label_checks(certificate: Certificate) -> Iterator[Check]:
     """Whether what moves columns is of the columns and values that the schema calls randomised."""
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
     yield _steps(certificate)
@@ -98,11 +96,11 @@ def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
 
 def _method(certificate: Certificate) -> Check:
     """A method makes releases of its kinds, looks at the data or not, and replaces keys one way."""
-    if certificate.method not in MAKERS:
+    if certificate.method not in METHOD_CLASSES:
         return Check.decided(
             "method", False, f"{certificate.method} is not known here: install what brings it"
         )
-    maker = MAKERS[certificate.method]
+    maker = METHOD_CLASSES[certificate.method]
     made = (maker.data_dependent, maker.new_keys)
     stated = (certificate.data_dependent, certificate.statistics.get("keys"))
     if certificate.schema.impossible and not maker.keeps_rules:
@@ -224,7 +222,7 @@ def _rules(certificate: Certificate) -> Iterator[Check]:
 def _free_fields(certificate: Certificate) -> Check:
     """Figures, options and the price in words: those that the method gives, and no others."""
     name = "figures and words"
-    maker = MAKERS.get(certificate.method)
+    maker = METHOD_CLASSES.get(certificate.method)
     if maker is None or maker.owner_statistics is None:
         return Check.asserted(name, "the method does not say which of them it gives")
     tells = maker.owner_statistics | certificate.nature.tells
@@ -248,7 +246,7 @@ def _free_fields(certificate: Certificate) -> Check:
 
 def _chosen(certificate: Certificate) -> Iterator[Check]:
     """Whether sets are those that the method chooses for the tables that it says it had."""
-    name, maker = "chosen for", MAKERS.get(certificate.method)
+    name, maker = "chosen for", METHOD_CLASSES.get(certificate.method)
     if maker is None or certificate.mechanism is None:
         return
     try:
@@ -407,7 +405,7 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
 
 def _can_be_asked(method: str, name: str) -> bool:
     """Whether a method takes a guarantee as a target; one that aims at none is checked for any."""
-    maker = MAKERS.get(method)
+    maker = METHOD_CLASSES.get(method)
     return maker is None or not maker.aims or name in maker.aims
 
 

@@ -30,16 +30,13 @@ from pramana.errors import PramanaError
 from pramana.io.base import require_same
 from pramana.io.output import in_groups
 from pramana.release.certificate import Certificate, DataFile
-from pramana.release.contents import file_path, fingerprint
-from pramana.release.stored import open_data
+from pramana.release.folder import file_path, fingerprint, open_data
 from pramana.schema.groups import COUNT, GroupSizes, codes_of, distance_of_groups
 from pramana.schema.joint_cells import cell_counts, joint_groups
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.schema import REPORTED, Role
 from pramana.types import FloatArray, IntArray
 from pramana.verification.checks import Check
-
-__all__ = ["SetsBeside", "WithinKeys", "copies_checked"]
 
 ROUNDING = 1e-9
 

@@ -18,8 +18,6 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["SHARES", "SURE", "Bet", "average", "found_from", "needed"]
-
 SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002)
 """Of how many records a doubt may speak; each is bet on."""
 

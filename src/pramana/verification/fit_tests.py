@@ -28,8 +28,6 @@ from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray
 from pramana.verification.checks import Check
 
-__all__ = ["ChiSquareFit", "fit_counts", "reports_against_truth", "with_noise_check"]
-
 FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are put together: chi-square is a law of large numbers."""
 

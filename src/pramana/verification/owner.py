@@ -45,8 +45,6 @@ from pramana.verification.paired_records import Pair, PairedRecords
 from pramana.verification.randomisation_test import draws
 from pramana.verification.shuffle_test import order_check
 
-__all__ = ["LEVEL", "against_truth", "fit"]
-
 LEVEL = 1e-6
 """How often a sound release is called unsound, over all tests of a verification together."""
 

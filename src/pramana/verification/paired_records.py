@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import SILENT, asked_sets, told_codes
+from pramana.release.released_codes import NOT_REPORTED, released_codes, reported_sets
 from pramana.schema.codec import encode
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
@@ -23,8 +23,6 @@ from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, IntArray
-
-__all__ = ["Pair", "PairedRecords", "Stratum", "joined"]
 
 Stratum: TypeAlias = Mapping[str, str | None]
 """The columns that make a stratum, each with the text of its value."""
@@ -109,7 +107,7 @@ class PairedRecords:
     def asked(self) -> IntArray:
         """Which set each released record was asked for, where records are reports."""
         assert isinstance(self.certificate.mechanism, AttributeSampler)  # noqa: S101 - the caller knows
-        return asked_sets(self.certificate.mechanism, self.released)
+        return reported_sets(self.certificate.mechanism, self.released)
 
     def strata(self, mechanism: Mechanism) -> Iterator[tuple[Stratum, BoolArray, BoolArray]]:
         """Each stratum, and which true and which released records lie in it."""
@@ -145,8 +143,8 @@ class PairedRecords:
 
     def _coded(self, column: Column) -> Pair:
         before = encode(column, self.original.to_arrow([column.name]).column(0))
-        after = told_codes(self.certificate.mechanism, column, self.released)
-        silent = after == SILENT  # not asked is a value of its own, which no true record has
+        after = released_codes(self.certificate.mechanism, column, self.released)
+        silent = after == NOT_REPORTED  # not asked is a value of its own, which no true record has
         size = len(column.labels)
         after = np.where(silent, size, after)
         return Pair(before.astype(np.int64), after, size + bool(silent.any()))

@@ -33,8 +33,6 @@ from pramana.verification.checks import Check
 from pramana.verification.evalues import SHARES, Bet, average, found_from, needed
 from pramana.verification.paired_records import Pair, PairedRecords, Stratum, joined
 
-__all__ = ["IMPOSSIBLE", "draws"]
-
 IMPOSSIBLE = "the release is one that the matrices cannot make"
 
 MOST_CELLS = 60_000

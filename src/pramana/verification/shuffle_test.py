@@ -32,8 +32,6 @@ from pramana.verification.checks import Check
 from pramana.verification.evalues import SURE, average, needed
 from pramana.verification.paired_records import Pair, PairedRecords, joined
 
-__all__ = ["order_check"]
-
 MOST_RECORDS = 20_000
 """So many released records are looked at: the first ones, which are as good as any in a shuffle."""
 

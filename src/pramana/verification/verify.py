@@ -24,18 +24,18 @@ from pramana.errors import NotARelease, PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
-from pramana.release.contents import (
+from pramana.release.documentation import explanations
+from pramana.release.folder import (
     CERTIFICATE,
     data_path,
+    files_of,
     fingerprint,
     holds,
+    open_data,
     read_certificate,
     stamps_of,
 )
-from pramana.release.documentation import explanations
-from pramana.release.folder import files_of
 from pramana.release.methods import NewKeys
-from pramana.release.stored import open_data
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, in_bins
@@ -43,12 +43,9 @@ from pramana.schema.joint_cells import CellRules, Counter, tied_columns
 from pramana.schema.opened_table import FileStamp, OpenedTable, require_unchanged
 from pramana.schema.schema import REPORTED, Column, Role
 from pramana.types import BoolArray, Positions, Progress
-from pramana.verification.checks import Check, State, Verdict
-from pramana.verification.consistency import ties
+from pramana.verification.checks import Check, Verdict
+from pramana.verification.consistency import consistency_checks
 from pramana.verification.data_checks import SetsBeside, WithinKeys, copies_checked
-
-__all__ = ["Check", "State", "Verdict", "verify_folder"]
-
 
 UNFORESEEN: Final = (
     pa.ArrowException, OSError, EOFError, ValueError, ArithmeticError, LookupError, MemoryError,
@@ -90,7 +87,7 @@ def verify_folder(
         _explained(folder, certificate),
         *_others(folder, certificate),
         *_signature(certificate, key),
-        *ties(certificate),
+        *consistency_checks(certificate),
         *_owners_word(certificate),
     ]
     if data.ok:

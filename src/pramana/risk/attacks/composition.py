@@ -28,9 +28,8 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism, Step
-from pramana.release.certificate import Certificate, Panel
-from pramana.release.contents import CERTIFICATE, read_certificate
-from pramana.release.disclosed import disclosed
+from pramana.release.certificate import Certificate, Panel, disclosed
+from pramana.release.folder import CERTIFICATE, read_certificate
 from pramana.types import Form
 
 __all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]

@@ -38,7 +38,7 @@ from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import SILENT, stated_sets, told_codes
+from pramana.release.released_codes import NOT_REPORTED, released_codes, stated_sets
 from pramana.risk.coded_table import AlikeRecords, code_column
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import label_key
@@ -213,9 +213,11 @@ def _reports(
     for name in mechanism.columns:
         column = schema.column(name)
         known = {label: at for at, label in enumerate(mechanism.labels_of(name))}
-        places = np.array([*(known.get(label, SILENT) for label in column.labels), len(known)])
+        places = np.array(
+            [*(known.get(label, NOT_REPORTED) for label in column.labels), len(known)]
+        )
         if released:
-            own = told_codes(mechanism, column, table)
+            own = released_codes(mechanism, column, table)
         else:
             own = encode(column, table.to_arrow([name]).column(0)).astype(np.int64)
         codes.append(places[own])  # silence is the last place, counted from the end
