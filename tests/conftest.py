@@ -12,13 +12,11 @@ import pytest
 from hypothesis import settings
 
 from tests.brief import brief
+from tests.depth import DEEP
 
 # Tests run side by side, and threads that wait by going round in circles would hold up each other.
 for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_library, "1")
-
-DEEP = os.environ.get("PRAMANA_TESTS") == "deep"
-"""Whether everything is tested at full depth (``make test-all``) or quickly (``make test``)."""
 
 # The same examples on every machine, and no verdict on how busy that machine is.
 settings.register_profile("quick", derandomize=True, deadline=None, max_examples=15)

@@ -43,6 +43,7 @@ def test_the_sampler_is_measured_on_both_roads():
     assert "million values a second" in result.text()
 
 
+@pytest.mark.deep
 def test_protecting_is_compared_with_the_bare_engine():
     """Ratios to DuckDB's shuffled copy, each road in a process of its own."""
     roads = ["duckdb_shuffled", "pramana", "command"]
@@ -56,6 +57,7 @@ def test_protecting_is_compared_with_the_bare_engine():
     assert all(float(row[-1]) > 0 for row in result.rows)
 
 
+@pytest.mark.deep
 def test_tables_of_other_shapes_are_compared_too():
     """Such as CSV to CSV."""
     result = shapes.run(_options(shapes, "--share", "1e-4", "--rounds", "1", "--shapes", "csv"))
@@ -98,6 +100,7 @@ def test_a_table_of_a_release_is_compared_with_the_bare_question():
     assert [row[1] for row in result.rows] == ["2", "10", "120", "30"]
 
 
+@pytest.mark.deep
 def test_large_clusterings_are_measured_in_a_process_of_their_own():
     """Seconds and memory, in a line."""
     assert clustering._in_child(300, 5).startswith("300 x 5, k = 5: ")
@@ -230,6 +233,7 @@ def test_what_one_does_alone_is_a_share_of_what_all_do():
     assert threads._counted([whole], [half]) == "9%"
 
 
+@pytest.mark.deep
 def test_verbs_that_judge_a_release_are_measured():
     """A command in a process of its own, by the people that it is asked about."""
     small = ("--records", "400", "--commands", "linkage")

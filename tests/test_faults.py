@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -17,6 +19,7 @@ def tried(*words):
     return done.stdout
 
 
+@pytest.mark.deep
 def test_nothing_is_lost_or_destroyed_by_kills_pairs_and_full_disks():
     """Killed at any moment and at any call, twice at once, without room: all, or nothing."""
     verbs = ("protect --force", "report --force", "keygen")
