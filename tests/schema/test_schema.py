@@ -130,7 +130,7 @@ def test_schemas_are_refused():
     refuses("'sex' more than once", lambda: Schema((SEX, SEX)))
     refuses("one weight", lambda: Schema((Column("a", Role.WEIGHT), Column("b", Role.WEIGHT))))
     refuses("strata must name", lambda: Schema((SEX,), strata=("region",)))
-    refuses("must be released as it is", lambda: Schema((SEX,), strata=("sex",)))
+    refuses("must be released unchanged", lambda: Schema((SEX,), strata=("sex",)))
     refuses("choices must name", lambda: Schema((SEX,), choices=(("sex", "age"),)))
     refuses("impossible must name", lambda: Schema((AGE,), impossible=(rule,)))
     refuses("not randomised", lambda: Schema((AGE, plain), impossible=(rule,)))

@@ -59,31 +59,34 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return
-    found = [_looked_at(table, column, homes, several) for column in
-             (*schema.randomised, *schema.released_as_is)]  # fmt: skip
-    drawn = [one.name for one in found if one.drawn and one.theirs]
+    columns = [
+        _household_column(table, column, homes, several)
+        for column in (*schema.randomised, *schema.released_as_is)
+    ]
+    drawn = [column.name for column in columns if column.drawn and column.shared]
     if drawn:
-        raise Infeasible(_disagreeing(drawn), without=tuple(drawn))
-    told = {one.name: one for one in found if not one.drawn and (one.whole or one.theirs)}
-    if not told:
+        raise Infeasible(_would_disagree(drawn), without=tuple(drawn))
+    linking = {c.name: c for c in columns if not c.drawn and (c.whole or c.shared)}
+    if not linking:
         return
-    # where people differ in one column they may agree in another, so these are looked at by one
-    partly = [name for name, one in told.items() if not one.whole]
-    ways = [[name for name in told if name not in partly or name == own] for own in partly]
-    alone = np.any(
-        [_only_theirs(homes, [told[n].codes for n in w]) for w in (list(told), *ways)], axis=0
-    )
+    # People who differ in one column may agree in another: each partly shared one is tried alone.
+    partly = [name for name, column in linking.items() if not column.whole]
+    tried = [[n for n in linking if n not in partly or n == name] for name in partly]
+    alone = np.zeros(len(homes), dtype=bool)
+    for names in (list(linking), *tried):
+        alone |= _identifies_household(homes, [linking[name].codes for name in names])
     if alone.any():
-        raise Infeasible(_linked(list(told), len(np.unique(homes[alone]))), without=tuple(told))
-    unknown = [name for name, one in told.items() if one.theirs and name not in schema.known]
+        households = len(np.unique(homes[alone]))
+        raise Infeasible(_linked(list(linking), households), without=tuple(linking))
+    unknown = [n for n, column in linking.items() if column.shared and n not in schema.known]
     if unknown:
-        raise Infeasible(_taken_as_unknown(unknown), without=tuple(unknown))
+        raise Infeasible(_shared_but_sensitive(unknown), without=tuple(unknown))
 
 
 def columns_of_households(
     columns: Iterable[Column], table: OpenedTable, household: str, *, anonymity_set: int
 ) -> dict[str, bool]:
-    """Which columns ``require_unlinked`` would refuse as they are; whether each may stay as plain.
+    """Which columns ``require_unlinked`` would refuse as they are; whether each may be public.
 
     Those with the fewest values stay, as long as together they tell no household from all others
     and leave everybody among ``anonymity_set`` records that share them.
@@ -92,51 +95,50 @@ def columns_of_households(
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return {}
-    found = [_looked_at(table, column, homes, several) for column in columns]
-    theirs = sorted((one for one in found if one.theirs), key=lambda one: int(one.codes.max()))
-    by_chance = [one.codes for one in found if one.whole and not one.theirs and not one.drawn]
+    looked_at = [_household_column(table, column, homes, several) for column in columns]
+    shared = sorted((c for c in looked_at if c.shared), key=lambda c: int(c.codes.max()))
+    by_chance = [c.codes for c in looked_at if c.whole and not c.shared and not c.drawn]
     kept: list[IntArray] = []
     stays: dict[str, bool] = {}
-    for one in theirs:
-        together = [*kept, one.codes]
-        alone = one.whole and not _only_theirs(homes, [*by_chance, *together]).any()
-        stays[one.name] = alone and int(_sizes(together).min()) >= anonymity_set
-        if stays[one.name]:
+    for column in shared:
+        together = [*kept, column.codes]
+        linked = _identifies_household(homes, [*by_chance, *together]).any()
+        smallest = int(np.bincount(joint_groups(together)).min())
+        stays[column.name] = column.whole and not linked and smallest >= anonymity_set
+        if stays[column.name]:
             kept = together
     return stays
 
 
-def _sizes(columns: list[IntArray]) -> IntArray:
-    return np.bincount(joint_groups(columns)).astype(np.int64)
-
-
-class _Looked(NamedTuple):
+class _HouseholdColumn(NamedTuple):
     """A column, and whether it is of the household."""
 
     name: str
     codes: IntArray
     whole: bool
     """Whether all of every household have one value, by chance or not."""
-    theirs: bool
+    shared: bool
     """Whether so many do that it is no chance."""
     drawn: bool
     """Whether it is randomised or gets noise."""
 
 
-def _looked_at(table: OpenedTable, column: Column, homes: IntArray, several: BoolArray) -> _Looked:
+def _household_column(
+    table: OpenedTable, column: Column, homes: IntArray, several: BoolArray
+) -> _HouseholdColumn:
     codes = _codes(table, column.name)
     drawn = column.randomised or column.noisy
     if len(np.unique(codes)) == 1:
-        return _Looked(column.name, codes, whole=False, theirs=False, drawn=drawn)
-    agree = _agreeing(homes, codes)
+        return _HouseholdColumn(column.name, codes, whole=False, shared=False, drawn=drawn)
+    agree = _agreement(homes, codes)
     whole = bool(agree[several].all())
-    theirs = whole and _rarely_alike(homes[several], codes[several])
-    if not theirs and not column.randomised:
-        theirs = _slips(homes, codes, several, agree) or _partly(homes, codes)
-    return _Looked(column.name, codes, whole, theirs, drawn)
+    shared = whole and _beyond_chance(homes[several], codes[several])
+    if not shared and not column.randomised:
+        shared = _slips(homes, codes, several, agree) or _partly(homes, codes)
+    return _HouseholdColumn(column.name, codes, whole, shared, drawn)
 
 
-def _only_theirs(homes: IntArray, columns: list[IntArray]) -> BoolArray:
+def _identifies_household(homes: IntArray, columns: list[IntArray]) -> BoolArray:
     """For each record, whether others of its household, and nobody else, are equal in all these."""
     together = joint_groups(columns)
     pairs = np.unique(np.column_stack([together, homes]), axis=0)[:, 0]
@@ -153,14 +155,14 @@ def _partly(homes: IntArray, codes: IntArray) -> bool:
     several = np.bincount(homes)[homes] > 1
     if not several.any():
         return False
-    agree = _agreeing(homes, codes)
+    agree = _agreement(homes, codes)
     same = bool(agree[several].all()) or _slips(homes, codes, several, agree)
-    if same and _rarely_alike(homes[several], codes[several]):
+    if same and _beyond_chance(homes[several], codes[several]):
         return True
-    return _often_only_theirs(homes, codes, several)
+    return _often_identifies_household(homes, codes, several)
 
 
-def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> bool:
+def _often_identifies_household(homes: IntArray, codes: IntArray, several: BoolArray) -> bool:
     """Whether more than a few households have a value of their own, and more than by chance.
 
     A value on several records falls on one household at most as often as two records do; a few
@@ -168,7 +170,7 @@ def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> 
     """
     from scipy.special import pdtrc
 
-    alone = _only_theirs(homes, [codes])
+    alone = _identifies_household(homes, [codes])
     found = len(np.unique(homes[alone]))
     if found <= SLIPS * len(np.unique(homes[several])):
         return False
@@ -178,19 +180,19 @@ def _often_only_theirs(homes: IntArray, codes: IntArray, several: BoolArray) -> 
     return bool(pdtrc(found - 1, repeated * pair) < BY_CHANCE)
 
 
-def _linked(told: list[str], households: int) -> str:
+def _linked(names: list[str], households: int) -> str:
     """What is wrong with columns that tell households apart, and the ways out."""
-    names = quoted(told)
-    are, they, them = ("is", "it", "it") if len(told) == 1 else ("are", "they", "them")
+    listed = quoted(names)
+    are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
     many = "1 household" if households == 1 else f"{households:,} households"
     return (
-        f"{names} {are} the same for all or some of a household, and {they} would tell {many} from "
-        f"all others: left as {they} {are}, their records would stay linked. Round or bin {them}, "
-        f"with role public, or drop {them}."
+        f"{listed} {are} the same for all or some of a household, and {they} would tell {many} "
+        f"from all others: left as {they} {are}, their records would stay linked. Round or bin "
+        f"{them}, with role public, or drop {them}."
     )
 
 
-def _taken_as_unknown(names: list[str]) -> str:
+def _shared_but_sensitive(names: list[str]) -> str:
     """Why what people of a household have alike must be taken to be known, and the ways out."""
     listed = quoted(names)
     are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
@@ -202,7 +204,7 @@ def _taken_as_unknown(names: list[str]) -> str:
     )
 
 
-def _disagreeing(drawn: list[str]) -> str:
+def _would_disagree(drawn: list[str]) -> str:
     """Why columns of the household are not randomised, and the ways out."""
     names = quoted(drawn)
     are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
@@ -215,7 +217,7 @@ def _disagreeing(drawn: list[str]) -> str:
     )
 
 
-def _rarely_alike(homes: IntArray, codes: IntArray) -> bool:
+def _beyond_chance(homes: IntArray, codes: IntArray) -> bool:
     """Whether people who go together by chance would hardly all agree within each household."""
     _, people = np.unique(homes, return_counts=True)
     shares = np.unique(codes, return_counts=True)[1] / len(codes)
@@ -237,7 +239,7 @@ def _slips(homes: IntArray, codes: IntArray, several: BoolArray, agree: BoolArra
     return bool(off <= SLIPS and 10 * off <= by_chance)
 
 
-def _agreeing(homes: IntArray, codes: IntArray) -> BoolArray:
+def _agreement(homes: IntArray, codes: IntArray) -> BoolArray:
     """For each record, whether all of its household have one value."""
     values = np.unique(np.column_stack([homes, codes]), axis=0)[:, 0]
     agree: BoolArray = np.bincount(values)[homes] == 1

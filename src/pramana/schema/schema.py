@@ -21,10 +21,10 @@ from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
 
 REPORTED = "reported"
-"""The column of a release by reports that says which columns a record was asked for."""
+"""The column of a release by attribute sampling that names a record's attribute set."""
 
 RESERVED = "pramana:"
-"""No column may begin like this: figures beside columns do, and are never taken for one."""
+"""Prefix of statistics that are kept next to columns; no column name may begin with it."""
 
 CATEGORY_LIMIT = 100_000
 """The most values that one randomised column may have."""
@@ -34,7 +34,7 @@ MISSING: tuple[Missing, ...] = ("category", "keep", "refuse")
 
 
 class Role(StrEnum):
-    """What a column means to someone who tries to recognise a person."""
+    """What a column means to an adversary."""
 
     KEY = "key"
     SENSITIVE = "sensitive"
@@ -99,7 +99,7 @@ class Column:
         if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
             raise InvalidSchema(
                 f"'{self.name}' has role {self.role} and so cannot be randomised: "
-                "identifiers are dropped, weights are released as they are.",
+                "identifiers are dropped, weights are released unchanged.",
                 column=self.name,
                 entry="randomise",
             )
@@ -109,7 +109,7 @@ class Column:
             if values != self.domain.values:
                 object.__setattr__(self, "domain", replace(self.domain, values=values))
         self._check_size()
-        object.__setattr__(self, "exempt", self._own_labels(tuple(self.exempt), "exempt"))
+        object.__setattr__(self, "exempt", self.labels_of_domain(tuple(self.exempt), "exempt"))
 
     def _check_recoding(self) -> None:
         if self.recoding and self.role is Role.IDENTIFIER:
@@ -150,27 +150,27 @@ class Column:
     def _domain_entry(self) -> str:
         return "bins" if isinstance(self.domain, Bins) else "categories"
 
-    def _own_labels(self, labels: tuple[Label, ...], what: str) -> tuple[Label, ...]:
-        """The same labels as the domain spells them; refuses what the domain lacks."""
+    def labels_of_domain(self, labels: tuple[Label, ...], entry: str) -> tuple[Label, ...]:
+        """The labels as the domain spells them; ``entry`` of the schema lists them."""
         if self.domain is None:
             return labels
-        own: list[Label] = []
+        spelled: list[Label] = []
         for label in labels:
             try:
-                own.append(None if label is None else find_label(self.domain, label))
+                spelled.append(None if label is None else find_label(self.domain, label))
             except KeyError:
                 raise InvalidSchema(
-                    f"{what} of '{self.name}' must name values of its domain, got {label!r}.",
+                    f"{entry} of '{self.name}' must name values of its domain, got {label!r}.",
                     column=self.name,
-                    entry=what,
+                    entry=entry,
                 ) from None
             if label is None and self.missing == "refuse":
                 raise InvalidSchema(
-                    f"{what} of '{self.name}' names missing values, which the column refuses.",
+                    f"{entry} of '{self.name}' names missing values, which the column refuses.",
                     column=self.name,
-                    entry=what,
+                    entry=entry,
                 )
-        return tuple(own)
+        return tuple(spelled)
 
     @cached_property
     def randomised(self) -> bool:
@@ -179,44 +179,44 @@ class Column:
 
     @property
     def binned(self) -> bool:
-        """Whether it is cut into its bins and otherwise left alone: a sensitive number."""
+        """Whether it is a sensitive number that is released as its bin."""
         sensitive = self.role is Role.SENSITIVE and not self.randomised
         return sensitive and isinstance(self.domain, Bins)
 
     @property
     def listed(self) -> bool:
-        """Whether it is released as it is, and lists the values that say why there is none."""
+        """Whether it is released unchanged and its domain lists codes for missing."""
         kept = not self.randomised and isinstance(self.domain, Categories)
         return kept and self.names_missing and self.role not in (Role.IDENTIFIER, Role.WEIGHT)
 
     @property
     def names_missing(self) -> bool:
-        """Whether its domain lists values that say why there is none."""
+        """Whether its domain lists codes for missing."""
         return bool(self.codes_for_missing)
 
     @property
     def codes_for_missing(self) -> tuple[Label, ...]:
-        """The values of its domain that say why there is none."""
+        """The values of its domain that are codes for missing."""
         return () if self.domain is None else self.domain.missing_values
 
     @property
     def ordered(self) -> bool:
-        """Whether its values follow each other: bins, or categories in an order."""
+        """Whether its values are ordered: bins, or ordered categories."""
         return self.domain is not None and self.domain.ordered
 
     @property
     def drawn(self) -> bool:
-        """Whether numbers drawn inside its bins are released of it."""
+        """Whether numbers drawn inside its bins are released."""
         return isinstance(self.domain, Bins) and self.domain.release == "draw"
 
     @property
     def noisy(self) -> bool:
-        """Whether noise is added to every value that is released of it."""
+        """Whether noise is added to every released value."""
         return self.recoding.noise is not None
 
     @property
     def coded(self) -> bool:
-        """Whether what is released of it are values of its domain, drawn or binned."""
+        """Whether its released values are those of its domain, randomised or binned."""
         return self.domain is not None and (self.randomised or self.binned)
 
     @cached_property
@@ -231,16 +231,16 @@ class Column:
 
     @property
     def fixed(self) -> tuple[Label, ...]:
-        """The labels that stay as they are: the exempt ones, and missing where it is kept."""
+        """The labels that stay unchanged: the exempt ones, and missing where it is kept."""
         if self.missing != "keep":
             return self.exempt
         codes = () if self.domain is None else self.domain.missing_labels
-        return self.exempt + tuple(own for own in (*codes, None) if own not in self.exempt)
+        return self.exempt + tuple(code for code in (*codes, None) if code not in self.exempt)
 
 
 @dataclass(frozen=True)
 class Impossible:
-    """A combination that cannot exist: one of these labels in each of these columns at once.
+    """A combination that cannot exist: one of the listed labels in each of its columns.
 
     >>> rule = Impossible.of({"age": ["[0, 16)"], "marital": ["married", "widowed"]})
     >>> rule.columns, rule["marital"]
@@ -289,11 +289,10 @@ class Schema(Shown):
     Attributes:
         columns: One entry a column of the table.
         impossible: Combinations that no record can have and none may be given.
-        strata: Columns, released as they are, within which the rest is randomised apart.
+        strata: Columns, released unchanged, within each of whose cells the rest is randomised.
         choices: Sets of keys that an acquaintance may know together.
-        tables: Tables that will be asked for, as sets of columns: what method
-        ``attribute-sampling`` asks
-            records for, and what its errors are stated of. Part of a plan, not of a release.
+        tables: Tables of interest, as sets of columns: the attribute sets of method
+            ``attribute-sampling``. Part of a plan, not of a release.
         household: The identifier that numbers households, if any. Part of a plan too.
         replicates: The columns of replicate weights, if any, and how they were made.
     """
@@ -312,26 +311,13 @@ class Schema(Shown):
         object.__setattr__(self, "choices", tuple(tuple(choice) for choice in self.choices))
         object.__setattr__(self, "tables", tables_of(self.tables))
         self._check_columns()
+        self._require_known_names()
         for name in self.strata:
             self._check_stratum(name)
-        for name in (name for choice in self.choices for name in choice):
-            if name not in self._by_name:
-                raise InvalidSchema(
-                    f"choices must name columns of the schema, got '{name}'.",
-                    column=name,
-                    entry="choices",
-                )
-        for name in (name for table in self.tables for name in table):
-            if name not in self._by_name:
-                raise InvalidSchema(
-                    f"tables must name columns of the schema, got '{name}'.",
-                    column=name,
-                    entry="tables",
-                )
         for table in self.tables:
             self._check_table(table)
         if self.household is not None:
-            self._check_household(self.household)
+            self._check_household(self._by_name[self.household])
         if self.replicates is not None:
             self._check_replicates(self.replicates)
         rules = tuple(self._checked(rule) for rule in self.impossible)
@@ -379,20 +365,30 @@ class Schema(Shown):
                 entry="tables",
             )
 
-    def _check_household(self, name: str) -> None:
-        column = self._by_name.get(name)
-        if column is None:
-            raise InvalidSchema(
-                f"household must name a column of the schema, got '{name}'.",
-                column=name,
-                entry="household",
-            )
+    def _require_known_names(self) -> None:
+        """Refuse entries of the schema that name a column which it does not have."""
+        named = {
+            "strata": self.strata,
+            "choices": [name for choice in self.choices for name in choice],
+            "tables": [name for table in self.tables for name in table],
+            "household": () if self.household is None else (self.household,),
+            "impossible": [name for rule in self.impossible for name in rule.columns],
+        }
+        for entry, names in named.items():
+            for name in names:
+                if name not in self._by_name:
+                    raise InvalidSchema(
+                        f"{entry} must name columns of the schema, got '{name}'.",
+                        column=name,
+                        entry=entry,
+                    )
+
+    def _check_household(self, column: Column) -> None:
         if column.role is not Role.IDENTIFIER:
             raise InvalidSchema(
-                f"household '{name}' must have role identifier, got {column.role}: released, it "
-                "would keep the records of a household linked, and who knows all its people finds "
-                "each of them.",
-                column=name,
+                f"household '{column.name}' must have role identifier, got {column.role}: if "
+                "released, it would keep the records of a household linked.",
+                column=column.name,
                 entry="household",
             )
 
@@ -417,16 +413,10 @@ class Schema(Shown):
                 )
 
     def _check_stratum(self, name: str) -> None:
-        column = self._by_name.get(name)
-        if column is None:
-            raise InvalidSchema(
-                f"strata must name columns of the schema, got '{name}'.",
-                column=name,
-                entry="strata",
-            )
+        column = self._by_name[name]
         if column.randomised or column.role is Role.IDENTIFIER:
             raise InvalidSchema(
-                f"Stratum '{name}' must be released as it is. "
+                f"Stratum '{name}' must be released unchanged. "
                 "Give it role public, or set randomise = false.",
                 column=name,
                 entry="strata",
@@ -436,13 +426,7 @@ class Schema(Shown):
         """The rule with labels spelled as the domains spell them."""
         cells = []
         for name, labels in rule.cells:
-            column = self._by_name.get(name)
-            if column is None:
-                raise InvalidSchema(
-                    f"impossible must name columns of the schema, got '{name}'.",
-                    column=name,
-                    entry="impossible",
-                )
+            column = self._by_name[name]
             if not column.randomised:
                 raise InvalidSchema(
                     f"impossible names '{name}', which is not randomised: "
@@ -450,7 +434,7 @@ class Schema(Shown):
                     column=name,
                     entry="impossible",
                 )
-            cells.append((name, column._own_labels(labels, "impossible")))
+            cells.append((name, column.labels_of_domain(labels, "impossible")))
         return Impossible(tuple(cells))
 
     @cached_property
@@ -488,12 +472,12 @@ class Schema(Shown):
 
     @property
     def listed(self) -> tuple[Column, ...]:
-        """The columns released as they are that list the values that say why there is none."""
+        """The columns that are released unchanged and list codes for missing."""
         return tuple(column for column in self.columns if column.listed)
 
     @property
     def apart(self) -> tuple[str, ...]:
-        """The columns in which each value that a file calls missing stays a value of its own."""
+        """The columns in which each code for missing stays a separate value."""
         return tuple(c.name for c in self.columns if c.randomised or c.names_missing)
 
     @cached_property
