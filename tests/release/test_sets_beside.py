@@ -8,14 +8,14 @@ import pytest
 
 import pramana as pm
 from pramana.schema.schema import REPORTED
-from pramana.verification.data_checks import SetsBeside
+from pramana.verification.record_checks import SetIndependence
 
 N = 4_000
 
 
 def looked_at(asked, income):
     """The checks of these sets beside a column of numbers and one of texts."""
-    own = SetsBeside(["income", "work"])
+    own = SetIndependence(["income", "work"])
     table = pa.table({REPORTED: asked, "income": income, "work": np.where(income > 1, "yes", "no")})
     for batch in table.to_batches(max_chunksize=700):
         own.add(batch)

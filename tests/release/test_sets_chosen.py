@@ -14,7 +14,7 @@ from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
-from pramana.verification.verify import _Seen
+from pramana.verification.record_checks import RecordScan
 
 
 def world(sizes: tuple[int, ...], records: int) -> tuple[Schema, pa.Table]:
@@ -101,7 +101,7 @@ def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -
                for at, value in enumerate(records[name].to_pylist())]
         for name in records.column_names
     }  # fmt: skip
-    seen = _Seen(release.certificate)
+    seen = RecordScan(release.certificate)
     for batch in pa.table(forged, schema=records.schema).to_batches():
-        seen.look_at(batch)
+        seen.add(batch)
     assert seen.impossible == 20

@@ -27,7 +27,7 @@ from pramana.release.certificate import Certificate
 from pramana.risk.owner_check import owner_checks
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Say
-from pramana.verification.checks import Check
+from pramana.verification.checks import Check, CheckKind
 from pramana.verification.owner import LEVEL, against_truth
 from pramana.verification.paired_records import PairedRecords
 from pramana.verification.randomisation_test import IMPOSSIBLE, draws
@@ -86,7 +86,7 @@ def designed_again(
             plan = None if method is None else _plan(certificate, original, method)
         except TooLarge:
             for claim in owned:
-                yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}")
+                yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}", CheckKind.GUARANTEE)
             return
         found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
         for claim in owned if method is not None else ():
@@ -121,8 +121,9 @@ def _claimed(claim: Claim, found: Guarantee | None, told: str, none: str, *, kep
     """Whether what was found is what is claimed."""
     good = found is not None and bool(found.implies(claim.attained))
     if good and not kept:  # a design that keeps it says nothing of what was done to these records
-        return Check.asserted(claim.name, f"{told} {found}; {UNKEPT}")
-    return Check.decided(claim.name, good, none or f"{told}{'' if good else ' only'} {found}")
+        return Check.asserted(claim.name, f"{told} {found}; {UNKEPT}", CheckKind.GUARANTEE)
+    detail = none or f"{told}{'' if good else ' only'} {found}"
+    return Check.decided(claim.name, good, detail, CheckKind.GUARANTEE)
 
 
 def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Plan | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +28,7 @@ from pramana.release.methods import METHOD_CLASSES
 from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Entries
-from pramana.verification.checks import Check
+from pramana.verification.checks import Check, CheckKind
 
 MOST_CELLS = 50_000_000
 """Joint domains up to here are laid out to see which cells can exist."""
@@ -334,7 +335,7 @@ def _attached(certificate: Certificate) -> Iterator[Check]:
         fixed and certificate.true_schema.attached
     ):
         told = f"{certificate.method} states no number of records that share them"
-        yield Check.decided("attached columns", False, told)
+        yield Check.decided("attached columns", False, told, CheckKind.UNCHANGED)
 
 
 def _households(certificate: Certificate) -> Iterator[Check]:
@@ -400,7 +401,8 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
         yield Check.decided("guarantees", False, f"cannot be computed again: {error}")
         return
     for claim in certificate.claims:
-        yield _claim(certificate, claim, found.get(claim.name))
+        check = _claim(certificate, claim, found.get(claim.name))
+        yield replace(check, kind=CheckKind.GUARANTEE)
 
 
 def _can_be_asked(method: str, name: str) -> bool:

@@ -34,7 +34,7 @@ from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray
-from pramana.verification.checks import Check
+from pramana.verification.checks import Check, CheckKind
 from pramana.verification.fit_tests import (
     ChiSquareFit,
     fit_counts,
@@ -69,7 +69,8 @@ def against_truth(
     if not same or lacking:
         return
     records = PairedRecords(certificate, released, original)
-    yield from _as_they_are(records)
+    for check in _as_they_are(records):
+        yield replace(check, kind=CheckKind.UNCHANGED)
     try:
         yield order_check(records, level=LEVEL / 6)
         if certificate.mechanism is not None:
@@ -230,7 +231,7 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
         found = computed.get(stated.name)
         good = found is not None and bool(found.implies(stated))
         words = "recomputed from the original" if good else f"the original gives only {found}"
-        yield Check.decided(stated.name, good, words)
+        yield Check.decided(stated.name, good, words, CheckKind.GUARANTEE)
 
 
 def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
