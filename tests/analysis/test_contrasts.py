@@ -10,9 +10,9 @@ import pytest
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Influence, SharesWithin
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.inference import Question
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.moments import Moments
+from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures

@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.inference import Question
 from pramana.analysis.moments import Moments
+from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 from tests.analysis.worlds import (

@@ -161,7 +161,7 @@ def test_refusals(sick, paid, monkeypatch):
         pm.ReleasedFeatures.of(sick, target="sick").transform(pd.DataFrame({"age": [30.0]}))
     with pytest.raises(UnknownColumn, match="target"):
         pm.learn(sick, "nobody")
-    with pytest.raises(InvalidNumber, match="synthesize"):
+    with pytest.raises(InvalidNumber, match="synthesis"):
         pm.learn(sick, "sick", synthesis="magic")
     with pytest.raises(NotCovered, match="takes no weights"):
         pm.learn(paid, "sex", learner=KNeighborsClassifier())

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from pramana.analysis.inference import Question
 from pramana.analysis.quantiles import OrderedRecords, estimate_quantiles, require_shares
+from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism
 from tests.analysis.worlds import kronecker, layout_of, mixtures

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pramana.analysis.inference import Inference, quantile
+from pramana.analysis.question import Inference, quantile
 from pramana.analysis.regression import CorrectedScores, Family, Solution, solve_scores
 from pramana.errors import NotCovered
 

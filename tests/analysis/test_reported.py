@@ -9,7 +9,7 @@ from scipy.stats import binom
 from pramana.analysis.attribute_sampling_estimates import SetSums, totals_of_reports
 from pramana.analysis.attribute_sampling_sums import half_of, interval_of
 from pramana.analysis.counts import TAKEN_IN
-from pramana.analysis.records import Asked
+from pramana.analysis.question import Question
 from pramana.errors import InvalidTable
 
 GAMMA = 40.0
@@ -83,7 +83,7 @@ def test_intervals_of_few_reports_hold_by_their_exact_law(number, misses):
     since estimates are 1 / 0.7 apart; docs/proofs/intervals.md says 0.93."""
     retention, base, reported = 0.7, 0.25, np.arange(number + 1)
     counts = np.stack([reported, number - reported], axis=1)  # the cell, and all others
-    asked = Asked(())
+    asked = Question()
     ends = []
     for row in counts:
         sums = SetSums.of_counts(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana.analysis.counts import invariant_counts
-from pramana.analysis.inference import Question
+from pramana.analysis.question import Question
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 from tests.analysis.worlds import layout_of, released

@@ -19,7 +19,7 @@ def test_the_number_of_sets_is_of_those_behind_the_answer():
     assert len(holding) > 1
     assert f"of {len(holding)} sets that hold these" in release.crosstab("a").why
     with pytest.raises(NotCovered, match="which chance alone decided"):
-        release.crosstab("a", where={"asked": holding[0]})
+        release.crosstab("a", where={"reported": holding[0]})
     schema = replace(SCHEMA, tables=(("a", "b"), ("c",)))
     plan = api.design(schema, PkAnonymity(k=5), data=truth(), method="attribute-sampling")
     only = api.protect(truth(), plan, seed=1).crosstab("a")

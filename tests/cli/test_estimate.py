@@ -211,7 +211,7 @@ def test_choices_on_the_command_line_are_those_of_the_library():
     from typing import get_args
 
     from pramana.analysis.counts import METHODS
-    from pramana.analysis.inference import Inference
+    from pramana.analysis.question import Inference
     from pramana.analysis.regression import FAMILIES
     from pramana.analysis.shares import SHARES
     from pramana.analysis.synthesis import SYNTHESIS_METHODS

@@ -40,19 +40,6 @@ from pramana.analysis.channels import Channels
 from pramana.base.randomness import Keystream
 from pramana.types import FloatArray
 
-__all__ = [
-    "SMALL",
-    "SURE",
-    "USUAL_STRENGTH",
-    "believable",
-    "mean_table",
-    "strength_of",
-    "surprise_of",
-    "surprises_of",
-    "usual_below",
-    "usual_part",
-]
-
 USUAL_STRENGTH: Final = 0.07
 """The median of Cramer's V over pairs of columns, before any data are seen."""
 

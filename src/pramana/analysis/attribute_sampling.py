@@ -49,7 +49,7 @@ from pramana.analysis.latent_class_draws import draw_beside, draw_records
 from pramana.analysis.observed import Feature
 from pramana.analysis.published import REBUILT, BesidePlain
 from pramana.analysis.quantiles import stacked
-from pramana.analysis.records import Asked
+from pramana.analysis.question import Question
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import proportion_by_mean
@@ -66,8 +66,6 @@ from pramana.schema.codec import decode
 from pramana.schema.schema import REPORTED
 from pramana.types import FloatArray
 
-__all__ = ["AttributeSamplingReading"]
-
 FIXED = Keystream.from_seed(0)
 """A table from the model depends on the release and on nothing else."""
 
@@ -83,10 +81,10 @@ class AttributeSamplingReading(BesidePlain):
         """What was asked of each record."""
         return reporting_of(self.records)
 
-    def _changed(self, asked: Asked) -> list[str]:
+    def _changed(self, question: Question) -> list[str]:
         """The columns in a question that are told by reports; what was asked for is no value."""
-        changed = self.records.changed(asked.names)
-        if changed and REPORTED in asked.names:
+        changed = self.records.changed(question.names)
+        if changed and REPORTED in question.names:
             raise NotCovered(
                 f"{CHANCE}: no table of the truth has it beside {' and '.join(changed)}. Leave it "
                 "out; every answer comes from all the reports that hold its columns."
@@ -95,100 +93,102 @@ class AttributeSamplingReading(BesidePlain):
 
     # -- verbs -----------------------------------------------------------------------------
 
-    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+    def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """From every report that holds the columns; from the model where none does."""
         require_method(method)
-        changed = self._changed(asked)
+        changed = self._changed(question)
         if not changed:
-            return self.plain.counts(asked, method=method, share=share)
+            return self.plain.counts(question, method=method, share=share)
         if method not in ("auto", "unbiased"):
             raise NotCovered(
                 f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
                 "come from the model where no report holds them: leave the method out."
             )
         held = self.mechanism.containing(changed)
-        sums = ReportSums.of(self.records, asked) if held else None
+        sums = ReportSums.of(self.records, question) if held else None
         if sums is None or not sums.reports:  # by design, or among few records by chance
             if method == "unbiased":
                 raise NotCovered(
                     f"No report holds {' and '.join(changed)} together, so that there is nothing "
                     "to undo. Leave the method out: the table then comes from a model, and says so."
                 )
-            return self._modelled(asked, changed, share=share)
+            return self._modelled(question, changed, share=share)
         found = sums.totals(sums.weights())
-        figures = found.totals, se_of(found, asked)
-        total = sums.people if not asked.weighted or self.records.weight is None else None
+        figures = found.totals, se_of(found, question)
+        total = sums.people if not question.weighted or self.records.weight is None else None
         if share:
-            figures = sums.shares(found, asked)
-        half = half_of(found, asked) / (sums.whole_of(found) if share else 1.0)
+            figures = sums.shares(found, question)
+        half = half_of(found, question) / (sums.whole_of(found) if share else 1.0)
         most = 1.0 if share else total
-        low, high = interval_of(*figures, asked, half=half, most=most)
+        low, high = interval_of(*figures, question, half=half, most=most)
         what = "share" if share else "count"
         ratio = share and sums.whole_of(found) != sums.whole
-        made = sums.estimate((*figures, low, high), asked, what, found, ratio=ratio)
-        error = expected_error(np.nan_to_num(se_of(found, asked)), sums.whole)
+        made = sums.estimate((*figures, low, high), question, what, found, ratio=ratio)
+        error = expected_error(np.nan_to_num(se_of(found, question)), sums.whole)
         if method == "unbiased" or sums.filtered or error <= SMALL_ERROR:
             return made
-        shrunken = self._shrunken(sums, found, asked) / (sums.whole_of(found) if share else 1.0)
-        ends = interval_of(*figures, asked, half=half, most=most, misses=TAKEN_IN)
+        shrunken = self._shrunken(sums, found, question) / (sums.whole_of(found) if share else 1.0)
+        ends = interval_of(*figures, question, half=half, most=most, misses=TAKEN_IN)
         return sums.shrunken(made, shrunken, ends, error)
 
-    def _shrunken(self, sums: ReportSums, found: ReportedTotals, asked: Asked) -> FloatArray:
+    def _shrunken(self, sums: ReportSums, found: ReportedTotals, question: Question) -> FloatArray:
         """Non-negative, its dependence no stronger than noise and experience allow.
 
         Two columns have margins from all reports that hold one of them. What columns as they are
         tell apart, and what cannot exist, only moves to a table that can be.
         """
-        told = [name for name in asked.by if name in self.records.changed(asked.by)]
+        told = [name for name in question.by if name in self.records.changed(question.by)]
         tied = any(np.ptp(base) > 0 for base in sums.bases)
         if len(told) != 2 or len(found.totals) > 1 or tied:
             return sums.possible(found)
-        rows, columns = (self._margin(replace(asked, by=(name,))) for name in told)
+        rows, columns = (self._margin(replace(question, by=(name,))) for name in told)
         shape = (len(rows), len(columns))
         se = np.sqrt(found.population).reshape(shape)
         table = usual_pair(found.totals.reshape(shape), se, (rows, columns))
         return table.reshape(1, -1)
 
-    def _margin(self, asked: Asked) -> FloatArray:
+    def _margin(self, question: Question) -> FloatArray:
         """The table of one column that can be: all tables of two that hold it ask for the same."""
 
         def made() -> FloatArray:
-            sums = ReportSums.of(self.records, asked)
+            sums = ReportSums.of(self.records, question)
             return sums.possible(sums.totals(sums.weights())).ravel()
 
-        return self.records.figure(f"margin {asked!r}", made)
+        return self.records.figure(f"margin {question!r}", made)
 
-    def mean(self, asked: Asked, of: str) -> Estimate:
+    def mean(self, question: Question, of: str) -> Estimate:
         """An unbiased total over an unbiased count: nearly unbiased, as ratios are."""
-        sums = self._values(asked, of)
+        sums = self._values(question, of)
         if sums is None:
-            return self.plain.mean(asked, of)
+            return self.plain.mean(question, of)
         counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
-        noise = self._noise(of, asked, sums, counts.totals) ** 2
-        ratio = sums.ratio(counts, totals, asked, noise)
-        figures = ratio.told(asked.question.z(ratio.above.size))
-        return sums.estimate(figures, asked, f"mean of {of}", totals, ratio=True)
+        noise = self._noise(of, question, sums, counts.totals) ** 2
+        ratio = sums.ratio(counts, totals, question, noise)
+        figures = ratio.told(question.z(ratio.above.size))
+        return sums.estimate(figures, question, f"mean of {of}", totals, ratio=True)
 
-    def total(self, asked: Asked, of: str) -> Estimate:
+    def total(self, question: Question, of: str) -> Estimate:
         """Sums of values are undone like counts."""
-        sums = self._values(asked, of)
+        sums = self._values(question, of)
         if sums is None:
-            return self.plain.total(asked, of)
+            return self.plain.total(question, of)
         found = sums.totals(sums.values())
-        noise = self._noise(of, asked, sums, sums.totals(sums.weights()).totals)
-        figures = found.totals, np.hypot(se_of(found, asked), noise)
-        wide = asked.question.z(figures[0].size) * figures[1] + half_of(found, asked)
+        noise = self._noise(of, question, sums, sums.totals(sums.weights()).totals)
+        figures = found.totals, np.hypot(se_of(found, question), noise)
+        wide = question.z(figures[0].size) * figures[1] + half_of(found, question)
         low, high = figures[0] - wide, figures[0] + wide
-        return sums.estimate((*figures, low, high), asked, f"total of {of}", found, ratio=False)
+        return sums.estimate((*figures, low, high), question, f"total of {of}", found, ratio=False)
 
-    def _noise(self, of: str, asked: Asked, sums: ReportSums, weights: FloatArray) -> FloatArray:
+    def _noise(
+        self, of: str, question: Question, sums: ReportSums, weights: FloatArray
+    ) -> FloatArray:
         """The deviation that noise adds to a total of these records: its variance times sum w^2."""
-        noise = self.records.noise(of) if asked.question.infer == "records" else 0.0
+        noise = self.records.noise(of) if question.infer == "records" else 0.0
         squares = sum(float(own["ww"].sum()) for own in sums.sums)
         heavy = squares / max(sum(float(own["w"].sum()) for own in sums.sums), 1e-300)
         return np.sqrt(noise * heavy * np.maximum(weights, 0))
 
-    def _values(self, asked: Asked, of: str) -> ReportSums | None:
+    def _values(self, question: Question, of: str) -> ReportSums | None:
         """The sums of a column released as it is; ``None`` where no report is involved."""
         if self.records.changed([of]):
             raise NotCovered(
@@ -197,7 +197,7 @@ class AttributeSamplingReading(BesidePlain):
                 column=of,
             )
         self.records.require_number(of)
-        changed = self._changed(asked)
+        changed = self._changed(question)
         if not changed:
             return None
         if not self.mechanism.containing(changed):
@@ -205,36 +205,38 @@ class AttributeSamplingReading(BesidePlain):
                 f"No report holds {' and '.join(changed)} together, so there is no total by them. "
                 "Ask for fewer columns, or release with these tables among those asked for."
             )
-        return ReportSums.of(self.records, asked, value=of)
+        return ReportSums.of(self.records, question, value=of)
 
-    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+    def proportion(self, question: Question, beyond: Condition) -> Estimate:
         """The mean of a column of 1 and 0."""
-        return proportion_by_mean(self.mean, asked, beyond)
+        return proportion_by_mean(self.mean, question, beyond)
 
-    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+    def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
-        plain = self._values(asked, of)
+        plain = self._values(question, of)
         if plain is None:
-            return self.plain.quantile(asked, of, shares=shares)
+            return self.plain.quantile(question, of, shares=shares)
         limits = limits_of(self.records, of)
-        below = below_limits(ReportSums.of(self.records, asked, limits=(of, limits)), len(limits))
-        z = asked.question.z(prod(plain.shape) * len(shares))
-        parts = [quantile_of(below, plain, limits, share, asked, of, z) for share in shares]
+        below = below_limits(
+            ReportSums.of(self.records, question, limits=(of, limits)), len(limits)
+        )
+        z = question.z(prod(plain.shape) * len(shares))
+        parts = [quantile_of(below, plain, limits, share, question, of, z) for share in shares]
         return stacked(parts, shares, of)
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """By the likelihood of all reports that hold both columns."""
-        changed = self._changed(asked)
+        changed = self._changed(question)
         if not changed:
-            return self.plain.independence(asked)
-        if asked.weighted and self.records.weight is not None:
+            return self.plain.independence(question)
+        if question.weighted and self.records.weight is not None:
             raise NotCovered(WEIGHTED)
-        if len(asked.by) != 2 or set(changed) != set(asked.by) or asked.where:
+        if len(question.by) != 2 or set(changed) != set(question.by) or question.where:
             raise NotCovered(
                 "In a release by reports the test takes two reported columns without a filter. "
                 "Look at the intervals of crosstab instead."
             )
-        return independence_of(self.records, (asked.by[0], asked.by[1]))
+        return independence_of(self.records, (question.by[0], question.by[1]))
 
     def channel(self) -> Mechanism:
         """Nothing is left to undo in whole records: they are drawn from the model."""
@@ -270,14 +272,14 @@ class AttributeSamplingReading(BesidePlain):
                 table = table.set_column(table.column_names.index(name), name, values)
         return table.replace_schema_metadata({"pramana": f"{REBUILT} Model: {model.why}"})
 
-    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+    def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""
-        if REPORTED in (names := [*asked.names, *variables_of(formula)]):
+        if REPORTED in (names := [*question.names, *variables_of(formula)]):
             raise NotCovered(f"{CHANCE}: no model takes it. Leave it out.")
         if not self.records.changed(names):
-            return self.plain.regress(asked, formula, family=family)
+            return self.plain.regress(question, formula, family=family)
         cells = partial(cells_of_reports, self.records, self.mechanism)
-        return fit_formula(self.records, formula, asked, family=family, cells=cells)
+        return fit_formula(self.records, formula, question, family=family, cells=cells)
 
     # -- the model -------------------------------------------------------------------------
 
@@ -317,20 +319,20 @@ class AttributeSamplingReading(BesidePlain):
                 "tells of it. Ask for other columns."
             )
 
-    def _modelled(self, asked: Asked, changed: list[str], *, share: bool) -> Estimate:
+    def _modelled(self, question: Question, changed: list[str], *, share: bool) -> Estimate:
         """A table that no report holds, from the model, without an error."""
         nobody = f"No report holds {' and '.join(changed)} together: their table comes from a model"
-        if set(asked.names) != set(changed) or asked.where:
+        if set(question.names) != set(changed) or question.where:
             raise NotCovered(
                 f"{nobody}, which does not know columns released as they are, nor filters."
             )
-        if asked.weighted and self.records.weight is not None:
+        if question.weighted and self.records.weight is not None:
             raise NotCovered(
                 f"{nobody}, which counts every record once and knows no weights. Ask with "
                 "weighted=False, on the command line --unweighted.",
                 code="weights-not-modelled",
             )
-        if asked.question.infer == "population":
+        if question.infer == "population":
             raise NotCovered(
                 f"{nobody}, which tells no error about the population. Ask about the records "
                 'alone: infer="records", on the command line --infer records.',
@@ -339,18 +341,18 @@ class AttributeSamplingReading(BesidePlain):
         self._require_told(changed)
         view = ModelView(self.records.certificate.schema, self.mechanism)
         model = fit_model(observed_of(self.records, view, self.records.opened.to_arrow()), FIXED)
-        records = self.records.certificate.records
-        estimate = view.table(model, asked.by) * (1 if share else records)
+        schema, records = self.records.certificate.schema, self.records.certificate.records
+        estimate = view.table(model, question.by) * (1 if share else records)
         unknown = np.full_like(estimate, np.nan)
         return Estimate(
-            by=asked.by,
-            labels=tuple(self.records.certificate.schema.column(name).labels for name in asked.by),
+            by=question.by,
+            labels=tuple(schema.column(name).labels for name in question.by),
             what="share" if share else "count", method="model",
             why=f"no report holds these columns together, so that they come from a model: "
                 f"{model.why}",
-            level=asked.question.level, infer=asked.question.infer, estimate=estimate,
+            level=question.level, infer=question.infer, estimate=estimate,
             se=unknown, low=unknown, high=unknown, records=records,
-            simultaneous=asked.question.simultaneous,
+            simultaneous=question.simultaneous,
             no_interval=f"{SMOOTHED} {self._told_with_interval(changed)}",
         )  # fmt: skip
 

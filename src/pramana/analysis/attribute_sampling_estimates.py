@@ -51,8 +51,6 @@ import numpy as np
 from pramana.errors import InvalidTable
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["Needs", "ReportedTotals", "SetSums", "ToldBySet", "rows_of_sets", "totals_of_reports"]
-
 
 @dataclass(frozen=True, eq=False)
 class SetSums:

@@ -13,7 +13,8 @@ from pramana.analysis.attribute_sampling_sums import ReportSums, reporting_of
 from pramana.analysis.independence import IndependenceTest, chi_square_tail
 from pramana.analysis.latent_classes import Blend, ClassClimb
 from pramana.analysis.observed import Answers, Feature, Observed, different
-from pramana.analysis.records import Asked, ReleasedRecords
+from pramana.analysis.question import Question
+from pramana.analysis.records import ReleasedRecords
 from pramana.base.randomness import Keystream
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
@@ -22,8 +23,6 @@ from pramana.release.released_codes import stated_sets
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers, tied_columns
 from pramana.schema.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
-
-__all__ = ["ModelAxis", "ModelView", "answers_of", "independence_of", "observed_of"]
 
 MOST_CELLS = 200_000
 
@@ -147,7 +146,7 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
     sizes = tuple(len(schema.column(name).labels) for name in pair)
     cells = prod(sizes)
     held = reporting_of(records).containing(pair)
-    if not held or not (sums := ReportSums.of(records, Asked(pair, weighted=False))).reports:
+    if not held or not (sums := ReportSums.of(records, Question(pair, weighted=False))).reports:
         raise NotCovered(
             f"No report holds {' and '.join(pair)} together: nothing tells whether they go "
             "together."

@@ -35,8 +35,6 @@ from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["cells_of_reports", "share_of_cells"]
-
 MOST_NUMBERS = 60_000_000
 """The largest table of what every report says about every truth."""
 
@@ -45,7 +43,7 @@ def cells_of_reports(
     records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked
 ) -> ModelCells:
     """What the reports say of the truths that a model needs to know."""
-    inside = records.kept([c for c in asked.asked.where if c.column in mechanism.columns])
+    inside = records.kept([c for c in asked.question.where if c.column in mechanism.columns])
     names = tuple(dict.fromkeys((*asked.changed, *inside)))
     table = _summed(records, mechanism, asked, names)
     schema = records.certificate.schema
@@ -56,7 +54,7 @@ def cells_of_reports(
     masked = [bool(own) for own in left_out]
     together = _together(asked, names, masked)
     squares = any(len(one.columns) == len(names) for one in told)
-    if squares and asked.asked.question.infer == "records":
+    if squares and asked.question.infer == "records":
         together = [frozenset(range(len(names)))]
     needs = Needs(tuple(map(len, labels)), tuple(together))
     _require_held(asked, needs, names, told, masked)
@@ -96,7 +94,7 @@ def _summed(
     records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked, names: Sequence[str]
 ) -> pa.Table:
     """Sums by what was asked for, by its answer and by the columns kept."""
-    question = asked.asked
+    question = asked.question
     records.require_without_noise([c.column for c in question.where])
     before = [c for c in question.where if c.column not in mechanism.columns]
     wanted = SumsAsked(

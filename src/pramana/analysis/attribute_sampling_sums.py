@@ -20,7 +20,8 @@ from pramana.analysis.attribute_sampling_scores import share_of_cells
 from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import Curve, quantiles_of
-from pramana.analysis.records import Asked, ReleasedRecords
+from pramana.analysis.question import Question
+from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
 from pramana.engine.choose import Condition, SumsAsked, sums_in
@@ -34,18 +35,6 @@ from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
 from pramana.verification.consistency import label_checks
-
-__all__ = [
-    "ReportSums",
-    "below_limits",
-    "half_of",
-    "interval_of",
-    "limits_of",
-    "quantile_of",
-    "reporting_of",
-    "require_sets",
-    "se_of",
-]
 
 
 def reporting_of(records: ReleasedRecords) -> AttributeSampler:
@@ -109,19 +98,19 @@ class ReportSums:
     def of(
         cls,
         records: ReleasedRecords,
-        asked: Asked,
+        question: Question,
         *,
         value: str | None = None,
         limits: tuple[str, FloatArray] | None = None,
     ) -> ReportSums:
         """Summed up by the engine; with limits also by the first of them that a value reaches."""
         schema = records.certificate.schema
-        changed = records.changed(asked.names)
-        kept = [name for name in asked.by if name not in changed]
-        told = [name for name in asked.by if name in changed]
-        inside = records.kept([c for c in asked.where if c.column in changed])
+        changed = records.changed(question.names)
+        kept = [name for name in question.by if name not in changed]
+        told = [name for name in question.by if name in changed]
+        inside = records.kept([c for c in question.where if c.column in changed])
         used = reporting_of(records).containing(changed)
-        table, alone = _read(records, asked, used, value, limits)
+        table, alone = _read(records, question, used, value, limits)
         codes, found = records.coded(table, kept)
         if limits is not None:
             kept, name = [*kept, LIMIT], limits[0]
@@ -149,8 +138,8 @@ class ReportSums:
         names = [*kept, *told]
         found |= {name: schema.column(name).labels for name in told}
         return cls(
-            tuple(found[name] for name in asked.by),
-            tuple(names.index(name) for name in asked.by),
+            tuple(found[name] for name in question.by),
+            tuple(names.index(name) for name in question.by),
             tuple(len(found[name]) for name in names),
             used, tuple(sets), tuple(totals), tuple(bases), everyone,
             whole, bool(inside),
@@ -191,7 +180,7 @@ class ReportSums:
         ]
 
     def ratio(
-        self, counts: ReportedTotals, totals: ReportedTotals, asked: Asked, noise: FloatArray
+        self, counts: ReportedTotals, totals: ReportedTotals, question: Question, noise: FloatArray
     ) -> Ratio:
         """Totals over counts, with the covariance: from the variance of values moved by a step.
 
@@ -199,8 +188,8 @@ class ReportSums:
         """
         size = float(np.nansum(np.abs(totals.totals)))
         step = size / self.whole if size and self.whole else 1.0
-        moved = se_of(self.totals(self.values(step)), asked) ** 2
-        above, below = se_of(totals, asked) ** 2, se_of(counts, asked) ** 2
+        moved = se_of(self.totals(self.values(step)), question) ** 2
+        above, below = se_of(totals, question) ** 2, se_of(counts, question) ** 2
         cov = (above + step**2 * below - moved) / (2 * step)
         return Ratio(totals.totals, counts.totals, v_above=above + noise, cov=cov, v_below=below)
 
@@ -230,11 +219,11 @@ class ReportSums:
         known = math.isnan(whole) or math.isclose(whole, self.whole)
         return self.whole if known and not self.filtered else whole
 
-    def shares(self, found: ReportedTotals, asked: Asked) -> tuple[FloatArray, FloatArray]:
+    def shares(self, found: ReportedTotals, question: Question) -> tuple[FloatArray, FloatArray]:
         """Shares of the records that meet the filter, with standard errors."""
         below = self.whole_of(found)
         if below == self.whole:
-            return found.totals / below, se_of(found, asked) / below
+            return found.totals / below, se_of(found, question) / below
         if below <= 0:
             raise InvalidTable("By the estimate, none of the truths meets the filter.")
         share = found.totals / below
@@ -255,9 +244,9 @@ class ReportSums:
                 )
             )  # fmt: skip
         # Groups are told apart and answer by themselves: others move the whole, not the cell.
-        whole = se_of(self.totals(wholes), asked) ** 2
+        whole = se_of(self.totals(wholes), question) ** 2
         others = share**2 * (whole.sum() - whole)
-        return share, np.sqrt(se_of(self.totals(parts), asked) ** 2 + others) / below
+        return share, np.sqrt(se_of(self.totals(parts), question) ** 2 + others) / below
 
     def possible(self, found: ReportedTotals) -> FloatArray:
         """A table that can be: nothing below 0, 0 where no report tells a cell, no mere noise."""
@@ -293,7 +282,7 @@ class ReportSums:
     def estimate(
         self,
         figures: Sequence[FloatArray],
-        asked: Asked,
+        question: Question,
         what: str,
         found: ReportedTotals,
         *,
@@ -306,42 +295,42 @@ class ReportSums:
         told = sum(bool(own["n"].sum()) for own in self.sums)
         sets = "set that holds" if told == 1 else "sets that hold"
         return Estimate(
-            by=asked.by, labels=self.labels, what=what, method="unbiased",
+            by=question.by, labels=self.labels, what=what, method="unbiased",
             why=f"{'nearly ' if ratio else ''}unbiased, from the {found.reports:,.0f} reports of "
                 f"{told} {sets} these columns.",
-            level=asked.question.level, infer=asked.question.infer, estimate=estimate, se=se,
+            level=question.level, infer=question.infer, estimate=estimate, se=se,
             low=low, high=high, records=round(self.people),
-            simultaneous=asked.question.simultaneous,
+            simultaneous=question.simultaneous,
         )  # fmt: skip
 
 
-def se_of(found: ReportedTotals, asked: Asked) -> FloatArray:
+def se_of(found: ReportedTotals, question: Question) -> FloatArray:
     """Standard errors about the records, or about the population they were drawn from."""
-    about = found.people if asked.question.infer == "records" else found.population
+    about = found.people if question.infer == "records" else found.population
     return np.sqrt(about)
 
 
-def half_of(found: ReportedTotals, asked: Asked) -> FloatArray:
+def half_of(found: ReportedTotals, question: Question) -> FloatArray:
     """Half of what a report changes, left to both sides where few of them make the error.
 
     Estimates are apart by as much, which is more than a record: among few of them an interval of so
     many errors ends short of the next one. The luck of a sample is no matter of single reports.
     """
     half = half_a_record(np.sqrt(found.people), found.step)
-    return half if asked.question.infer == "records" else np.zeros_like(half)
+    return half if question.infer == "records" else np.zeros_like(half)
 
 
 def interval_of(
     estimate: FloatArray,
     se: FloatArray,
-    asked: Asked,
+    question: Question,
     *,
     half: FloatArray,
     most: float | None = None,
     misses: float = 1.0,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval of a number from 0 to ``most``, and ``half`` a report to both sides."""
-    z = asked.question.z(estimate.size, misses=misses)
+    z = question.z(estimate.size, misses=misses)
     low, high = bounded_interval(estimate, se, z=z)
     low, high = np.maximum(low - half, 0), high + half
     return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
@@ -363,7 +352,7 @@ def _summed(
 
 def _read(
     records: ReleasedRecords,
-    asked: Asked,
+    question: Question,
     used: Sequence[AttributeSet],
     value: str | None,
     limits: tuple[str, FloatArray] | None,
@@ -372,17 +361,17 @@ def _read(
 
     That is enough where everyone is asked about: how many there are is known then.
     """
-    changed = records.changed(asked.names)
-    kept = [name for name in asked.by if name not in changed]
-    before = [c for c in asked.where if c.column not in changed]
-    weight = records.weight if asked.weighted else None
+    changed = records.changed(question.names)
+    kept = [name for name in question.by if name not in changed]
+    before = [c for c in question.where if c.column not in changed]
+    weight = records.weight if question.weighted else None
     extra = [] if limits is None else [limits[0]]
     alone = bool(changed) and not (kept or before or extra or value or weight)
     if alone:
         before = [Condition(REPORTED, "=", tuple(one.name for one in used))]
     columns = tuple(dict.fromkeys((REPORTED, *kept, *changed, *extra)))
     where = records.with_values(before, [value, *extra])
-    table = records.summed(SumsAsked(columns, value, weight, where, asked.beyond))
+    table = records.summed(SumsAsked(columns, value, weight, where, question.beyond))
     if limits is not None:
         table = table.filter(pc.is_valid(table.column(limits[0])))
     if not table.num_rows and not alone:
@@ -443,15 +432,15 @@ def quantile_of(
     plain: ReportSums,
     limits: FloatArray,
     share: float,
-    asked: Asked,
+    question: Question,
     of: str,
     z: float,
 ) -> Estimate:
     """One quantile of every cell, by the sums of 1{value <= limit} - share at all limits."""
     found, people = below.totals(below.values(share)), plain.totals(plain.weights())
-    none, nothing = -share * people.totals, share**2 * se_of(people, asked) ** 2
+    none, nothing = -share * people.totals, share**2 * se_of(people, question) ** 2
     shape = (len(none), len(limits), -1)
-    totals, spread = found.totals.reshape(shape), (se_of(found, asked) ** 2).reshape(shape)
+    totals, spread = found.totals.reshape(shape), (se_of(found, question) ** 2).reshape(shape)
     curves = [
         [
             Curve(
@@ -465,5 +454,5 @@ def quantile_of(
         for row, cell in np.ndindex(*none.shape)
     ]
     figures = [own.reshape(none.shape) for own in quantiles_of(curves, z)]
-    made = plain.estimate(figures, asked, f"quantile {share:g} of {of}", people, ratio=True)
+    made = plain.estimate(figures, question, f"quantile {share:g} of {of}", people, ratio=True)
     return replace(made, why=f"{made.why[:-1]}, to the nearest of {len(limits)} values.")

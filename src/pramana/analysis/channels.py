@@ -38,18 +38,6 @@ from pramana.mechanisms.mechanism import SparseRows, UniformMixture
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import FloatArray
 
-__all__ = [
-    "Channel",
-    "Channels",
-    "Expected",
-    "Sparse",
-    "channel_of",
-    "expected_along",
-    "has_sparse_inverse",
-    "sum_along",
-    "times_along",
-]
-
 Expected: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """By group: most and least of a record of it, the most of one outside, the least of any."""
 

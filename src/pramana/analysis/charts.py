@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.regression_results import Regression
 
-__all__ = ["estimate_chart", "regression_chart"]
-
 MOST_CELLS = 200
 """More points than that cannot be told apart."""
 

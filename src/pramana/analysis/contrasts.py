@@ -21,21 +21,11 @@ from typing import Protocol
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.inference import Inference, quantile, students
 from pramana.analysis.moments import Moments
+from pramana.analysis.question import Inference, quantile, students
 from pramana.analysis.variance import Ratio, Unseen, half_a_record
 from pramana.errors import harmless
 from pramana.types import FloatArray, Form
-
-__all__ = [
-    "Apart",
-    "Contrast",
-    "Influence",
-    "SharesWithin",
-    "VaryTogether",
-    "difference_of",
-    "ratio_of",
-]
 
 
 class VaryTogether(Protocol):

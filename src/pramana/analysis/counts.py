@@ -45,9 +45,9 @@ from numpy.typing import ArrayLike
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Apart, Influence, SharesWithin
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.inference import USUAL, Inference, Question
 from pramana.analysis.layout import Layout
 from pramana.analysis.moments import Moments
+from pramana.analysis.question import USUAL, Inference, Question
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.variance import (
     Interval,
@@ -63,22 +63,6 @@ from pramana.analysis.variance import (
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidTable, NotCovered
 from pramana.types import BoolArray, FloatArray
-
-__all__ = [
-    "DROWNED",
-    "METHODS",
-    "SMALL_ERROR",
-    "TAKEN_IN",
-    "CountMethod",
-    "bounded_counts",
-    "clip",
-    "estimate_counts",
-    "expected_error",
-    "invariant_counts",
-    "off_by",
-    "require_method",
-    "shrunk_words",
-]
 
 CountMethod = Literal["auto", "unbiased", "clipped", "shrunk"]
 METHODS: tuple[CountMethod, ...] = ("auto", "unbiased", "clipped", "shrunk")

@@ -21,8 +21,6 @@ import numpy as np
 from pramana.analysis.channels import Channels
 from pramana.types import FloatArray
 
-__all__ = ["Climb", "divide", "expected_truth", "fit_margins"]
-
 Margins = Sequence[tuple[int, ...]]
 
 

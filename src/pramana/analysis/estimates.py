@@ -20,16 +20,14 @@ from pramana.analysis.contrasts import (
     difference_of,
     ratio_of,
 )
-from pramana.analysis.inference import Inference, Question
 from pramana.analysis.layout import Layout
+from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidNumber, harmless
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import label_text
 from pramana.schema.labels import Labels
 from pramana.types import FloatArray, Form
-
-__all__ = ["Estimate", "frame_of"]
 
 FIGURES: Final = ("estimate", "se", "low", "high")
 

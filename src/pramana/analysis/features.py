@@ -26,19 +26,6 @@ from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray, TableLike, Values
 
-__all__ = [
-    "Attribute",
-    "attribute_of",
-    "codes_in_test",
-    "default_regressor",
-    "default_tree",
-    "feature_names",
-    "feature_table",
-    "logistic_regression",
-    "raw_records",
-    "scikit_learn",
-]
-
 LEAF = 0.002
 
 

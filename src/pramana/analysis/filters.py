@@ -27,16 +27,6 @@ from pramana.schema.schema import Column, Schema
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
 
-__all__ = [
-    "Where",
-    "conditions_of",
-    "meets",
-    "of_values",
-    "recoded_words",
-    "require_told",
-    "require_values",
-]
-
 Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 """A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``.
 

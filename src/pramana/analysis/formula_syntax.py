@@ -25,8 +25,6 @@ import numpy as np
 
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 
-__all__ = ["Factor", "Term", "parse_formula"]
-
 MOST_LETTERS: Final = 10_000
 MOST_TERMS: Final = 1_000
 

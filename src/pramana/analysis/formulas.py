@@ -22,7 +22,8 @@ from pramana.analysis.channels import channel_of
 from pramana.analysis.filters import recoded_words, require_values
 from pramana.analysis.formula_syntax import Term, parse_formula
 from pramana.analysis.layout import Axis, Layout
-from pramana.analysis.records import Asked, ReleasedRecords
+from pramana.analysis.question import Question
+from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import CorrectedScores, Family, require_family, solve_scores
 from pramana.analysis.regression_results import Regression
 from pramana.engine.choose import SUMS, sums_in
@@ -32,18 +33,6 @@ from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import is_number
 from pramana.types import BoolArray, FloatArray, IntArray
-
-__all__ = [
-    "Model",
-    "ModelAsked",
-    "ModelCells",
-    "cells_of_steps",
-    "columns_of",
-    "complete",
-    "fit_formula",
-    "stand_for_missing",
-    "variables_of",
-]
 
 MOST_NUMBERS = 60_000_000
 """The largest grid: cells of kept values times truths times coefficients."""
@@ -172,7 +161,7 @@ class ModelAsked:
         changed: The columns that were not released as they are.
         kept: The others, but the one that is summed up.
         summed: The response, where sums of it say all.
-        asked: Filter, level and weights.
+        question: Filter, level and weights.
     """
 
     model: Model
@@ -180,18 +169,18 @@ class ModelAsked:
     changed: tuple[str, ...]
     kept: tuple[str, ...]
     summed: str | None
-    asked: Asked
+    question: Question
 
 
 def fit_formula(
     records: ReleasedRecords,
     text: str,
-    asked: Asked,
+    question: Question,
     *,
     family: Family,
     cells: Callable[[ModelAsked], ModelCells],
 ) -> Regression:
-    """Fit the model to the truth behind the records; ``reported`` has filter, level and weights.
+    """Fit the model to the truth behind the records.
 
     ``cells`` tells what the records say of the truth: it differs by what was done to them.
     """
@@ -204,7 +193,7 @@ def fit_formula(
     require_values(*([own[n] for n in side] for side in (model.response, model.covariates)))
     summed = _summed_response(records, model, changed, family)
     kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
-    found = cells(ModelAsked(model, family, tuple(changed), kept, summed, asked))
+    found = cells(ModelAsked(model, family, tuple(changed), kept, summed, question))
     if not found.table.num_rows:
         raise InvalidTable("No released record has a value in every column of the model.")
     frame, which, present = _grid(records, model, found, kept)
@@ -222,7 +211,8 @@ def fit_formula(
         apart=found.apart,
         **{name: sums[name] for name in SUMS},
     )
-    question = asked.question if found.squares else replace(asked.question, infer="population")
+    if not found.squares:
+        question = replace(question, infer="population")
     solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
     basis = f"{event}{found.basis}"
     remarks = f"{_who_is_left_out(records, changed)}{recoded_words(own.values())}"
@@ -250,8 +240,7 @@ def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:
 
 def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelAsked) -> ModelCells:
     """Whole records that went through the steps of a mechanism."""
-    question = asked.asked
-    about = Asked(asked.changed, question.where, question.question, question.weighted)
+    about = replace(asked.question, by=asked.changed)
     cells = records.cells(about, mechanism, value=asked.summed, also=asked.kept)
     layout, whole = cells.layout, complete(cells.table, asked.kept)
     places = layout.positions([cells.codes[name][whole] for name in layout.columns])

@@ -34,14 +34,6 @@ from pramana.base.text import Shown
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.types import FloatArray, Form
 
-__all__ = [
-    "WEIGHTED",
-    "IndependenceTest",
-    "chi_square_tail",
-    "independence_test",
-    "weighted_statistic",
-]
-
 WEIGHTED: Final = (
     "In this kind of release the test of independence does not cover weighted records. Test them "
     "without their weights: weighted=False, on the command line --unweighted."

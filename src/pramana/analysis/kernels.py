@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["draw_cells", "redraw_column"]
-
 
 @njit(cache=True, nogil=True)
 def redraw_column(

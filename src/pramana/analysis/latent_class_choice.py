@@ -35,8 +35,6 @@ from pramana.analysis.observed import MOST_HELD, Answers, Feature, FitEvidence, 
 from pramana.base.randomness import Keystream
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["ReportsBeside", "SetAnswers", "fit_model", "refit"]
-
 FOLDS = 3
 PULLS = (1.0, 4.0, 16.0)
 CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)

@@ -19,8 +19,6 @@ from pramana.analysis.observed import Feature
 from pramana.base.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = ["draw_beside", "draw_given", "draw_records"]
-
 GOLDEN = (5**0.5 - 1) / 2
 TINY = 1e-300
 BLOCK = 2_000_000

@@ -40,19 +40,6 @@ from pramana.analysis.observed import Answers, Feature, Observed
 from pramana.base.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
 
-__all__ = [
-    "LEAN",
-    "TINY",
-    "AnsweredCells",
-    "Blend",
-    "CellGrid",
-    "ClassClimb",
-    "FitSetting",
-    "LatentClasses",
-    "margins_of",
-    "tables_of",
-]
-
 
 @dataclass(frozen=True)
 class FitSetting:

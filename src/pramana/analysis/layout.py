@@ -23,9 +23,6 @@ from pramana.mechanisms.transition import Label
 from pramana.schema.joint_cells import cell_codes, cell_numbers
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["MOST_CELLS", "Axis", "Layout"]
-
-
 MOST_CELLS = 20_000_000
 """The largest table that is estimated: a few arrays of this size fit in 2 GiB."""
 

@@ -43,8 +43,6 @@ except ImportError:
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ReleasedFeatures", "learn"]
-
 
 class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Raw records as the numbers that a learner sees of a release.

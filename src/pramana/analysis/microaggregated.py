@@ -47,12 +47,12 @@ from pramana.analysis.counts import CountMethod, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest, chi_square_tail
-from pramana.analysis.inference import USUAL, Question
 from pramana.analysis.layout import Layout
 from pramana.analysis.moments import Moments
 from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
-from pramana.analysis.records import Asked, Summed
+from pramana.analysis.question import USUAL, Question
+from pramana.analysis.records import Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
@@ -64,15 +64,6 @@ from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.methods import NewKeys
 from pramana.types import FloatArray
-
-__all__ = [
-    "Drawn",
-    "GroupsReading",
-    "grouped_counts",
-    "grouped_test",
-    "grouped_values",
-    "without_interval",
-]
 
 
 @dataclass(frozen=True)
@@ -239,64 +230,68 @@ FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
 class GroupsReading(BesidePlain):
     """Answers about keys with an error, about keys and other columns without one."""
 
-    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+    def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
         require_method(method)
-        if not self.records.changed(asked.names):
-            return self.plain.counts(asked, method=method, share=share)
+        if not self.records.changed(question.names):
+            return self.plain.counts(question, method=method, share=share)
         drawn = self._drawn()
         if method != "auto":
             raise NotCovered(
                 f"Method {method} undoes matrices, and this release has none: keys were replaced "
                 "within groups. Leave the method out."
             )
-        sums = self._sums(asked)
+        sums = self._sums(question)
         found = grouped_counts(
             sums.moments,
             sums.layout,
             drawn=drawn,
             records=self.records.certificate.records,
-            question=asked.question,
+            question=question,
             share=share,
         )
-        return self._honest(found, asked, asked.names)
+        return self._honest(found, question, question.names)
 
-    def mean(self, asked: Asked, of: str) -> Estimate:
+    def mean(self, question: Question, of: str) -> Estimate:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
-        if not self.records.changed([*asked.names, of]):
-            return self.plain.mean(asked, of)
-        return self._of_values(asked, of)
+        if not self.records.changed([*question.names, of]):
+            return self.plain.mean(question, of)
+        return self._of_values(question, of)
 
-    def total(self, asked: Asked, of: str) -> Estimate:
+    def total(self, question: Question, of: str) -> Estimate:
         """As means are."""
-        if not self.records.changed([*asked.names, of]):
-            return self.plain.total(asked, of)
-        return self._of_values(asked, of, total=True)
+        if not self.records.changed([*question.names, of]):
+            return self.plain.total(question, of)
+        return self._of_values(question, of, total=True)
 
-    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+    def proportion(self, question: Question, beyond: Condition) -> Estimate:
         """As means are."""
-        return proportion_by_mean(self.mean, asked, beyond)
+        return proportion_by_mean(self.mean, question, beyond)
 
-    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+    def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """As means are."""
-        if not self.records.changed([*asked.names, of]):
-            return self.plain.quantile(asked, of, shares=shares)
+        if not self.records.changed([*question.names, of]):
+            return self.plain.quantile(question, of, shares=shares)
         drawn = self._drawn()
-        found, layout = ordered_records(self.records, Mechanism(()), asked, of)
+        found, layout = ordered_records(self.records, Mechanism(()), question, of)
         made = estimate_quantiles(
-            found, layout, of=of, shares=shares, question=asked.question,
-            times=drawn.times(asked.question), why=drawn.why,
+            found, layout, of=of, shares=shares, question=question,
+            times=drawn.times(question), why=drawn.why,
         )  # fmt: skip
-        return self._honest(made, asked, [*asked.names, of])
+        return self._honest(made, question, [*question.names, of])
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""
-        if self.records.changed(asked.names) and asked.weighted and self.records.weight is not None:
+        if (
+            self.records.changed(question.names)
+            and question.weighted
+            and self.records.weight is not None
+        ):
             raise NotCovered(WEIGHTED)
-        found = self.plain.independence(asked)
-        if not self.records.changed(asked.names):
+        found = self.plain.independence(question)
+        if not self.records.changed(question.names):
             return found
-        drawn, tied = self._drawn(), self._tied(replace(asked, weighted=False), asked.names)
+        drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
             raise NotCovered(f"{tied} There is no test of that.")
         return grouped_test(found, drawn)
@@ -317,9 +312,9 @@ class GroupsReading(BesidePlain):
             "within groups, and its records are to be read as they stand."
         )
 
-    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+    def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """Where no key is involved: how keys go with anything else was weakened."""
-        names = [*asked.names, *variables_of(formula)]
+        names = [*question.names, *variables_of(formula)]
         changed = self.records.changed(names)
         if changed:
             raise NotCovered(
@@ -328,7 +323,7 @@ class GroupsReading(BesidePlain):
                 "regression on them. Ask about columns released as they are, or the steward for a "
                 "release with published matrices, as method retention makes."
             )
-        return self.plain.regress(asked, formula, family=family)
+        return self.plain.regress(question, formula, family=family)
 
     # -- what may be said ------------------------------------------------------------------
 
@@ -352,14 +347,14 @@ class GroupsReading(BesidePlain):
         """Where new keys come from, as the method told."""
         return str(self.records.certificate.statistics.get("keys"))
 
-    def _honest(self, found: Estimate, asked: Asked, names: Sequence[str]) -> Estimate:
-        tied = self._tied(asked, names)
+    def _honest(self, found: Estimate, question: Question, names: Sequence[str]) -> Estimate:
+        tied = self._tied(question, names)
         return without_interval(found, tied) if tied else found
 
-    def _tied(self, asked: Asked, names: Sequence[str]) -> str:
+    def _tied(self, question: Question, names: Sequence[str]) -> str:
         """Why no error can be stated: the columns whose tie to the keys was weakened."""
         certificate = self.records.certificate
-        weight = [self.records.weight] if asked.weighted and self.records.weight else []
+        weight = [self.records.weight] if question.weighted and self.records.weight else []
         within = self._keys in FROM_THE_GROUP
         safe = {column.name for column in certificate.schema.randomised}
         safe |= set(certificate.schema.known if within else ())
@@ -392,20 +387,20 @@ class GroupsReading(BesidePlain):
             f"--response {','.join(names)}."
         )
 
-    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
-        return self.records.sums(asked, Mechanism(()), value=value)
+    def _sums(self, question: Question, value: str | None = None) -> Summed:
+        return self.records.sums(question, Mechanism(()), value=value)
 
-    def _of_values(self, asked: Asked, of: str, *, total: bool = False) -> Estimate:
+    def _of_values(self, question: Question, of: str, *, total: bool = False) -> Estimate:
         drawn = self._drawn()
         self.records.require_number(of)
-        sums = self._sums(asked, of)
+        sums = self._sums(question, of)
         found = grouped_values(
             sums.moments,
             sums.layout,
             of=of,
             drawn=drawn,
             records=self.records.certificate.records,
-            question=asked.question,
+            question=question,
             total=total,
         )
-        return self._honest(found, asked, [*asked.names, of])
+        return self._honest(found, question, [*question.names, of])

@@ -15,8 +15,6 @@ from pramana.analysis.layout import Layout
 from pramana.errors import InvalidTable
 from pramana.types import FloatArray
 
-__all__ = ["Moments"]
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:

@@ -44,16 +44,6 @@ from pramana.errors import InvalidTable
 from pramana.schema.joint_cells import cell_counts, cell_numbers
 from pramana.types import FloatArray, IntArray
 
-__all__ = [
-    "MOST_HELD",
-    "Answers",
-    "Feature",
-    "FitEvidence",
-    "Observed",
-    "WholeRecords",
-    "different",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Feature:

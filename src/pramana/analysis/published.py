@@ -15,7 +15,8 @@ from pramana.analysis.independence import IndependenceTest, independence_test
 from pramana.analysis.layout import Layout
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.quantiles import estimate_quantiles
-from pramana.analysis.records import Asked, ReleasedRecords, Summed
+from pramana.analysis.question import Question
+from pramana.analysis.records import ReleasedRecords, Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
@@ -25,8 +26,6 @@ from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.codec import decode
-
-__all__ = ["REBUILT", "BesidePlain", "PublishedReading"]
 
 REBUILT = (
     "Rebuilt by pramana from a release: drawn values, no row is anyone's truth. They tell no error "
@@ -50,40 +49,40 @@ class PublishedReading:
         """The steps to undo; none where the certificate has none."""
         return self.records.certificate.mechanism or Mechanism(())
 
-    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+    def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """By the method asked for, or the best for this table."""
-        sums = self._sums(asked)
+        sums = self._sums(question)
         return estimate_counts(
-            sums.moments, sums.layout, method=method, question=asked.question, share=share
+            sums.moments, sums.layout, method=method, question=question, share=share
         )
 
-    def mean(self, asked: Asked, of: str) -> Estimate:
+    def mean(self, question: Question, of: str) -> Estimate:
         """A corrected total over a corrected count."""
-        sums = self._values(asked, of)
+        sums = self._values(question, of)
         return estimate_means(
-            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+            sums.moments, sums.layout, of=of, question=question, noise=self.records.noise(of)
         )
 
-    def total(self, asked: Asked, of: str) -> Estimate:
+    def total(self, question: Question, of: str) -> Estimate:
         """Sums are corrected like counts."""
-        sums = self._values(asked, of)
+        sums = self._values(question, of)
         return estimate_totals(
-            sums.moments, sums.layout, of=of, question=asked.question, noise=self.records.noise(of)
+            sums.moments, sums.layout, of=of, question=question, noise=self.records.noise(of)
         )
 
-    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+    def proportion(self, question: Question, beyond: Condition) -> Estimate:
         """The mean of a column of 1 and 0."""
-        return proportion_by_mean(self.mean, asked, beyond)
+        return proportion_by_mean(self.mean, question, beyond)
 
-    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+    def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the corrected share of smaller values reaches the one asked for."""
         self._require_kept(of)
-        found, layout = ordered_records(self.records, self.mechanism, asked, of)
-        return estimate_quantiles(found, layout, of=of, shares=shares, question=asked.question)
+        found, layout = ordered_records(self.records, self.mechanism, question, of)
+        return estimate_quantiles(found, layout, of=of, shares=shares, question=question)
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Of the released table, or by its likelihood where columns were moved together."""
-        sums = self._sums(asked)
+        sums = self._sums(question)
         return independence_test(sums.moments, sums.layout)
 
     def channel(self) -> Mechanism:
@@ -120,18 +119,18 @@ class PublishedReading:
             table = table.set_column(table.column_names.index(name), name, values)
         return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
 
-    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+    def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores that are corrected for the matrices."""
         cells = partial(cells_of_steps, self.records, self.mechanism)
-        return fit_formula(self.records, formula, asked, family=family, cells=cells)
+        return fit_formula(self.records, formula, question, family=family, cells=cells)
 
-    def _sums(self, asked: Asked, value: str | None = None) -> Summed:
-        return self.records.sums(asked, self.mechanism, value=value)
+    def _sums(self, question: Question, value: str | None = None) -> Summed:
+        return self.records.sums(question, self.mechanism, value=value)
 
-    def _values(self, asked: Asked, of: str) -> Summed:
+    def _values(self, question: Question, of: str) -> Summed:
         self._require_kept(of)
         self.records.require_number(of)
-        return self._sums(asked, of)
+        return self._sums(question, of)
 
     def _require_kept(self, of: str) -> None:
         if self.records.changed([of]):

@@ -24,21 +24,12 @@ import numpy as np
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.inference import Question
 from pramana.analysis.layout import Layout
+from pramana.analysis.question import Question
 from pramana.analysis.variance import half_a_record
 from pramana.base.rounding import require_number
 from pramana.errors import InvalidTable, TooLarge
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "Curve",
-    "OrderedRecords",
-    "estimate_quantiles",
-    "quantiles_of",
-    "require_shares",
-    "stacked",
-]
 
 MOST_NUMBERS = 2_000_000_000
 """Records times groups; more would take minutes."""

@@ -11,7 +11,7 @@ The released records as every reading needs them: names checked, coded, summed u
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
 
@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.filters import meets
-from pramana.analysis.inference import USUAL, Question
 from pramana.analysis.layout import Layout
 from pramana.analysis.moments import Moments
+from pramana.analysis.question import Question
 from pramana.base.registry import Registry
 from pramana.engine.choose import Condition, SumsAsked, grouped_sums, sums_in
-from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
+from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
@@ -34,8 +34,6 @@ from pramana.schema.schema import Column
 from pramana.types import Codes, FloatArray
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from pramana.analysis.counts import CountMethod
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.independence import IndependenceTest
@@ -43,21 +41,6 @@ if TYPE_CHECKING:
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.synthesis import SynthesisMethod
     from pramana.base.randomness import Keystream
-    from pramana.mechanisms.mechanism import Mechanism
-
-__all__ = [
-    "READINGS",
-    "VERBS",
-    "Asked",
-    "Coded",
-    "Reading",
-    "ReleasedCells",
-    "ReleasedRecords",
-    "Summed",
-    "about_records",
-    "codes_and_labels",
-    "reading_of",
-]
 
 VERBS: Final = (
     "counts",
@@ -72,41 +55,6 @@ VERBS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a question is about.
-
-    Attributes:
-        by: the columns of the table.
-        where: which records, by their true values.
-        question: what the intervals shall mean.
-        weighted: whether the weights of the release are used, where it has any.
-        beyond: asks whether values lie beyond a number, instead of the values themselves.
-    """
-
-    by: tuple[str, ...]
-    where: tuple[Condition, ...] = ()
-    question: Question = USUAL
-    weighted: bool = True
-    beyond: Condition | None = None
-
-    def __post_init__(self) -> None:
-        if not all(isinstance(name, str) for name in self.by):
-            raise InputError("Columns are asked for by their names, as in crosstab('sex', 'age').")
-        if len(set(self.by)) < len(self.by):
-            raise InvalidNumber("Each column must be asked for once.")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All columns that it names."""
-        return (*self.by, *(condition.column for condition in self.where))
-
-
-def about_records(asked: Asked) -> Asked:
-    """The same question about these records alone."""
-    return replace(asked, question=replace(asked.question, infer="records"))
-
-
 class Reading(Protocol):
     """The answers of one kind of release; made from its records."""
 
@@ -116,22 +64,22 @@ class Reading(Protocol):
     def __init__(self, records: ReleasedRecords) -> None:
         """A reading of these records."""
 
-    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+    def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """Counts, or shares, of the true table."""
 
-    def mean(self, asked: Asked, of: str) -> Estimate:
+    def mean(self, question: Question, of: str) -> Estimate:
         """Means of a column in the cells of the true table."""
 
-    def total(self, asked: Asked, of: str) -> Estimate:
+    def total(self, question: Question, of: str) -> Estimate:
         """Totals of a column in the cells of the true table."""
 
-    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+    def proportion(self, question: Question, beyond: Condition) -> Estimate:
         """Shares of the records of each cell whose value lies beyond a number."""
 
-    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+    def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Quantiles of a column in the cells of the true table."""
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Whether the two columns of the true table are independent."""
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
@@ -140,8 +88,8 @@ class Reading(Protocol):
     def channel(self) -> Mechanism:
         """What a learner that draws the truth of whole records has to undo."""
 
-    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
-        """A model of the truth; ``reported`` has filter, level and weights."""
+    def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
+        """Coefficients of a model of the original records."""
 
 
 READINGS: Registry[type[Reading]] = Registry(
@@ -207,14 +155,14 @@ class ReleasedRecords:
     def _answers(self) -> dict[str, pa.Table]:
         return {}
 
-    def summed(self, asked: SumsAsked) -> pa.Table:
+    def summed(self, wanted: SumsAsked) -> pa.Table:
         """Sums over the records; those of a table that is held in memory are made once."""
         if self.opened.files or self.opened.format != "frame":
-            return grouped_sums(self.opened, asked)
-        exactly = repr(asked)  # the text 1 and the number 1 are not the same question
+            return grouped_sums(self.opened, wanted)
+        exactly = repr(wanted)  # the text 1 and the number 1 are not the same question
         found = self._answers.get(exactly)
         if found is None:
-            found = grouped_sums(self.opened, asked)
+            found = grouped_sums(self.opened, wanted)
             if found.num_rows <= KEPT_ROWS and len(self._answers) < KEPT_ANSWERS:
                 self._answers[exactly] = found
         return found
@@ -300,7 +248,7 @@ class ReleasedRecords:
 
     def cells(
         self,
-        asked: Asked,
+        question: Question,
         mechanism: Mechanism,
         *,
         value: str | None = None,
@@ -311,29 +259,29 @@ class ReleasedRecords:
         Filters on columns that no step moves select records; the others become axes. Columns in
         ``also`` tell cells apart by their values and become no axis.
         """
-        for name in asked.names:
+        for name in question.names:
             self.require(name)
-        self.require_without_noise(asked.names)
-        before = [c for c in asked.where if c.column not in mechanism.columns]
-        inside = self.kept([c for c in asked.where if c.column in mechanism.columns])
-        columns = _to_count(asked.by, inside, mechanism)
+        self.require_without_noise(question.names)
+        before = [c for c in question.where if c.column not in mechanism.columns]
+        inside = self.kept([c for c in question.where if c.column in mechanism.columns])
+        columns = _to_count(question.by, inside, mechanism)
         wanted = SumsAsked(
             tuple(dict.fromkeys([*columns, *also])),
             value=value,
-            weight=self.weight if asked.weighted else None,
+            weight=self.weight if question.weighted else None,
             where=self.with_values(before, [*also, value]),
-            beyond=asked.beyond,
+            beyond=question.beyond,
         )
         table = self.summed(wanted)
         if not table.num_rows or not sums_in(table)["n"].sum():
             raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = self.coded(table, columns)
-        layout = Layout.of(asked.by, labels=labels, mechanism=mechanism, where=inside)
+        layout = Layout.of(question.by, labels=labels, mechanism=mechanism, where=inside)
         return ReleasedCells(table, codes, layout)
 
-    def sums(self, asked: Asked, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+    def sums(self, question: Question, mechanism: Mechanism, *, value: str | None = None) -> Summed:
         """The same sums, laid out along the axes."""
-        found = self.cells(asked, mechanism, value=value)
+        found = self.cells(question, mechanism, value=value)
         layout, table = found.layout, found.table
         rows = (
             np.column_stack([found.codes[name] for name in layout.columns])

@@ -25,14 +25,12 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from pramana.analysis.inference import Inference
+from pramana.analysis.question import Inference
 from pramana.analysis.regression_intervals import Tests
 from pramana.analysis.variance import NOTHING, half_a_record
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered
 from pramana.types import FloatArray, IntArray
-
-__all__ = ["FAMILIES", "CorrectedScores", "Family", "Solution", "require_family", "solve_scores"]
 
 Family: TypeAlias = Literal["linear", "logistic", "poisson"]
 FAMILIES: tuple[Family, ...] = ("linear", "logistic", "poisson")

@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pramana.analysis.inference import Inference
+from pramana.analysis.question import Inference
 from pramana.analysis.variance import half_a_record
 from pramana.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from pramana.analysis.regression import CorrectedScores
-
-__all__ = ["Tests"]
 
 MOST_TRIES, MOST_STEPS = 40, 25
 

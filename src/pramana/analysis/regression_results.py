@@ -11,12 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.independence import chi_square_tail
-from pramana.analysis.inference import Question, students
+from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
 from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.types import FloatArray, Form
-
-__all__ = ["JointTest", "Regression"]
 
 HEADS = ("coefficient", "se", "z", "p_value", "low", "high")
 

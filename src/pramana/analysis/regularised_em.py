@@ -46,8 +46,6 @@ from pramana.analysis.spectral import first_guess
 from pramana.base.randomness import Keystream
 from pramana.types import FloatArray
 
-__all__ = ["Climbs", "FittedTable", "fit"]
-
 MOST_CELLS: Final = 4096
 """Of each table; larger ones are better looked at one after the other."""
 

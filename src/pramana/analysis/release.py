@@ -1,7 +1,7 @@
 """A release: a table and its certificate, in memory or in a folder, with the verbs of an analyst.
 
-The truth is nowhere near: released records are summed up by the engine that holds them, and the
-reading of the certificate's kind makes of the sums what can honestly be made of them.
+The original data are not needed: the engine that holds the released records sums them up, and the
+estimator for the certificate's kind of release computes every answer from these sums.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.filters import conditions_of, of_values, recoded_words, require_told
-from pramana.analysis.inference import Question
-from pramana.analysis.records import Asked, Reading, about_records, reading_of
+from pramana.analysis.question import Question
+from pramana.analysis.records import Reading, ReleasedRecords, reading_of
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
@@ -48,8 +48,7 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.filters import Where
     from pramana.analysis.independence import IndependenceTest
-    from pramana.analysis.inference import Inference
-    from pramana.analysis.records import ReleasedRecords
+    from pramana.analysis.question import Inference
     from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Share
@@ -58,10 +57,8 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.schema.replicates import Replicates
     from pramana.verification.checks import Verdict
 
-__all__ = ["Release", "load_release", "written_release"]
-
-Ask: TypeAlias = "Callable[[Reading, Asked], Estimate]"
-"""What is asked of a reading, about whom."""
+Ask: TypeAlias = "Callable[[Reading, Question], Estimate]"
+"""Asks an estimator a question."""
 
 
 @dataclass(frozen=True)
@@ -196,27 +193,15 @@ class Release:
 
     # -- the verbs of an analyst -----------------------------------------------------------
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
-        """Who answers: the reading of the certificate's kind."""
-        return self._weighed_by(None)
-
-    def _require_without_noise(self, name: str) -> None:
-        """Refuse shares and quantiles of numbers that carry noise: it moves them."""
-        self._asked_of.require_without_noise([name])
+        """The estimator for this kind of release."""
+        return reading_of(self._released_records)
 
     @cached_property
-    def _asked_of(self) -> ReleasedRecords:
-        from pramana.analysis.records import ReleasedRecords
-
+    def _released_records(self) -> ReleasedRecords:
         self.require_sound()
         return ReleasedRecords(self.certificate, self.opened)
-
-    def _weighed_by(self, name: str | None) -> Reading:
-        """The same with another column of weights."""
-        return reading_of(
-            self._asked_of if name is None else replace(self._asked_of, weigh_by=name)
-        )
 
     def crosstab(
         self,
@@ -247,18 +232,19 @@ class Release:
         from pramana.analysis.shares import SHARES, shares_within
 
         require_choice("share", share, SHARES)
-        asked = self._asked(by, where, level, infer, simultaneous, weighted)
+        question = self._question(
+            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
 
-        def ask(reading: Reading, own: Asked, how: CountMethod) -> Estimate:
+        def counts(reading: Reading, question: Question, method: CountMethod) -> Estimate:
             if share in ("row", "column"):
-                return shares_within(reading, own, share, method=how)
-            return reading.counts(own, method=how, share=bool(share))
+                return shares_within(reading, question, share, method=method)
+            return reading.counts(question, method=method, share=bool(share))
 
-        return self._answer(
-            ask(self.reading, asked, method),
-            asked,
-            replicates,
-            lambda reading, own: ask(reading, own, reading.unbiased),
+        return self._with_replicates(
+            counts(self.reading, question, method),
+            question,
+            lambda reading, question: counts(reading, question, reading.unbiased),
             bounds=(0.0, 1.0 if share else np.inf),
         )
 
@@ -286,9 +272,10 @@ class Release:
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
-        asked = self._asked(by, where, level, infer, simultaneous, weighted)
-
-        return self._told(lambda reading, own: reading.mean(own, of), asked, replicates, of)
+        question = self._question(
+            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
+        return self._of_values(of, question, lambda reading, question: reading.mean(question, of))
 
     def total(
         self,
@@ -306,9 +293,10 @@ class Release:
 
         The arguments are those of ``mean``.
         """
-        asked = self._asked(by, where, level, infer, simultaneous, weighted)
-
-        return self._told(lambda reading, own: reading.total(own, of), asked, replicates, of)
+        question = self._question(
+            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
+        return self._of_values(of, question, lambda reading, question: reading.total(question, of))
 
     def proportion(
         self,
@@ -329,13 +317,16 @@ class Release:
         """
         from pramana.analysis.shares import beyond_of
 
-        asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        self._require_without_noise(beyond_of(beyond).column)
-        require_told(self.certificate.schema, [beyond_of(beyond)])
-        return self._told(
-            lambda reading, own: reading.proportion(own, beyond_of(beyond)),
-            asked,
-            replicates,
+        question = self._question(
+            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
+        condition = beyond_of(beyond)
+        self._released_records.require_without_noise([condition.column])
+        require_told(self.certificate.schema, [condition])
+        return self._with_replicates(
+            self.reading.proportion(question, condition),
+            question,
+            lambda reading, question: reading.proportion(question, condition),
             bounds=(0.0, 1.0),
         )
 
@@ -361,16 +352,18 @@ class Release:
         from pramana.analysis.quantiles import require_shares
 
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
-        asked = self._asked(by, where, level, infer, simultaneous, weighted)
-        used = self._stated(replicates, asked)
+        question = self._question(
+            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
+        used = self._replicates_for(question)
         if used is not None and used.kind == "jackknife":
             raise NotCovered(
                 "A jackknife gives no valid error of a quantile. Ask for shares beyond a number, "
                 "or about the records alone."
             )
-        self._require_without_noise(of)
-        return self._told(
-            lambda reading, own: reading.quantile(own, of, shares=shares), asked, replicates, of
+        self._released_records.require_without_noise([of])
+        return self._of_values(
+            of, question, lambda reading, question: reading.quantile(question, of, shares=shares)
         )
 
     def independence(
@@ -384,10 +377,10 @@ class Release:
             where: which records, by their true values.
             weighted: whether the weights are used, where the release has any and its kind allows.
         """
-        asked = Asked((first, second), self._conditions(where), weighted=weighted)
-        found = self.reading.independence(asked)
-        why = f"{found.why}{self._of_weight(asked)}"
-        return replace(found, weight=self._weight(asked), why=why)
+        question = Question((first, second), self._conditions(where), weighted=weighted)
+        test = self.reading.independence(question)
+        why = f"{test.why}{self._weight_note(question)}"
+        return replace(test, weight=self._weight(question), why=why)
 
     def regress(
         self,
@@ -415,27 +408,29 @@ class Release:
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
-        asked = self._asked((), where, level, infer, simultaneous, weighted)
-        found = self.reading.regress(asked, formula, family=family)
-        replicates = self._stated(replicates, asked)
-        if replicates is not None:
+        question = self._question(
+            (), where, level, infer, simultaneous, weighted=weighted, replicates=replicates
+        )
+        fitted = self.reading.regress(question, formula, family=family)
+        used = self._replicates_for(question)
+        if used is not None:
             from pramana.analysis.replicates import replicated_regression
 
             others = [
-                self._weighed_by(name).regress(asked, formula, family=family).coefficients
-                for name in self._replicates(replicates, asked)
+                reading.regress(question, formula, family=family).coefficients
+                for reading in self._replicate_readings(used, question)
             ]
-            alone = self.reading.regress(about_records(asked), formula, family=family)
-            found = replicated_regression(found, others, replicates, least=alone.se)
-        why = f"{found.why}{self._of_weight(asked)}{self._of_households(asked, replicates)}"
-        return replace(found, weight=self._weight(asked), why=why, like=self.like)
+            alone = self.reading.regress(question.about_records(), formula, family=family)
+            fitted = replicated_regression(fitted, others, used, least=alone.se)
+        why = f"{fitted.why}{self._weight_note(question)}{self._household_note(question, used)}"
+        return replace(fitted, weight=self._weight(question), why=why, like=self.like)
 
-    def in_words(self, found: Estimate) -> Estimate:
-        """The same numbers, their columns and values named by the labels of the true file."""
-        own = self.certificate.labels
-        pairs = zip(found.by, found.labels, strict=True)
-        labels = tuple(own.named(name, values) for name, values in pairs)
-        return replace(found, by=tuple(own.title(name) for name in found.by), labels=labels)
+    def in_words(self, estimate: Estimate) -> Estimate:
+        """The same numbers, their columns and values named by the labels of the original file."""
+        names = self.certificate.labels
+        pairs = zip(estimate.by, estimate.labels, strict=True)
+        labels = tuple(names.named(name, values) for name, values in pairs)
+        return replace(estimate, by=tuple(names.title(name) for name in estimate.by), labels=labels)
 
     def synthesize(self, *, method: SynthesisMethod = "posterior", seed: int | None = None) -> Any:
         """A table for any learner: true values drawn anew, given each whole released record.
@@ -478,124 +473,118 @@ class Release:
         write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": REBUILT}
 
-    def _asked(
+    # -- questions and replicate weights ---------------------------------------------------
+
+    def _question(
         self,
         by: Sequence[str],
         where: Where,
         level: float,
         infer: Inference,
         simultaneous: bool,
+        *,
         weighted: bool,
-    ) -> Asked:
-        question = Question(level=level, infer=infer, simultaneous=simultaneous)
+        replicates: Replicates | None,
+    ) -> Question:
         names = (by,) if isinstance(by, str) else tuple(by)
-        return Asked(names, self._conditions(where), question, weighted)
+        conditions = self._conditions(where)
+        return Question(names, conditions, level, infer, simultaneous, weighted, replicates)
 
     def _conditions(self, where: Where) -> tuple[Condition, ...]:
-        """A filter that the release can tell."""
-        found = conditions_of(where)
-        require_told(self.certificate.schema, found)
-        return found
+        conditions = conditions_of(where)
+        require_told(self.certificate.schema, conditions)
+        return conditions
 
-    def _told(
+    def _of_values(self, of: str, question: Question, ask: Ask) -> Estimate:
+        """An estimate from the values of column ``of``, which may have been recoded."""
+        estimate = of_values(ask(self.reading, question), self.certificate.schema.column(of))
+        return self._with_replicates(estimate, question, ask)
+
+    def _with_replicates(
         self,
+        estimate: Estimate,
+        question: Question,
         ask: Ask,
-        asked: Asked,
-        replicates: Replicates | None,
-        of: str | None = None,
         bounds: tuple[float, float] = (-np.inf, np.inf),
     ) -> Estimate:
-        """An answer that is asked for in the same way with each replicate; ``of`` whose values."""
-        found = ask(self.reading, asked)
-        if of is not None:
-            found = of_values(found, self.certificate.schema.column(of))
-        return self._answer(found, asked, replicates, ask, bounds)
+        """The estimate, its errors by replicate weights where there are any.
 
-    def _answer(
-        self,
-        found: Estimate,
-        asked: Asked,
-        replicates: Replicates | None,
-        again: Ask,
-        bounds: tuple[float, float],
-    ) -> Estimate:
-        """The answer, with errors by replicate weights where they are named.
-
-        ``bounds`` are those of the quantity: a count is at least 0, a share at most 1.
+        ``ask`` repeats the question with each replicate. ``bounds`` are those of the quantity: a
+        count is at least 0, a share at most 1.
         """
-        replicates = self._stated(replicates, asked, found)
-        if replicates is not None:
+        used = self._replicates_for(question, estimate)
+        if used is not None:
             from pramana.analysis.replicates import replicated_estimate
 
-            figures = [
-                np.asarray(again(self._weighed_by(name), asked).unbiased)
-                for name in self._replicates(replicates, asked, found)
+            others = [
+                np.asarray(ask(reading, question).unbiased)
+                for reading in self._replicate_readings(used, question, estimate)
             ]
-            least = again(self.reading, about_records(asked)).se
-            found = replicated_estimate(
-                found, figures, replicates, asked.question, least=least, bounds=bounds
+            least = ask(self.reading, question.about_records()).se
+            estimate = replicated_estimate(
+                estimate, others, used, question, least=least, bounds=bounds
             )
-        households = "" if found.no_interval else self._of_households(asked, replicates)
-        why = f"{found.why}{self._of_weight(asked)}{households}"
-        spoken = self.certificate.labels
-        return replace(found, weight=self._weight(asked), why=why, like=self.like, spoken=spoken)
+        households = "" if estimate.no_interval else self._household_note(question, used)
+        return replace(
+            estimate,
+            weight=self._weight(question),
+            why=f"{estimate.why}{self._weight_note(question)}{households}",
+            like=self.like,
+            spoken=self.certificate.labels,
+        )
 
-    def _stated(
-        self, replicates: Replicates | None, asked: Asked, found: Estimate | None = None
+    def _replicates_for(
+        self, question: Question, estimate: Estimate | None = None
     ) -> Replicates | None:
-        """The replicates that were named, or those of the release where they mean something."""
-        own = self.certificate.schema.replicates
-        if replicates is not None or own is None or self._weight(asked) is None:
-            return replicates
-        if asked.question.infer != "population" or (found is not None and found.no_interval):
-            return None
-        return own
+        """The replicates that the question names, or those of the release where they apply."""
+        declared = self.certificate.schema.replicates
+        if question.replicates is not None or self._weight(question) is None:
+            return question.replicates
+        without_interval = estimate is not None and estimate.no_interval
+        return None if question.infer != "population" or without_interval else declared
 
-    def _replicates(
-        self, replicates: Replicates, asked: Asked, found: Estimate | None = None
-    ) -> tuple[str, ...]:
-        """The columns of replicate weights; refused where they would not mean what they say."""
-        if asked.question.infer != "population":
+    def _replicate_readings(
+        self, replicates: Replicates, question: Question, estimate: Estimate | None = None
+    ) -> list[Reading]:
+        """One estimator for each column of replicate weights; refused where they do not apply."""
+        if question.infer != "population":
             raise InvalidNumber(
                 'Replicate weights speak about the population: ask with infer="population", on the '
                 "command line --infer population."
             )
-        if self._weight(asked) is None:
+        if self._weight(question) is None:
             raise InvalidNumber(
                 "Replicate weights go with a weight, and this question has none: the release must "
                 "have a column of role weight, and weighted must not be False."
             )
         names = replicates.columns_in(self.opened.schema.names)
-        records = self._asked_of
+        records = self._released_records
         for name in names:
             records.require_number(name)
-        drawn = self.certificate.nature.grouped and records.changed(asked.names)
-        if records.changed(names) or drawn or (found is not None and found.no_interval):
+        drawn = self.certificate.nature.grouped and records.changed(question.names)
+        if records.changed(names) or drawn or (estimate is not None and estimate.no_interval):
             raise NotCovered(
                 "Replicate weights compare records that were randomised one by one, beside weights "
                 "released as they are. This release, or this question, is not of that kind. Ask "
                 "about the records alone."
             )
-        return names
+        return [reading_of(replace(records, weigh_by=name)) for name in names]
 
-    def _of_weight(self, asked: Asked) -> str:
-        """What was done to the weights before they left, where they are used."""
+    def _weight(self, question: Question) -> str | None:
         weight = self.certificate.schema.weight
-        return recoded_words([weight]) if weight is not None and asked.weighted else ""
+        return weight.name if weight is not None and question.weighted else None
 
-    def _of_households(self, asked: Asked, replicates: Replicates | None) -> str:
-        """That errors about a population know nothing of households that were drawn whole."""
-        if (
-            asked.question.infer == "records"
-            or replicates is not None
-            or not self.certificate.households
-        ):
+    def _weight_note(self, question: Question) -> str:
+        """How the weights were recoded before they were released, where they are used."""
+        weight = self.certificate.schema.weight
+        return recoded_words([weight]) if weight is not None and question.weighted else ""
+
+    def _household_note(self, question: Question, replicates: Replicates | None) -> str:
+        """That errors about a population do not account for households drawn whole."""
+        design_known = question.infer == "records" or replicates is not None
+        if design_known or not self.certificate.households:
             return ""
         return " As if people had been drawn one by one: too narrow where households were."
-
-    def _weight(self, asked: Asked) -> str | None:
-        weight = self.certificate.schema.weight
-        return weight.name if weight is not None and asked.weighted else None
 
 
 def load_release(folder: str | Path) -> Release:

@@ -22,12 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.inference import Question, students
+from pramana.analysis.question import Question, students
 from pramana.analysis.regression_results import Regression
 from pramana.schema.replicates import Replicates
 from pramana.types import FloatArray
-
-__all__ = ["replicated_estimate", "replicated_regression"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,8 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.filters import conditions_of
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
-from pramana.analysis.records import Asked, Reading, ReleasedRecords
+from pramana.analysis.question import Question
+from pramana.analysis.records import Reading, ReleasedRecords
 from pramana.engine.choose import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism
@@ -36,33 +37,33 @@ from pramana.schema.domains import label_text
 from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray
 
-__all__ = ["SHARES", "Share", "beyond_of", "ordered_records", "proportion_by_mean", "shares_within"]
-
 Share: TypeAlias = bool | Literal["total", "row", "column"]
 """No shares, shares of all records, or within the values of the first or the last column."""
 
 SHARES: tuple[Share, ...] = (False, True, "total", "row", "column")
 
 
-def shares_within(reading: Reading, asked: Asked, share: Share, *, method: CountMethod) -> Estimate:
+def shares_within(
+    reading: Reading, question: Question, share: Share, *, method: CountMethod
+) -> Estimate:
     """Shares that sum to one within each value of the first (``row``) or last column."""
-    if len(asked.by) < 2:
+    if len(question.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
-    place = 0 if share == "row" else len(asked.by) - 1
-    table = reading.counts(asked, method=method, share=False)
+    place = 0 if share == "row" else len(question.by) - 1
+    table = reading.counts(question, method=method, share=False)
     if table.method == MODELLED:  # which takes no filters, and tells no errors
-        return replace(table, what=_within(asked, place), estimate=_shares_of(table, place))
-    whole = reading.counts(replace(asked, by=(asked.by[place],)), method=method, share=False)
-    labels, question = whole.labels[0], asked.question
+        return replace(table, what=_within(question, place), estimate=_shares_of(table, place))
+    whole = reading.counts(replace(question, by=(question.by[place],)), method=method, share=False)
+    labels, level = whole.labels[0], question.level
     if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
-        question = replace(question, level=question.level ** (1 / max(len(labels), 1)))
-    rest = tuple(name for at, name in enumerate(asked.by) if at != place)
+        level = level ** (1 / max(len(labels), 1))
+    rest = tuple(name for at, name in enumerate(question.by) if at != place)
     rows = [
-        _row(reading, replace(asked, by=rest, question=question), asked.by[place], label, method)
+        _row(reading, replace(question, by=rest, level=level), question.by[place], label, method)
         for label in labels
     ]
-    found = _of_table(_stacked(rows, asked, place, whole, table.records), table, place)
-    together = _together(reading, asked, place, table if method == reading.unbiased else None)
+    found = _of_table(_stacked(rows, question, place, whole, table.records), table, place)
+    together = _together(reading, question, place, table if method == reading.unbiased else None)
     known = together is not None and together.unbiased.shape == found.estimate.shape
     return replace(found, together=together if known else None)
 
@@ -90,8 +91,8 @@ def _shares_of(table: Estimate, place: int) -> FloatArray:
     return np.moveaxis(shares, 0, place)
 
 
-def _within(asked: Asked, place: int) -> str:
-    return f"share within {asked.by[place]}"
+def _within(question: Question, place: int) -> str:
+    return f"share within {question.by[place]}"
 
 
 SHRUNKEN = ("clipped", "shrunk", "shrunk")
@@ -102,29 +103,31 @@ MODELLED = "model"
 
 
 def _together(
-    reading: Reading, asked: Asked, place: int, table: Estimate | None
+    reading: Reading, question: Question, place: int, table: Estimate | None
 ) -> VaryTogether | None:
     """How the shares vary together: by the counts that they are made of, where they are there."""
     if table is None:
-        table = reading.counts(asked, method=reading.unbiased, share=False)
+        table = reading.counts(question, method=reading.unbiased, share=False)
     counts = table.together
     return None if counts is None or isinstance(counts, Apart) else SharesWithin(counts, place)
 
 
 def _row(
-    reading: Reading, asked: Asked, name: str, label: Label, method: CountMethod
+    reading: Reading, question: Question, name: str, label: Label, method: CountMethod
 ) -> Estimate | None:
     """The shares within one value; none where nobody has it."""
     own = Condition(name, "=", (label,))
     try:
-        return reading.counts(replace(asked, where=(*asked.where, own)), method=method, share=True)
+        return reading.counts(
+            replace(question, where=(*question.where, own)), method=method, share=True
+        )
     except InvalidTable:
         return None
 
 
 def _stacked(
     rows: list[Estimate | None],
-    asked: Asked,
+    question: Question,
     place: int,
     whole: Estimate,
     records: int,
@@ -150,12 +153,12 @@ def _stacked(
 
     return replace(
         found[0],
-        by=asked.by,
+        by=question.by,
         labels=(*others[:place], whole.labels[0], *others[place:]),
-        what=_within(asked, place),
+        what=_within(question, place),
         method=", ".join(dict.fromkeys(row.method for row in found)),
-        why=f"one question for each value of {asked.by[place]}; {found[0].why}",
-        level=asked.question.level,
+        why=f"one question for each value of {question.by[place]}; {found[0].why}",
+        level=question.level,
         estimate=stack("estimate"),
         unbiased=stack("unbiased"),
         se=stack("se"),
@@ -205,10 +208,10 @@ def beyond_of(text: str) -> Condition:
 
 
 def proportion_by_mean(
-    mean: Callable[[Asked, str], Estimate], asked: Asked, beyond: Condition
+    mean: Callable[[Question, str], Estimate], question: Question, beyond: Condition
 ) -> Estimate:
     """The mean of 1 where the value lies beyond the number; cut where no share can lie."""
-    found = mean(replace(asked, beyond=beyond), beyond.column)
+    found = mean(replace(question, beyond=beyond), beyond.column)
     limit = label_text(beyond.values[0])
     return replace(
         found,
@@ -219,11 +222,11 @@ def proportion_by_mean(
 
 
 def ordered_records(
-    records: ReleasedRecords, mechanism: Mechanism, asked: Asked, of: str
+    records: ReleasedRecords, mechanism: Mechanism, question: Question, of: str
 ) -> tuple[OrderedRecords, Layout]:
     """The records in the order of a column of numbers, and the axes of their cells."""
     records.require_number(of)
-    cells = records.cells(asked, mechanism, also=[of])
+    cells = records.cells(question, mechanism, also=[of])
     layout, table = cells.layout, cells.table
     places = layout.positions([cells.codes[name] for name in layout.columns])
     flat = cell_numbers(places, layout.shape, records=table.num_rows)

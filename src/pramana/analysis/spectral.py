@@ -33,17 +33,6 @@ from pramana.analysis.em import divide, fit_margins
 from pramana.analysis.latent_classes import LEAN
 from pramana.types import FloatArray
 
-__all__ = [
-    "FirstGuess",
-    "first_guess",
-    "leaning",
-    "onto_simplex",
-    "pair_margin",
-    "shrink_singular_values",
-    "single_margin",
-    "usual_pair",
-]
-
 WIDEST = 600
 """Singular values of a pair are only taken up to this many values on its smaller side."""
 

@@ -71,19 +71,6 @@ from pramana.mechanisms.transition import Label
 from pramana.schema.joint_cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
-__all__ = [
-    "JOINT_CELLS",
-    "SYNTHESIS_METHODS",
-    "Companion",
-    "Rebuilt",
-    "SynthesisMethod",
-    "companion_of",
-    "company_of",
-    "draw_from_model",
-    "draw_from_pairs",
-    "rebuild_records",
-]
-
 TRAINING_RECORDS = 100_000
 TRAINING_SWEEPS = 24
 FINAL_SWEEPS = 4

@@ -21,8 +21,6 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["draw_given_table", "likelihood_of", "ranked", "whole_numbers"]
-
 
 def draw_given_table(
     places: list[IntArray], table: FloatArray, channels: Channels, keystream: Keystream

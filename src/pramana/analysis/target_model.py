@@ -29,9 +29,6 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.schema.joint_cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["TargetModel", "draw_records", "fit_target_model"]
-
-
 CLEAR = 5.0
 """How many standard deviations a pair must stand out to get a table of its own."""
 

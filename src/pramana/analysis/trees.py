@@ -38,8 +38,6 @@ from pramana.schema.domains import Label, label_text
 from pramana.schema.schema import Role
 from pramana.types import BoolArray, FloatArray, Form, IntArray, Learner, TableLike, Values
 
-__all__ = ["Accuracy", "LearnFrom", "LearnedTree", "ReleasedColumns", "draws_for", "learn_tree"]
-
 LearnFrom = Literal["posterior", "rank", "none"]
 SYNTHESIS_METHODS = ("posterior", "rank", "none")
 

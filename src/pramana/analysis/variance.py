@@ -20,23 +20,8 @@ from typing import Final
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.inference import Inference
+from pramana.analysis.question import Inference
 from pramana.types import BoolArray, FloatArray
-
-__all__ = [
-    "NOTHING",
-    "Interval",
-    "Ratio",
-    "Sums",
-    "Unseen",
-    "bounded_interval",
-    "count_covariance",
-    "few_seen",
-    "half_a_record",
-    "normal_interval",
-    "not_refuted",
-    "total_covariance",
-]
 
 Interval = tuple[FloatArray, FloatArray]
 
@@ -91,7 +76,7 @@ def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Inter
     wrong near 0. This one holds at its level for every true number, 0 included, is never empty, and
     is the usual one where the estimate is more than 2 z standard errors above 0.
 
-    >>> from pramana.analysis.inference import quantile
+    >>> from pramana.analysis.question import quantile
     >>> low, high = bounded_interval(np.array([-2.0, 2.0, 5.0]), np.ones(3), z=quantile(0.95))
     >>> low.round(2), high.round(2)
     (array([0.  , 0.35, 3.04]), array([0.62, 3.96, 6.96]))
@@ -118,7 +103,7 @@ def not_refuted(
 
     A count is judged by the variance that it would have itself [Wilson27].
 
-    >>> from pramana.analysis.inference import quantile
+    >>> from pramana.analysis.question import quantile
     >>> low, high = not_refuted(np.array([0.0, 50.0]), 100.0, z=quantile(0.95), times=1.0)
     >>> low.round(2), high.round(2)
     (array([ 0.  , 40.38]), array([ 3.7 , 59.62]))
@@ -172,7 +157,7 @@ class Unseen:
         step: What a single record counts.
         least: What the variance of no truth is below.
 
-    >>> from pramana.analysis.inference import quantile
+    >>> from pramana.analysis.question import quantile
     >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
     >>> Unseen(nobody, more, nobody, 1.0).above(quantile(0.95)).round(2)
     array([-inf, 5.16])

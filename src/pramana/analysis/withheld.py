@@ -28,7 +28,8 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest
 from pramana.analysis.published import BesidePlain
-from pramana.analysis.records import Asked, Summed
+from pramana.analysis.question import Question
+from pramana.analysis.records import Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.synthesis import SynthesisMethod
@@ -38,8 +39,6 @@ from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.types import FloatArray
 
-__all__ = ["SealedReading", "WithheldReading"]
-
 
 class WithheldReading(BesidePlain):
     """Frequencies of single columns, and all that concerns columns released as they are."""
@@ -48,15 +47,15 @@ class WithheldReading(BesidePlain):
     crossed: ClassVar[str] = "blurred by an amount that is not told, and would come out too weak"
     learned: ClassVar[str] = "How randomised columns go with others comes out too weak."
 
-    def counts(self, asked: Asked, *, method: CountMethod, share: bool) -> Estimate:
+    def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""
         require_method(method)
-        changed = self.records.changed(asked.names)
+        changed = self.records.changed(question.names)
         if not changed:
-            return self.plain.counts(asked, method=method, share=share)
-        if len(asked.names) > 1:
+            return self.plain.counts(question, method=method, share=share)
+        if len(question.names) > 1:
             self._refuse(changed, "Ask for one column at a time, without a filter")
-        if asked.weighted and self.records.weight is not None:
+        if question.weighted and self.records.weight is not None:
             self._refuse(
                 changed,
                 "Weights cross it too: count records with weighted=False, on the command line "
@@ -73,50 +72,56 @@ class WithheldReading(BesidePlain):
                 f"The matrix of '{changed[0]}' is withheld and no variance is stated: only the "
                 "released frequencies themselves can be read."
             )
-        sums = self.records.sums(replace(asked, weighted=False), Mechanism(()))
-        return self._column(sums, np.asarray(errors[changed[0]]), asked, share=share)
+        sums = self.records.sums(replace(question, weighted=False), Mechanism(()))
+        return self._column(sums, np.asarray(errors[changed[0]]), question, share=share)
 
-    def _column(self, sums: Summed, errors: FloatArray, asked: Asked, *, share: bool) -> Estimate:
+    def _column(
+        self, sums: Summed, errors: FloatArray, question: Question, *, share: bool
+    ) -> Estimate:
         """One column as it stands, unbiased."""
         return invariant_counts(
             sums.moments.w,
             sums.layout,
             variance=np.square(errors),
-            question=asked.question,
+            question=question,
             share=share,
         )
 
-    def mean(self, asked: Asked, of: str) -> Estimate:
+    def mean(self, question: Question, of: str) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*asked.names, of])
-        return self.plain.mean(asked, of)
+        self._only_plain([*question.names, of])
+        return self.plain.mean(question, of)
 
-    def total(self, asked: Asked, of: str) -> Estimate:
+    def total(self, question: Question, of: str) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*asked.names, of])
-        return self.plain.total(asked, of)
+        self._only_plain([*question.names, of])
+        return self.plain.total(question, of)
 
-    def proportion(self, asked: Asked, beyond: Condition) -> Estimate:
+    def proportion(self, question: Question, beyond: Condition) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*asked.names, beyond.column])
-        return self.plain.proportion(asked, beyond)
+        self._only_plain([*question.names, beyond.column])
+        return self.plain.proportion(question, beyond)
 
-    def quantile(self, asked: Asked, of: str, *, shares: tuple[float, ...]) -> Estimate:
+    def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*asked.names, of])
-        return self.plain.quantile(asked, of, shares=shares)
+        self._only_plain([*question.names, of])
+        return self.plain.quantile(question, of, shares=shares)
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Pearson's test keeps its level, where no matrix depends on a stratum."""
-        changed = self.records.changed(asked.by)
+        changed = self.records.changed(question.by)
         if changed and self.records.certificate.schema.strata:
             self._refuse(changed, "Its matrix depends on strata: there is no test")
-        filtered = self.records.changed([condition.column for condition in asked.where])
+        filtered = self.records.changed([condition.column for condition in question.where])
         if filtered:
             self._refuse(filtered, "Filter on columns released as they are")
-        if self.records.changed(asked.names) and asked.weighted and self.records.weight is not None:
+        if (
+            self.records.changed(question.names)
+            and question.weighted
+            and self.records.weight is not None
+        ):
             raise NotCovered(WEIGHTED)
-        found = self.plain.independence(asked)
+        found = self.plain.independence(question)
         if not changed:
             return found
         why = (
@@ -141,10 +146,10 @@ class WithheldReading(BesidePlain):
             "withheld. Read its columns one at a time, as they stand."
         )
 
-    def regress(self, asked: Asked, formula: str, *, family: Family) -> Regression:
+    def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """Where no randomised column is involved."""
-        self._only_plain([*asked.names, *variables_of(formula)])
-        return self.plain.regress(asked, formula, family=family)
+        self._only_plain([*question.names, *variables_of(formula)])
+        return self.plain.regress(question, formula, family=family)
 
     def _only_plain(self, names: list[str]) -> None:
         changed = self.records.changed(names)
@@ -165,13 +170,15 @@ class SealedReading(WithheldReading):
     crossed: ClassVar[str] = "changed by an amount that is not told"
     learned: ClassVar[str] = "How randomised columns go with others is not as in truth."
 
-    def _column(self, sums: Summed, errors: FloatArray, asked: Asked, *, share: bool) -> Estimate:
+    def _column(
+        self, sums: Summed, errors: FloatArray, question: Question, *, share: bool
+    ) -> Estimate:
         """One column as it stands, biased by no more than the error."""
         return bounded_counts(
-            sums.moments.w, sums.layout, error=errors, question=asked.question, share=share
+            sums.moments.w, sums.layout, error=errors, question=question, share=share
         )
 
-    def independence(self, asked: Asked) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Where no randomised column is involved: these moved together."""
-        self._only_plain([*asked.names])
-        return self.plain.independence(asked)
+        self._only_plain([*question.names])
+        return self.plain.independence(question)

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.formulas import variables_of
-from pramana.analysis.inference import Question
-from pramana.analysis.records import Asked, codes_and_labels
+from pramana.analysis.question import Question
+from pramana.analysis.records import codes_and_labels
 from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
 from pramana.base.name_lists import as_table, tables_in
@@ -54,8 +54,6 @@ MOST_QUESTIONS = 10
 """So many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
-QUICKLY = Question(infer="records")
-
 Told: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
 """A table of the truth: records by cell, and the labels of each column."""
 
@@ -185,7 +183,7 @@ def answer_of(
         counted[tuple(columns)] = _counted(own, truth)
     told, labels = counted[tuple(columns)]
     try:
-        asked = Asked(tuple(columns), question=QUICKLY, weighted=False)
+        asked = Question(tuple(columns), weighted=False)
         found = release.reading.counts(asked, method="auto", share=False)
         same = found.labels == labels  # noise on a number makes other values of it
         estimate = np.asarray(found.estimate, dtype=np.float64) if same else None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Literal
@@ -23,8 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.analysis.inference import USUAL, Question
-from pramana.analysis.records import Asked
+from pramana.analysis.question import USUAL, Question
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import percent
@@ -180,7 +179,7 @@ class _Tie:
         estimated = True
         try:
             by = (self.key.name, self.kept.name)
-            asked = Asked(by, weighted=False)
+            asked = Question(by, weighted=False)
             table = release.reading.counts(asked, method="auto", share=True)
             # of a group that nobody was asked of nothing is told: it lacks all of its records
             found = self._aligned(table.labels[1], np.nan_to_num(table.estimate))
@@ -501,7 +500,7 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
     estimate, overlap, method = None, None, "as released"
     for question in (INTERVALS, USUAL):  # a model tells nothing about the population
         try:
-            asked = Asked(by, question=question, weighted=False)
+            asked = replace(question, by=by, weighted=False)
             found = release.reading.counts(asked, method="auto", share=True)
         except PramanaError:
             continue  # a method without matrices: what is released is what there is

@@ -1,17 +1,15 @@
-"""What intervals shall mean, and the quantiles that say how long they are.
-
-Whoever opens a release asks nothing yet: here is all that it needs of estimation.
-"""
+"""The question that an analyst asks of a release, and the quantiles of its intervals."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pramana.base.rounding import require_choice, require_number
-
-__all__ = ["USUAL", "Inference", "Question", "quantile", "students"]
+from pramana.engine.choose import Condition
+from pramana.errors import InputError, InvalidNumber
+from pramana.schema.replicates import Replicates
 
 Inference = Literal["records", "population"]
 """About these records (randomisation only), or about the population that they were drawn from."""
@@ -19,21 +17,44 @@ Inference = Literal["records", "population"]
 
 @dataclass(frozen=True)
 class Question:
-    """What the intervals shall mean.
+    """Which table is estimated, from which records, and what its intervals mean.
 
     Attributes:
+        by: The columns of the table.
+        where: Which records, by their original values.
         level: The probability with which an interval holds.
         infer: ``records`` or ``population``.
-        simultaneous: Whether all intervals of a table shall hold together.
+        simultaneous: Whether all intervals of a table hold together with that probability.
+        weighted: Whether the weights of the release are used, where it has any.
+        replicates: Columns of replicate weights for errors about the population.
+        beyond: Replaces the values of a column by whether they lie beyond a number.
     """
 
+    by: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
     level: float = 0.95
     infer: Inference = "records"
     simultaneous: bool = False
+    weighted: bool = True
+    replicates: Replicates | None = None
+    beyond: Condition | None = None
 
     def __post_init__(self) -> None:
         require_number("level", self.level, low=0, high=1, low_open=True, high_open=True)
         require_choice("infer", self.infer, ("records", "population"))
+        if not all(isinstance(name, str) for name in self.by):
+            raise InputError("Columns are asked for by their names, as in crosstab('sex', 'age').")
+        if len(set(self.by)) < len(self.by):
+            raise InvalidNumber("Each column must be asked for once.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns of the table and of the filter."""
+        return (*self.by, *(condition.column for condition in self.where))
+
+    def about_records(self) -> Question:
+        """Return the same question about these records alone."""
+        return replace(self, infer="records")
 
     def z(self, numbers: int, *, misses: float = 1.0) -> float:
         """The Normal quantile, for a table of so many numbers; ``misses`` scales 1 - level."""
