@@ -29,9 +29,8 @@ from pramana.analysis import association as strengths_known
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.em import Climb
-from pramana.analysis.layout import Layout
+from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.means import estimate_means, estimate_totals
-from pramana.analysis.moments import Moments
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import rebuild_records

@@ -21,8 +21,7 @@ import numpy as np
 
 from benchmarks._measure import Result
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.mechanisms.sampler import randomise

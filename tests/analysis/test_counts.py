@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture

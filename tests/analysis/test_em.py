@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.em import Climb, expected_truth
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.analysis.regularised_em import Climbs, fit
 from pramana.analysis.spectral import first_guess, onto_simplex, shrink_singular_values
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture, with_fixed

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pramana import api
-from pramana.analysis.filters import conditions_of
+from pramana.analysis.question import conditions_of
 from pramana.errors import InvalidNumber
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Categories

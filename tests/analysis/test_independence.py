@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana.analysis.independence import independence_test
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.errors import NotCovered, SingularMatrix
 from pramana.mechanisms.mechanism import Mechanism
 from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures

@@ -11,7 +11,7 @@ import pramana as pm
 from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.independence import chi_square_tail, weighted_statistic
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.errors import InvalidNumber, InvalidSchema, NotCovered, PramanaError, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism, UniformMixture
 from pramana.methods.given import GivenMatrices

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pramana.analysis.attribute_sampling_estimates import SetSums, totals_of_reports
-from pramana.analysis.attribute_sampling_sums import half_of, interval_of
+from pramana.analysis.attribute_sampling_sums import (
+    SetSums,
+    half_of,
+    interval_of,
+    totals_of_reports,
+)
 from pramana.analysis.counts import TAKEN_IN
 from pramana.analysis.question import Question
 from pramana.errors import InvalidTable

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from tests.analysis.worlds import layout_of, mixtures
 

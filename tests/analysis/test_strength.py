@@ -16,7 +16,7 @@ from pramana.analysis.association import (
 )
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import first_guess
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture

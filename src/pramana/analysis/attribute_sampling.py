@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.attribute_sampling_estimates import ReportedTotals
+from pramana.analysis.attribute_sampling_estimates import cells_of_reports
 from pramana.analysis.attribute_sampling_model import (
     ModelAxis,
     ModelView,
@@ -23,8 +23,8 @@ from pramana.analysis.attribute_sampling_model import (
     independence_of,
     observed_of,
 )
-from pramana.analysis.attribute_sampling_scores import cells_of_reports
 from pramana.analysis.attribute_sampling_sums import (
+    ReportedTotals,
     ReportSums,
     below_limits,
     half_of,

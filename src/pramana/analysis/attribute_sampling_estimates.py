@@ -1,19 +1,8 @@
-"""Totals from reports: every report that holds the columns, undone and weighed by precision.
+"""Models of columns that stand in some reports only: which tables they need, and who holds them.
 
-A question about a table is a sum over people of v g(x): v a weight or a value that stays beside
-the report, g a function of the true cell, mostly 1 inside a cell of the table and 0 outside. Of a
-report y of a set S with retention p, with c = (1 - p) times the mean of g over the cells of S,
-
-    z = v (g(y) - c) / p
-
-has the expectation v g(x): n times the mean of z over the reports of S is unbiased. The sets are
-averaged with weights N_S p_S**2, which do not look at the answers, so the average stays unbiased.
-
-The variance is that of independent draws of people, computed from what all sets say together, less
-n times the variance of v g among the people: they are all there are, and who answers what is a draw
-without replacement among them.
-
-What a report of some columns says about sums of scores over all columns of a model.
+The scores of least squares are sums of products of two terms, so that every two columns of the
+formula must have been asked for together somewhere, and no more. Those of other families hang on
+all covariates at once, and on the response beside each term.
 
 A score is a function f(t) of the true columns t that were reported. Few of its tables are needed:
 that of least squares is a sum of products of two terms of the formula, so that pairs of columns say
@@ -27,8 +16,8 @@ report y of a set S with retention p that holds T says about f_T
     (f_T(y) - (1 - p) times the mean of f_T over the cells of S) / p,
 
 which has the mean f_T(t). The sets that hold T are averaged with weights N_S p_S**2, as tables are
-(above). Parts of different T are uncorrelated in what is noise, so that averaging
-them one by one loses next to nothing; m_j are the shares of the released values.
+(attribute_sampling_sums.py). Parts of different T are uncorrelated in what is noise, so that
+averaging them one by one loses next to nothing; m_j are the shares of the released values.
 
 For f without terms beyond the sets U of a family, f is told by its values where the columns outside
 some U stand at a fixed value, their anchor [Kuo10]: with P_j that value,
@@ -41,144 +30,32 @@ So no table of all columns is ever written out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
+import pyarrow as pa
 
-from pramana.errors import InvalidTable
+from pramana.analysis.formulas import (
+    ModelAsked,
+    ModelCells,
+    columns_of,
+    complete,
+    stand_for_missing,
+)
+from pramana.analysis.records import ReleasedRecords
+from pramana.base.text import counted
+from pramana.engine.choose import SumsAsked, sums_in
+from pramana.errors import InvalidTable, NotCovered, TooLarge
+from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.transition import Label
+from pramana.release.released_codes import stated_sets
+from pramana.schema.codec import encode_released
+from pramana.schema.joint_cells import cell_numbers
+from pramana.schema.schema import REPORTED, Schema
 from pramana.types import FloatArray, IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class SetSums:
-    """Sums over the reports of one set, one number a cell of the table asked for.
-
-    Attributes:
-        reports: How many reports there are, by cell where groups of people are told apart.
-        retention: The retention of the set's matrix.
-        first: Sums of v g.
-        second: Sums of v**2 g**2.
-        cross: Sums of v**2 g.
-        total: Sums of v.
-        squares: Sums of v**2.
-        base: Means of g over the set's possible cells.
-        base_square: Means of g**2.
-    """
-
-    reports: FloatArray
-    retention: float
-    first: FloatArray
-    second: FloatArray
-    cross: FloatArray
-    total: FloatArray
-    squares: FloatArray
-    base: FloatArray
-    base_square: FloatArray
-
-    @classmethod
-    def of_counts(cls, counts: FloatArray, retention: float, base: FloatArray) -> SetSums:
-        """The question how many people are in each cell."""
-        every = np.full(counts.shape, counts.sum())
-        return cls(every, retention, counts, counts, counts, every, every, base, base)
-
-    @property
-    def precision(self) -> FloatArray:
-        """Reports times squared retention."""
-        weight: FloatArray = self.reports * self.retention**2
-        return weight
-
-    @property
-    def _noise(self) -> FloatArray:
-        noise: FloatArray = (1 - self.retention) * self.base
-        return noise
-
-    @property
-    def _number(self) -> FloatArray:
-        """The reports, 1 where there are none: what is divided is 0 there."""
-        return np.maximum(self.reports, 1)
-
-    @property
-    def step(self) -> FloatArray:
-        """What a single report that says something else changes of the mean of z."""
-        root: FloatArray = np.sqrt(self.squares / self._number)
-        return root / (self.retention * self._number)
-
-    def means(self) -> FloatArray:
-        """Unbiased means over people of v g, v**2 g**2 and v**2 g; v**2 itself: four rows."""
-        p, n = self.retention, self._number
-        noise_square = (1 - p) * self.base_square
-        return np.stack(
-            [
-                (self.first - self._noise * self.total) / (p * n),
-                (self.second - noise_square * self.squares) / (p * n),
-                (self.cross - self._noise * self.squares) / (p * n),
-                self.squares / n,
-            ]
-        )
-
-    def variance(self, means: FloatArray) -> FloatArray:
-        """The variance of the mean of z if these were the means, people drawn anew."""
-        first, second, cross, squares = means
-        p, c = self.retention, self._noise
-        seen_second = p * second + (1 - p) * self.base_square * squares
-        seen_cross = p * cross + c * squares
-        raw = (seen_second - 2 * c * seen_cross + c**2 * squares) / p**2 - first**2
-        spread: FloatArray = np.maximum(raw, 0) / self._number
-        return spread
-
-
-@dataclass(frozen=True, eq=False)
-class ReportedTotals:
-    """Estimated totals with their variances.
-
-    Attributes:
-        totals: Unbiased, and so perhaps below 0.
-        people: The variance if the question is about these people.
-        population: The variance if they are a sample of many more.
-        reports: How many reports hold the table.
-        step: What a single report that says something else changes.
-    """
-
-    totals: FloatArray
-    people: FloatArray
-    population: FloatArray
-    reports: float
-    step: FloatArray
-
-
-def totals_of_reports(parts: Sequence[SetSums], *, records: FloatArray | float) -> ReportedTotals:
-    """The totals of a table among ``records`` people.
-
-    The last axis of the table is what was reported; there may be one before it for groups of
-    people that are told apart by columns released as they are.
-    """
-    if not parts or not any(part.precision.any() for part in parts):
-        raise InvalidTable("No report holds all columns of the table. Ask for fewer of them.")
-    weights = np.array([part.precision for part in parts])
-    silent = weights.sum(axis=0) == 0
-    weights /= np.where(silent, 1, weights.sum(axis=0))
-    means = np.sum([w * part.means() for w, part in zip(weights, parts, strict=True)], axis=0)
-    means[:, silent] = np.nan
-    likely = means.copy()
-    likely[1] = np.maximum(likely[1], likely[0] ** 2)
-    drawn = np.sum(
-        [w**2 * part.variance(likely) for w, part in zip(weights, parts, strict=True)], axis=0
-    )
-    among = np.maximum(likely[1] - likely[0] ** 2, 0)
-    people = np.maximum(drawn - among / records, 0)
-    scale = records**2
-    steps = [w * part.step for w, part in zip(weights, parts, strict=True)]
-    step = records * np.max(steps, axis=0)
-    return ReportedTotals(records * means[0], scale * people, scale * drawn, _all(parts), step)
-
-
-def _all(parts: Sequence[SetSums]) -> float:
-    """The reports of all sets, each group of people once."""
-    return float(sum(part.reports[..., 0].sum() for part in parts))
-
 
 Part = frozenset[int]
 
@@ -292,3 +169,213 @@ def rows_of_sets(
 
 def _holding(part: Part, sets: Iterable[ToldBySet]) -> list[ToldBySet]:
     return [one for one in sets if part <= set(one.columns)]
+
+
+MOST_NUMBERS = 60_000_000
+"""The largest table of what every report says about every truth."""
+
+
+def cells_of_reports(
+    records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked
+) -> ModelCells:
+    """What the reports say of the truths that a model needs to know."""
+    inside = records.kept([c for c in asked.question.where if c.column in mechanism.columns])
+    names = tuple(dict.fromkeys((*asked.changed, *inside)))
+    table = _summed(records, mechanism, asked, names)
+    schema = records.certificate.schema
+    labels = [schema.column(name).labels for name in names]
+    left_out = [_left_out(records, name, inside) for name in names]
+    reports = _reports_by_set(table, mechanism, names, schema)
+    told = [one.told for one in reports]
+    masked = [bool(own) for own in left_out]
+    together = _together(asked, names, masked)
+    squares = any(len(one.columns) == len(names) for one in told)
+    if squares and asked.question.infer == "records":
+        together = [frozenset(range(len(names)))]
+    needs = Needs(tuple(map(len, labels)), tuple(together))
+    _require_held(asked, needs, names, told, masked)
+    rows = sum(len(one.told.base) for one in reports)
+    if rows * needs.count > MOST_NUMBERS:
+        raise TooLarge(
+            f"The model has {needs.count:,} truths to tell apart in {rows:,} cells of reports, "
+            "which is more than can be served. Use fewer or coarser columns."
+        )
+    shares = [_released_shares(place, needs.sizes, reports) for place in range(len(names))]
+    begins = np.cumsum([0, *(len(one.told.base) for one in reports)])
+    row, draw = np.zeros(table.num_rows, dtype=np.int64), np.zeros(table.num_rows, dtype=np.int64)
+    for number, one in enumerate(reports):
+        row[one.rows], draw[one.rows] = begins[number] + one.cells, number
+    truths = [
+        tuple(
+            None if own[code] in gone else own[code]
+            for own, gone, code in zip(labels, left_out, point, strict=True)
+        )
+        for point in needs.points.tolist()
+    ]
+    undone = np.concatenate(rows_of_sets(needs, told, shares))
+    errors = "robust standard errors" if squares else "robust standard errors, about the population"
+    return ModelCells(table, names, truths, ((undone, row),), _basis(told), draw, squares, errors)
+
+
+def _basis(told: Sequence[ToldBySet]) -> str:
+    sets = sum(bool(one.columns) for one in told)
+    used = sum(one.reports for one in told if one.columns)
+    return (
+        f"scores put together from the {used:,.0f} reports of "
+        f"{counted(sets, 'set that holds', 'sets that hold')} columns of the model"
+    )
+
+
+def _summed(
+    records: ReleasedRecords, mechanism: AttributeSampler, asked: ModelAsked, names: Sequence[str]
+) -> pa.Table:
+    """Sums by what was asked for, by its answer and by the columns kept."""
+    question = asked.question
+    records.require_without_noise([c.column for c in question.where])
+    before = [c for c in question.where if c.column not in mechanism.columns]
+    wanted = SumsAsked(
+        tuple(dict.fromkeys((REPORTED, *names, *asked.kept))),
+        value=asked.summed,
+        weight=records.weight if question.weighted else None,
+        where=records.with_values(before, [*asked.kept, asked.summed]),
+    )
+    table = records.summed(wanted)
+    table = table.filter(pa.array(complete(table, asked.kept)))
+    if not table.num_rows or not sums_in(table)["n"].sum():
+        raise InvalidTable("No released record meets the filter. Loosen it.")
+    return table
+
+
+def _left_out(
+    records: ReleasedRecords, name: str, inside: Mapping[str, tuple[Label, ...]]
+) -> set[Label]:
+    """The values of a column with which people are not in the model."""
+    labels = records.certificate.schema.column(name).labels
+    gone = {None, *stand_for_missing(records, name)} & set(labels)
+    return gone | (set(labels) - set(inside[name]) if name in inside else set())
+
+
+def _together(
+    asked: ModelAsked, names: Sequence[str], masked: Sequence[bool]
+) -> list[frozenset[int]]:
+    """The columns that the scores need together.
+
+    Who lacks a value, or does not meet the filter, is left out of every sum: columns by which that
+    happens are needed everywhere.
+    """
+    place = {name: number for number, name in enumerate(names)}
+    always = frozenset(itertools.compress(range(len(names)), masked))
+
+    def reported(own: set[str]) -> frozenset[int]:
+        return frozenset(place[name] for name in own if name in place) | always
+
+    terms = list(dict.fromkeys(reported(columns_of([term])) for term in asked.model.right))
+    response = reported(set(asked.model.response))
+    if asked.family == "linear":
+        products = [one | other for one in terms for other in terms]
+    else:
+        products = [frozenset().union(*terms)]
+    found = dict.fromkeys([*products, *(response | own for own in terms)])
+    return [own for own in found if not any(own < other for other in found)]
+
+
+def _require_held(
+    asked: ModelAsked,
+    needs: Needs,
+    names: Sequence[str],
+    told: Sequence[ToldBySet],
+    masked: Sequence[bool],
+) -> None:
+    """Refuse what no report tells."""
+    for whole in needs.together:
+        if whole and not any(whole <= set(one.columns) and one.precision > 0 for one in told):
+            needed = " and ".join(names[place] for place in sorted(whole))
+            always = [names[place] for place in whole if masked[place]]
+            why = (
+                f" Whoever lacks {' or '.join(always)}, or fails the filter, is left out of "
+                "every sum, so that it is needed beside all others."
+                if always and len(whole) > 2
+                else " Least squares needs two columns at a time, other families all covariates."
+            )
+            raise NotCovered(
+                f"This {asked.family} model needs {needed} together, and no report holds them."
+                f"{why} Leave one of them out, or have the release made with this table among "
+                "those asked for."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class _Reports:
+    """The reports of one set: its rows of the table, the cell of each, and how many of each."""
+
+    told: ToldBySet
+    rows: IntArray
+    cells: IntArray
+    counts: FloatArray
+
+
+def _reports_by_set(
+    table: pa.Table, mechanism: AttributeSampler, names: Sequence[str], schema: Schema
+) -> list[_Reports]:
+    """Sets that hold columns of the model, each by itself; all others together."""
+    which = stated_sets(mechanism, table)
+    people = sums_in(table)["n"]
+    found, silent = [], np.ones(table.num_rows, dtype=np.bool_)
+    for number, one in enumerate(mechanism.sets):
+        places = tuple(place for place, name in enumerate(names) if name in one.columns)
+        rows = np.flatnonzero(which == number)
+        if not places or not len(rows):
+            continue
+        silent[rows] = False
+        held = [names[place] for place in places]
+        own = table.select(held).take(rows)
+        columns = [schema.column(name) for name in held]
+        codes = [encode_released(column, own.column(column.name)) for column in columns]
+        cells = cell_numbers(codes, [len(column.labels) for column in columns])
+        base = share_of_cells(one, held, schema)
+        counts = np.bincount(cells, people[rows], len(base)).astype(np.float64)
+        kept = float(one.matrix.retention)
+        told = ToldBySet(places, float(counts.sum()), kept, base)
+        found.append(_Reports(told, rows, cells, counts))
+    rows = np.flatnonzero(silent)
+    if len(rows):
+        everyone = float(people[rows].sum())
+        told = ToldBySet((), everyone, 1.0, np.ones(1))
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        found.append(_Reports(told, rows, nothing, np.array([everyone])))
+    return found
+
+
+def _released_shares(place: int, sizes: Sequence[int], reports: Sequence[_Reports]) -> FloatArray:
+    """The shares of a column's values as they were released, in all sets that hold it."""
+    found: FloatArray = np.full(sizes[place], 1e-9)
+    for one in reports:
+        if place in one.told.columns:
+            axis = one.told.columns.index(place)
+            table = one.counts.reshape([sizes[own] for own in one.told.columns])
+            found += np.moveaxis(table, axis, 0).reshape(sizes[place], -1).sum(axis=1)
+    found /= found.sum()
+    return found
+
+
+def share_of_cells(
+    one: AttributeSet,
+    told: Sequence[str],
+    schema: Schema,
+    inside: Mapping[str, tuple[Label, ...]] | None = None,
+) -> FloatArray:
+    """The share of a set's cells that lies in each cell of some of its columns, and in a filter."""
+    known = {
+        name: {label: code for code, label in enumerate(schema.column(name).labels)}
+        for name in one.columns
+    }
+    found: FloatArray = np.zeros(prod(len(known[name]) for name in told))
+    for label in one.cells:
+        cell = dict(zip(one.columns, label, strict=True))
+        if all(cell[name] in allowed for name, allowed in (inside or {}).items()):
+            place = 0
+            for name in told:
+                place = place * len(known[name]) + known[name][cell[name]]
+            found[place] += 1
+    found /= one.matrix.size
+    return found

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Moments
 from pramana.analysis.question import Inference, quantile, students
 from pramana.analysis.variance import Ratio, Unseen, half_a_record
 from pramana.errors import harmless

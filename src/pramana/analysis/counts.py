@@ -45,8 +45,7 @@ from numpy.typing import ArrayLike
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Apart, Influence, SharesWithin
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.variance import (

@@ -19,10 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.channels import channel_of
-from pramana.analysis.filters import recoded_words, require_values
 from pramana.analysis.formula_syntax import Term, parse_formula
 from pramana.analysis.layout import Axis, Layout
-from pramana.analysis.question import Question
+from pramana.analysis.question import Question, recoded_words, require_values
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import CorrectedScores, Family, require_family, solve_scores
 from pramana.analysis.regression_results import Regression

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Influence
 from pramana.analysis.em import divide, expected_truth
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.base.text import Shown
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.types import FloatArray, Form

@@ -16,8 +16,7 @@ import numpy as np
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Influence
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
 from pramana.analysis.variance import Ratio, Sums, count_covariance, half_a_record, normal_interval
 from pramana.errors import InvalidTable

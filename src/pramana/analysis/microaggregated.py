@@ -47,8 +47,7 @@ from pramana.analysis.counts import CountMethod, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest, chi_square_tail
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, Question

@@ -18,10 +18,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.filters import meets
-from pramana.analysis.layout import Layout
-from pramana.analysis.moments import Moments
-from pramana.analysis.question import Question
+from pramana.analysis.layout import Layout, Moments
+from pramana.analysis.question import Question, meets
 from pramana.base.registry import Registry
 from pramana.engine.choose import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn

@@ -16,8 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.filters import conditions_of, of_values, recoded_words, require_told
-from pramana.analysis.question import Question
+from pramana.analysis.question import (
+    Question,
+    conditions_of,
+    of_values,
+    recoded_words,
+    require_told,
+)
 from pramana.analysis.records import Reading, ReleasedRecords, reading_of
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
@@ -46,9 +51,8 @@ from pramana.types import TableLike
 if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads what it needs
     from pramana.analysis.counts import CountMethod
     from pramana.analysis.estimates import Estimate
-    from pramana.analysis.filters import Where
     from pramana.analysis.independence import IndependenceTest
-    from pramana.analysis.question import Inference
+    from pramana.analysis.question import Inference, Where
     from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Share

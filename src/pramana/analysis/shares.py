@@ -24,10 +24,9 @@ import pyarrow as pa
 from pramana.analysis.contrasts import Apart, SharesWithin, VaryTogether
 from pramana.analysis.counts import CountMethod
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.filters import conditions_of
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
-from pramana.analysis.question import Question
+from pramana.analysis.question import Question, conditions_of
 from pramana.analysis.records import Reading, ReleasedRecords
 from pramana.engine.choose import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
