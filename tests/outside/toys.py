@@ -145,9 +145,9 @@ class RowEngine(LocalEngine):
 class WhisperedReading(PublishedReading):
     """Undoes the matrices, and says whom it was told by."""
 
-    def counts(self, asked, *, method, share):
+    def counts(self, question, *, method, share):
         """As for published matrices, in a lower voice."""
-        found = super().counts(asked, method=method, share=share)
+        found = super().counts(question, method=method, share=share)
         return replace(found, why=f"whispered; {found.why}")
 
     def synthesize(self, keystream, *, method):
@@ -235,45 +235,45 @@ class Raffle(pm.Method):
 class DealtReading(PublishedReading):
     """Of keys alone everything stands as it was; with anything else they have nothing to do."""
 
-    def counts(self, asked, *, method, share):
+    def counts(self, question, *, method, share):
         """As released, without an error."""
-        changed = self.records.changed(asked.names)
+        changed = self.records.changed(question.names)
         if not changed:
-            return super().counts(asked, method=method, share=share)
-        self._require(set(asked.names) <= set(changed))
-        sums = self.records.sums(asked, Mechanism(()))
+            return super().counts(question, method=method, share=share)
+        self._require(set(question.names) <= set(changed))
+        sums = self.records.sums(question, Mechanism(()))
         return grouped_counts(
             sums.moments,
             sums.layout,
             drawn=Drawn(0.0, "keys were dealt out: no count of them changed."),
             records=self.records.certificate.records,
-            question=asked.question,
+            question=question,
             share=share,
         )
 
-    def mean(self, asked, of):
+    def mean(self, question, of):
         """Where no key is involved; totals, shares and quantiles likewise."""
-        self._require(not self.records.changed([*asked.names, of]))
-        return super().mean(asked, of)
+        self._require(not self.records.changed([*question.names, of]))
+        return super().mean(question, of)
 
-    def total(self, asked, of):
+    def total(self, question, of):
         """As means are."""
-        self._require(not self.records.changed([*asked.names, of]))
-        return super().total(asked, of)
+        self._require(not self.records.changed([*question.names, of]))
+        return super().total(question, of)
 
-    def proportion(self, asked, beyond):
+    def proportion(self, question, beyond):
         """As means are."""
-        self._require(not self.records.changed([*asked.names, beyond.column]))
-        return super().proportion(asked, beyond)
+        self._require(not self.records.changed([*question.names, beyond.column]))
+        return super().proportion(question, beyond)
 
-    def quantile(self, asked, of, *, shares):
+    def quantile(self, question, of, *, shares):
         """As means are."""
-        self._require(not self.records.changed([*asked.names, of]))
-        return super().quantile(asked, of, shares=shares)
+        self._require(not self.records.changed([*question.names, of]))
+        return super().quantile(question, of, shares=shares)
 
-    def independence(self, asked):
+    def independence(self, question):
         """Never: lots are independent of everything."""
-        del asked
+        del question
         self._require(False)
 
     def synthesize(self, keystream, *, method):
@@ -285,9 +285,9 @@ class DealtReading(PublishedReading):
         """Never."""
         self._require(False)
 
-    def regress(self, asked, formula, *, family):
+    def regress(self, question, formula, *, family):
         """Never."""
-        del asked, formula, family
+        del question, formula, family
         self._require(False)
 
     def _require(self, good):

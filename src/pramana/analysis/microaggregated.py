@@ -22,8 +22,6 @@ records leaves every one possible [Fieller].
 
 About a population, from which the records are a random sample, the same comes on top.
 
-Keys replaced within groups: what the keys alone still say, and what was lost.
-
 Keys are handed round (``permute``), drawn with replacement (``resample``) or drawn around the
 groups (``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
 columns that an adversary may know; the first two keep the keys' distribution within those as well.
@@ -51,7 +49,6 @@ from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, Question
-from pramana.analysis.records import Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
@@ -130,7 +127,9 @@ def grouped_values(
     total: bool = False,
 ) -> Estimate:
     """Means (or totals) of a key in cells of keys, as they stand."""
-    wy, wwyy = _values(moments)
+    wy, wwy, wwyy = moments.wy, moments.wwy, moments.wwyy
+    if wy is None or wwy is None or wwyy is None or moments.count <= 0:
+        raise InvalidTable("No released record with a value is left. Does the filter select any?")
     times, z = drawn.times(question), question.z(wy.size)
     second = times * (wwyy - wy**2 / records)
     if total:
@@ -139,53 +138,11 @@ def grouped_values(
         low, high = normal_interval(wy, se, z=z)
         low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
         return _as_released(layout, (wy, se, low, high), question, f"total of {of}", drawn, moments)
-    cov = times * (_second(moments.wwy) - wy * moments.w / records)
+    cov = times * (wwy - wy * moments.w / records)
     ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
     _, se, low, high = ratio.told(z)
     figures = (ratio.value, se, low, high)  # a number as released stands, however few tell it
     return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
-
-
-def grouped_test(found: IndependenceTest, drawn: Drawn) -> IndependenceTest:
-    """A test of two keys from the test of the released table.
-
-    Drawing adds at most as much variance, in every direction, as the sample has: half of Pearson's
-    statistic is at most chi-squared under independence.
-    """
-    statistic = found.statistic / (1 + drawn.variance)
-    p_value = chi_square_tail(statistic, found.degrees)
-    return replace(
-        found,
-        statistic=statistic,
-        p_value=p_value,
-        why=f"{drawn.why} The statistic is divided by what drawing adds at most: rejects too "
-        "rarely rather than too often."
-        if drawn.variance
-        else drawn.why,
-    )
-
-
-def without_interval(found: Estimate, reason: str) -> Estimate:
-    """The same numbers, for which no error can be stated."""
-    unknown = np.full_like(found.estimate, np.nan)
-    return replace(
-        found,
-        se=unknown,
-        low=unknown,
-        high=unknown,
-        no_interval=reason,
-        why="as released, biased by an unknown amount.",
-    )
-
-
-def _values(moments: Moments) -> tuple[FloatArray, FloatArray]:
-    if moments.wy is None or moments.wwyy is None or moments.count <= 0:
-        raise InvalidTable("No released record with a value is left. Does the filter select any?")
-    return moments.wy, moments.wwyy
-
-
-def _second(sums: FloatArray | None) -> FloatArray:
-    return np.zeros(()) if sums is None else sums
 
 
 def _as_released(
@@ -240,7 +197,7 @@ class GroupsReading(BesidePlain):
                 f"Method {method} undoes matrices, and this release has none: keys were replaced "
                 "within groups. Leave the method out."
             )
-        sums = self._sums(question)
+        sums = self.records.sums(question, Mechanism(()))
         found = grouped_counts(
             sums.moments,
             sums.layout,
@@ -249,7 +206,7 @@ class GroupsReading(BesidePlain):
             question=question,
             share=share,
         )
-        return self._honest(found, question, question.names)
+        return self._with_honest_error(found, question, question.names)
 
     def mean(self, question: Question, of: str) -> Estimate:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
@@ -277,7 +234,7 @@ class GroupsReading(BesidePlain):
             found, layout, of=of, shares=shares, question=question,
             times=drawn.times(question), why=drawn.why,
         )  # fmt: skip
-        return self._honest(made, question, [*question.names, of])
+        return self._with_honest_error(made, question, [*question.names, of])
 
     def independence(self, question: Question) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""
@@ -293,7 +250,19 @@ class GroupsReading(BesidePlain):
         drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
             raise NotCovered(f"{tied} There is no test of that.")
-        return grouped_test(found, drawn)
+        # Drawing adds at most as much variance, in every direction, as the sample has: half of
+        # Pearson's statistic is at most chi-squared under independence.
+        statistic = found.statistic / (1 + drawn.variance)
+        bound = (
+            " The statistic is divided by what drawing adds at most: rejects too rarely rather "
+            "than too often."
+        )
+        return replace(
+            found,
+            statistic=statistic,
+            p_value=chi_square_tail(statistic, found.degrees),
+            why=f"{drawn.why}{bound if drawn.variance else ''}",
+        )
 
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
@@ -343,12 +312,25 @@ class GroupsReading(BesidePlain):
 
     @property
     def _keys(self) -> str:
-        """Where new keys come from, as the method told."""
+        """Where new keys come from, as the certificate states."""
         return str(self.records.certificate.statistics.get("keys"))
 
-    def _honest(self, found: Estimate, question: Question, names: Sequence[str]) -> Estimate:
-        tied = self._tied(question, names)
-        return without_interval(found, tied) if tied else found
+    def _with_honest_error(
+        self, found: Estimate, question: Question, names: Sequence[str]
+    ) -> Estimate:
+        """The estimate, without an error where none can be stated."""
+        reason = self._tied(question, names)
+        if not reason:
+            return found
+        unknown = np.full_like(found.estimate, np.nan)
+        return replace(
+            found,
+            se=unknown,
+            low=unknown,
+            high=unknown,
+            no_interval=reason,
+            why="as released, biased by an unknown amount.",
+        )
 
     def _tied(self, question: Question, names: Sequence[str]) -> str:
         """Why no error can be stated: the columns whose tie to the keys was weakened."""
@@ -386,13 +368,10 @@ class GroupsReading(BesidePlain):
             f"--response {','.join(names)}."
         )
 
-    def _sums(self, question: Question, value: str | None = None) -> Summed:
-        return self.records.sums(question, Mechanism(()), value=value)
-
     def _of_values(self, question: Question, of: str, *, total: bool = False) -> Estimate:
         drawn = self._drawn()
         self.records.require_number(of)
-        sums = self._sums(question, of)
+        sums = self.records.sums(question, Mechanism(()), value=of)
         found = grouped_values(
             sums.moments,
             sums.layout,
@@ -402,4 +381,4 @@ class GroupsReading(BesidePlain):
             question=question,
             total=total,
         )
-        return self._honest(found, question, [*question.names, of])
+        return self._with_honest_error(found, question, [*question.names, of])

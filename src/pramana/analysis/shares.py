@@ -94,7 +94,7 @@ def _within(question: Question, place: int) -> str:
     return f"share within {question.by[place]}"
 
 
-SHRUNKEN = ("clipped", "shrunk", "shrunk")
+SHRUNKEN = ("clipped", "shrunk")
 """Methods whose estimates are not the unbiased ones."""
 
 MODELLED = "model"
