@@ -249,4 +249,4 @@ def test_what_no_report_tells_is_refused():
         release.regress("income ~ age + sex + region")
     assert release.regress("income ~ sex + region").names[0] == "Intercept"
     with pytest.raises(NotCovered, match="chance alone decided"):
-        release.regress("income ~ sex + asked")
+        release.regress("income ~ sex + reported")

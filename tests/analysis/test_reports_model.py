@@ -168,7 +168,7 @@ def test_few_reports_tell_what_they_can():
     for seed in range(8):
         release = pm.protect(table, plan, seed=seed)
         assert len(release.synthesize(seed=1)) == 2
-        told = {frozenset(own.split("*")) for own in release.table["asked"].to_pylist()}
+        told = {frozenset(own.split("*")) for own in release.table["reported"].to_pylist()}
         silent = {"a", "b"} - frozenset.union(*told)
         if any({"a", "b"} <= own for own in told):
             found.add("told")

@@ -37,13 +37,13 @@ def test_shares_by_kept_groups_have_the_error_of_a_ratio():
     assert rows.estimate.sum(axis=1) == pytest.approx(np.ones(3))
     assert rows.cell("y", "north")["se"] == pytest.approx(expected)
 
-    assert release.crosstab("asked").estimate.sum() == 3000
+    assert release.crosstab("reported").estimate.sum() == 3000
     for ask in (
-        lambda: release.crosstab("a", "asked"),
-        lambda: release.crosstab("a", where={"asked": "a*b"}),
-        lambda: release.independence("a", "asked"),
+        lambda: release.crosstab("a", "reported"),
+        lambda: release.crosstab("a", where={"reported": "a*b"}),
+        lambda: release.independence("a", "reported"),
     ):
-        with pytest.raises(pm.NotCovered, match="'asked' says what a record was asked for"):
+        with pytest.raises(pm.NotCovered, match="'reported' says what a record was asked for"):
             ask()
 
 

@@ -139,7 +139,7 @@ def test_bad_input_is_refused_in_one_line():
         learn_tree(release, target="ill")
     with pytest.raises(UnknownColumn, match="lacks 1: town"):
         learn_tree(release, target="sick", test=truth.drop(["town"]))
-    with pytest.raises(InvalidNumber, match="rebuild must be one of"):
+    with pytest.raises(InvalidNumber, match="synthesis must be one of"):
         learn_tree(release, target="sick", synthesis="magic")
     numbers = Schema((TOWN, Column("age", Role.SENSITIVE), Column("sick", Role.SENSITIVE)))
     matrix = UniformMixture.of(TOWN.labels, gamma=5)
