@@ -33,7 +33,7 @@ from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import onto_simplex
-from pramana.analysis.synthesis import rebuild_records
+from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step
 from pramana.risk.utility import cramers_v
@@ -585,7 +585,7 @@ def _rebuilt(codes, kept):
     truth, off = worlds.cramers_v(codes, shape), {}
     for method in ("rank", "posterior"):
         begin = time.perf_counter()
-        found = rebuild_records(moved, layout, keystream=Keystream.from_seed(1), method=method)
+        found = synthesize_records(moved, layout, keystream=Keystream.from_seed(1), method=method)
         seconds = time.perf_counter() - begin
         off[method] = float(np.abs(worlds.cramers_v(found.codes, shape) - truth).mean())
     figures = (truth.mean(), off["rank"], off["posterior"], off["posterior"] / off["rank"])
@@ -610,7 +610,7 @@ def speed(_options) -> Result:
     moved = worlds.released_records(codes, layout, rng)
     what = "rebuild, 1,000,000 records x 8 columns"
     key = Keystream.from_seed(1)
-    result.rows.append((what, *_timed(rebuild_records, moved, layout, keystream=key)))
+    result.rows.append((what, *_timed(synthesize_records, moved, layout, keystream=key)))
     return result
 
 

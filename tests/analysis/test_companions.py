@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from pramana.analysis.layout import Layout
-from pramana.analysis.synthesis import MOST_VALUES, companion_of, rebuild_records
+from pramana.analysis.synthesis import MOST_VALUES, companion_of, synthesize_records
 from pramana.base.randomness import Keystream
 from pramana.experiments import make_population
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
@@ -67,7 +67,7 @@ def test_dependence_on_a_companion_comes_back():
 
     def correlation(columns, codes):
         layout = Layout.of_records(columns, labels=labels, mechanism=Mechanism((step,)))
-        found = rebuild_records(codes, layout, keystream=Keystream.from_seed(3))
+        found = synthesize_records(codes, layout, keystream=Keystream.from_seed(3))
         return np.corrcoef(found.codes[0], income)[0, 1]
 
     alone = correlation(["degree"], [released.astype(np.uint8)])

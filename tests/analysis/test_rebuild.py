@@ -10,7 +10,7 @@ import pytest
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.layout import Layout
-from pramana.analysis.synthesis import rebuild_records
+from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.synthesis_draws import draw_given_table, ranked, whole_numbers
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable
@@ -60,7 +60,7 @@ def test_rank_hands_out_estimated_counts_in_order():
     layout = layout_of((2,), mixtures((2,), 0.5))
     codes = [np.repeat(np.array([1, 0], np.uint8), [40, 60])]
 
-    synthesized = rebuild_records(codes, layout, keystream=Keystream.from_seed(1), method="rank")
+    synthesized = synthesize_records(codes, layout, keystream=Keystream.from_seed(1), method="rank")
 
     assert np.bincount(synthesized.codes[0]).tolist() == [70, 30]
     assert (synthesized.codes[0][codes[0] == 0] == 0).all()
@@ -73,7 +73,7 @@ def test_without_randomisation_records_stay_as_they_are(method):
     shape = (3, 4)
     codes = records_of(dependent_truth(1, shape, 500))
 
-    synthesized = rebuild_records(
+    synthesized = synthesize_records(
         codes, layout_of(shape, mixtures(shape, 1.0)), keystream=Keystream.from_seed(1),
         method=method,
     )  # fmt: skip
@@ -133,7 +133,7 @@ def check_dependence(monkeypatch, *, joint_cells):
 
     errors = {}
     for method in ("rank", "posterior"):
-        synthesized = rebuild_records(
+        synthesized = synthesize_records(
             released, layout, keystream=Keystream.from_seed(3), method=method
         )
         errors[method] = np.abs(cramers_v(synthesized.codes, shape) - truth).mean()
@@ -160,7 +160,7 @@ def test_impossible_combinations_are_never_rebuilt():
     codes = [np.array([0, 0, 1, 1, 2] * 50, np.uint8), np.array([0, 1, 0, 1, 0] * 50, np.uint8)]
 
     for method in ("rank", "posterior"):
-        synthesized = rebuild_records(
+        synthesized = synthesize_records(
             codes, layout, keystream=Keystream.from_seed(4), method=method
         )
         assert not ((synthesized.codes[0] == 2) & (synthesized.codes[1] == 1)).any()
@@ -181,7 +181,7 @@ def test_strata_and_columns_released_as_they_are_stay(monkeypatch, joint_cells):
     codes = [rng.integers(0, 3, 4000).astype(np.uint8), rng.integers(0, 2, 4000).astype(np.uint8)]
 
     for method in ("rank", "posterior"):
-        synthesized = rebuild_records(
+        synthesized = synthesize_records(
             codes, layout, keystream=Keystream.from_seed(6), method=method
         )
         assert np.array_equal(synthesized.codes[1], codes[1])
@@ -200,7 +200,7 @@ def test_many_columns_need_no_joint_table():
     codes = [((hidden + rng.integers(0, 2, 3000)) % 10).astype(np.uint8) for _ in shape]
     released = release_of(codes, shape, 0.6)
 
-    synthesized = rebuild_records(released, layout, keystream=Keystream.from_seed(8))
+    synthesized = synthesize_records(released, layout, keystream=Keystream.from_seed(8))
 
     truth, before, after = (
         cramers_v(part, shape).mean() for part in (codes, released, synthesized.codes)
@@ -220,7 +220,7 @@ def test_the_same_keystream_gives_the_same_records():
     codes = release_of(gaps(np.random.default_rng(1), 3_000, shape), shape, 0.6)
 
     first, again, other = (
-        rebuild_records(codes, layout, keystream=Keystream.from_seed(seed)).codes
+        synthesize_records(codes, layout, keystream=Keystream.from_seed(seed)).codes
         for seed in (1, 1, 2)
     )
 
@@ -233,9 +233,9 @@ def test_nothing_to_rebuild_is_refused():
     layout = layout_of((2,), mixtures((2,), 0.5))
 
     with pytest.raises(InvalidTable, match="no released records"):
-        rebuild_records([np.zeros(0, np.uint8)], layout, keystream=Keystream.from_seed(1))
+        synthesize_records([np.zeros(0, np.uint8)], layout, keystream=Keystream.from_seed(1))
     with pytest.raises(InvalidNumber, match="method"):
-        rebuild_records(
+        synthesize_records(
             [np.zeros(3, np.uint8)], layout, keystream=Keystream.from_seed(1), method="magic"
         )
 
@@ -250,7 +250,9 @@ def test_equal_values_are_told_apart_by_chance(method):
     layout = layout_of(shape, mixtures(shape, 0.3))
     released = release_of(codes, shape, 0.3, 5)
 
-    synthesized = rebuild_records(released, layout, keystream=Keystream.from_seed(1), method=method)
+    synthesized = synthesize_records(
+        released, layout, keystream=Keystream.from_seed(1), method=method
+    )
 
     assert cramers_v(synthesized.codes, shape).max() < 0.05
 
@@ -334,7 +336,7 @@ def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
     for seed in range(2):
         key = Keystream.from_seed(seed)
         released = release_of(truth, sizes, retention, seed + 10)
-        default.append(off(truth, rebuild_records(released, layout, keystream=key).codes, sizes))
+        default.append(off(truth, synthesize_records(released, layout, keystream=key).codes, sizes))
         channels, places = Channels(layout), layout.positions(released)
         rank.append(off(truth, ranked(places, channels, key), sizes))
         likely = [
@@ -360,7 +362,7 @@ def test_many_columns_of_a_rich_release_are_far_better_than_margins():
     truth = chained(np.random.default_rng(9), 8_000, sizes)
     released = release_of(truth, sizes, retention, 10)
 
-    found = rebuild_records(released, layout, keystream=Keystream.from_seed(0))
+    found = synthesize_records(released, layout, keystream=Keystream.from_seed(0))
     margins = ranked(layout.positions(released), Channels(layout), Keystream.from_seed(1))
 
     assert off(truth, found.codes, sizes) <= off(truth, margins, sizes) / 3
@@ -375,7 +377,7 @@ def test_no_dependence_is_made_up():
     layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
     released = release_of(gaps(np.random.default_rng(9), 4000, shape), shape, 0.1)
 
-    found = rebuild_records(released, layout, keystream=Keystream.from_seed(8))
+    found = synthesize_records(released, layout, keystream=Keystream.from_seed(8))
 
     assert "no dependence shows" in found.why
     assert cramers_v(found.codes, shape).max() < 0.1

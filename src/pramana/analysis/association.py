@@ -18,7 +18,7 @@ The mean of all small tables that could have made what was released.
 Counts cannot be negative, and that tells much where noise is strong: most of what noise could have
 done leads to tables that cannot be. So tables are drawn beforehand, from nearly independent ones to
 those with all but a few cells empty, each brought to the margins of the truth. Each counts by how
-probable it makes the released table, and by how usual so much dependence is (strength.py). Their
+probable it makes the released table, and by how usual so much dependence is (above). Their
 weighted mean has the least squared error of all estimates, on average over such truths.
 
 That needs tables among those drawn that look like what was seen. The more cells, and the more the

@@ -47,22 +47,27 @@ from pramana.analysis.independence import WEIGHTED, IndependenceTest
 from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
 from pramana.analysis.latent_class_draws import draw_beside, draw_records
 from pramana.analysis.observed import Feature
-from pramana.analysis.published import REBUILT, BesidePlain
+from pramana.analysis.published import SYNTHETIC_NOTE, BesidePlain
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import Question
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import proportion_by_mean
 from pramana.analysis.spectral import usual_pair
-from pramana.analysis.synthesis import SYNTHESIS_METHODS, Companion, SynthesisMethod, company_of
-from pramana.base.randomness import Keystream, Stream
+from pramana.analysis.synthesis import (
+    SYNTHESIS_METHODS,
+    Companion,
+    SynthesisMethod,
+    company_of,
+    with_drawn_column,
+)
+from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.released_codes import stated_sets
-from pramana.schema.codec import decode
 from pramana.schema.schema import REPORTED
 from pramana.types import FloatArray
 
@@ -266,11 +271,8 @@ class AttributeSamplingReading(BesidePlain):
         table = table.drop_columns([REPORTED])
         for axis, drawn in zip(axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
-                words = keystream.words(Stream("rebuild", "inside", name), 0, len(drawn))
-                kind = table.schema.field(name).type
-                values = decode(schema.column(name), codes[drawn], words, like=kind)
-                table = table.set_column(table.column_names.index(name), name, values)
-        return table.replace_schema_metadata({"pramana": f"{REBUILT} Model: {model.why}"})
+                table = with_drawn_column(table, schema.column(name), codes[drawn], keystream)
+        return table.replace_schema_metadata({"pramana": f"{SYNTHETIC_NOTE} Model: {model.why}"})
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""

@@ -20,14 +20,18 @@ from pramana.analysis.records import ReleasedRecords, Summed
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records, proportion_by_mean
-from pramana.analysis.synthesis import SynthesisMethod, company_of, rebuild_records
-from pramana.base.randomness import Keystream, Stream
+from pramana.analysis.synthesis import (
+    SynthesisMethod,
+    company_of,
+    synthesize_records,
+    with_drawn_column,
+)
+from pramana.base.randomness import Keystream
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.schema.codec import decode
 
-REBUILT = (
+SYNTHETIC_NOTE = (
     "Rebuilt by pramana from a release: drawn values, no row is anyone's truth. They tell no error "
     "of their own: intervals are those of estimates from the release."
 )
@@ -107,17 +111,15 @@ class PublishedReading:
         layout = Layout.of_records(
             [*mechanism.columns, *company], labels=labels, mechanism=mechanism
         )
-        found = rebuild_records(
+        found = synthesize_records(
             [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
         )
-        for name, own in zip(found.columns, found.codes, strict=True):
-            if name not in mechanism.columns:
-                continue
-            words = keystream.words(Stream("rebuild", "inside", name), 0, len(own))
-            kind = table.schema.field(name).type
-            values = decode(schema.column(name), own, words, like=kind)
-            table = table.set_column(table.column_names.index(name), name, values)
-        return table.replace_schema_metadata({"pramana": f"{REBUILT} Method {method}: {found.why}"})
+        for name, drawn_codes in zip(found.columns, found.codes, strict=True):
+            if name in mechanism.columns:
+                table = with_drawn_column(table, schema.column(name), drawn_codes, keystream)
+        return table.replace_schema_metadata(
+            {"pramana": f"{SYNTHETIC_NOTE} Method {method}: {found.why}"}
+        )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores that are corrected for the matrices."""

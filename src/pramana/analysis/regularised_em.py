@@ -13,7 +13,7 @@ Each model is the prior of the next, worth so many pseudo-records. How many is a
 a part of the released records is held out, the rest is fitted with ever fewer pseudo-records, and
 each fit counts by how well it explains the records held out, less two things: half a standard error
 of that comparison, because with strong noise a fit to noise often looks better by chance, and how
-improbable its dependence is beforehand (strength.py). What is left over are log weights, and the
+improbable its dependence is beforehand (association.py). What is left over are log weights, and the
 result is the weighted mean of the fits: where nothing stands out, it stays near the prior. There is
 nothing to tune. The parts are drawn from a fixed keystream, so that an estimate depends on the
 release and on nothing else.

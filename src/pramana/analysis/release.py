@@ -467,7 +467,7 @@ class Release:
         force: bool = False,
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
-        from pramana.analysis.published import REBUILT
+        from pramana.analysis.published import SYNTHETIC_NOTE
 
         place = Path(path)
         require_free(place, force=force)
@@ -475,7 +475,7 @@ class Release:
         keystream = Keystream.of(seed)
         table = self.synthesized(keystream, method=method)
         write_table(table, place, file_format=file_format, force=force)
-        return {"records": table.num_rows, "note": REBUILT}
+        return {"records": table.num_rows, "note": SYNTHETIC_NOTE}
 
     # -- questions and replicate weights ---------------------------------------------------
 

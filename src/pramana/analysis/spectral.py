@@ -6,7 +6,7 @@ directions, noise in all of them; so the singular values of the residuals are sh
 that is optimal under white noise [Gavish], or all of it by one factor where Stein's estimate of the
 error says that this is nearer, as it is in small tables [Candes]. Undoing the matrices then
 amplifies little noise; what it does amplify is weighed against how strongly columns usually depend
-(strength.py). The two-way tables are put together by iterative proportional fitting, which adds
+(association.py). The two-way tables are put together by iterative proportional fitting, which adds
 nothing else: the result is a log-linear model with pairwise terms.
 """
 
@@ -136,8 +136,8 @@ class FirstGuess:
 
     Attributes:
         table: The counts.
-        evidence: For the dependence of two columns, as a logarithm (strength.py).
-        averaged: Whether it is the mean of all that two columns could be (possible.py).
+        evidence: For the dependence of two columns, as a logarithm (association.py).
+        averaged: Whether it is the mean of all that two columns could be (association.py).
     """
 
     table: FloatArray

@@ -1,44 +1,33 @@
-"""Draw true records from a model with one term for every pair of columns.
+"""Draw synthetic records from a release: values that the original records could have had.
 
-For many columns no joint table can be written down. The model is
+    rank       one column at a time [Dowd, Alg. 2]: sort the records by the released value and
+               assign the estimated original counts in that order; chance decides between equal
+               values. Margins are restored, dependence between columns is not.
+    posterior  draw the values of each record from their distribution given the whole released
+               record and a model of the whole table, which holds no more dependence than records
+               held out confirm.
 
-    p(k) proportional to prod_a h_a(k_a) prod_{a<b} E_ab(k_a, k_b),
-
-and the columns of a record are redrawn one at a time, given all others and the release (Gibbs
-sampling). The factors of a tree of the strongest pairs are known in closed form [Chow-Liu]; from
-there all factors are found by the same sweeps, on some of the records: wherever the drawn table of
-a pair falls short of its denoised estimate, the factor goes up. Pairs that show no dependence get
-no factor, so the work follows the dependence that is there.
-
-Draw true records from a model of the whole table, given what was released of each.
-
-Three kinds of model are weighed by the exact likelihood of records held out: independent columns,
-latent classes, and, where classes find dependence and the table is small enough,
-the whole joint table by the regularised EM, which knows dependence of every form. Where no
-dependence can be told from noise, records get the estimated margins and nothing that is not there.
+The models of ``posterior`` are compared by the exact likelihood of records held out: independent
+columns, latent classes, and, where classes find dependence and the table is small enough, the
+whole joint table by the regularised EM, which knows dependence of every form. Where no dependence
+can be told from noise, records get the estimated margins alone.
 
 A release is rich where a cell of a typical pair of columns has the weight of many records:
 n p_a**2 p_b**2 over the number of cells, p being what the matrices keep. There the estimated tables
-themselves may tell more than a few classes can: the joint table, or, where that is too large, all
-pairs (pairwise.py), if pairs of records held out are more likely by them.
+may tell more than a few classes can: the joint table, or, where that is too large, a model with one
+term for every pair of columns, if pairs of records held out are more likely by it:
 
-A table for any learner: each released record gets values again that the truth could have had.
+    p(k) proportional to prod_a h_a(k_a) prod_{a<b} E_ab(k_a, k_b).
 
-    rank       one attribute at a time [Dowd, Alg. 2]: sort the records by the released value and
-               hand out the estimated true counts in that order, which chance decides between
-               equal values. Margins come back, dependence between columns does not.
-    posterior  draw each record's values from their distribution given the whole released record
-               and a model of the whole table that brings no more dependence than records held out
-               confirm (modelled.py): latent classes, or margins alone; where there is much to go
-               by, the joint table if it is small enough (joint.py), or all pairs (pairwise.py).
+The columns of a record are redrawn one at a time, given all others and the release (Gibbs
+sampling). The factors of a tree of the strongest pairs are known in closed form [Chow-Liu]; from
+there all factors are found by the same sweeps, on some of the records: wherever the drawn table of
+a pair falls short of its denoised estimate, the factor goes up. Pairs without dependence get no
+factor.
 
-A rebuilt record is nobody's: it is a draw from what the release allows.
-
-Columns released as they are, as company for the randomised ones when records are rebuilt.
-
-An income that was published as it is tells much about a degree that was not. So such columns join
-the model: text and truth values by their values, numbers by ten bins with about as many records
-each. They are never changed.
+Columns released unchanged join the model, because a published income tells much about a degree
+that was randomised: text and truth values by their values, numbers by ten bins with about as many
+records each. They are never changed.
 """
 
 from __future__ import annotations
@@ -68,7 +57,9 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidTable
 from pramana.mechanisms.transition import Label
+from pramana.schema.codec import decode
 from pramana.schema.joint_cells import cell_counts
+from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray
 
 TRAINING_RECORDS = 100_000
@@ -408,8 +399,8 @@ SYNTHESIS_METHODS: tuple[SynthesisMethod, ...] = ("posterior", "rank")
 
 
 @dataclass(frozen=True, eq=False)
-class Rebuilt:
-    """Rebuilt records, and how they came about.
+class SyntheticRecords:
+    """Synthetic records, and how they were drawn.
 
     Attributes:
         columns: The columns, in the order of ``codes``.
@@ -424,14 +415,14 @@ class Rebuilt:
     why: str
 
 
-def rebuild_records(
+def synthesize_records(
     codes: Sequence[NDArray[Any]],
     layout: Layout,
     *,
     keystream: Keystream,
     method: SynthesisMethod = "posterior",
-) -> Rebuilt:
-    """Rebuild records that are given as one array of released codes a column of ``layout``."""
+) -> SyntheticRecords:
+    """Draw synthetic records, given one array of released codes for each column of ``layout``."""
     require_choice("method", method, SYNTHESIS_METHODS)
     if not codes or len(codes[0]) == 0:
         raise InvalidTable("There are no released records to rebuild.")
@@ -443,16 +434,23 @@ def rebuild_records(
     else:
         found, how = draw_from_model(places, channels, keystream)
         why = f"drawn given each whole released record and a model of the whole table: {how}"
-    synthesized = [column for axis, place in zip(layout.axes, found, strict=True)
-               for column in _codes(layout, axis.columns, place)]  # fmt: skip
+    synthesized = [
+        codes_at_place[place]
+        for axis, place in zip(layout.axes, found, strict=True)
+        for codes_at_place in layout.codes_of(axis)
+    ]
     same_kind = [new.astype(old.dtype) for new, old in zip(synthesized, codes, strict=True)]
-    return Rebuilt(layout.columns, tuple(same_kind), method, why)
+    return SyntheticRecords(layout.columns, tuple(same_kind), method, why)
 
 
-def _codes(layout: Layout, columns: tuple[str, ...], places: IntArray) -> list[IntArray]:
-    """The code of each column at each position of an axis."""
-    axis = next(axis for axis in layout.axes if axis.columns == columns)
-    return [own[places] for own in layout.codes_of(axis)]
+def with_drawn_column(
+    table: pa.Table, column: Column, codes: NDArray[Any], keystream: Keystream
+) -> pa.Table:
+    """Replace a column of released records by the values of drawn codes."""
+    words = keystream.words(Stream("rebuild", "inside", column.name), 0, len(codes))
+    place = table.column_names.index(column.name)
+    values = decode(column, codes, words, like=table.schema.field(place).type)
+    return table.set_column(place, column.name, values)
 
 
 MOST_VALUES = 40

@@ -27,7 +27,7 @@ from pramana.analysis.features import (
 )
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.release import Release, load_release
-from pramana.analysis.synthesis import rebuild_records
+from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.target_model import draw_records, fit_target_model
 from pramana.base.measured_share import wilson
 from pramana.base.randomness import Keystream
@@ -323,7 +323,7 @@ class ReleasedColumns:
         layout = Layout.of_records(list(labels), labels=labels, mechanism=self.mechanism)
         codes = [np.asarray(coded[name]).astype(np.int64) for name in layout.columns]
         if method == "rank":
-            made = rebuild_records(codes, layout, keystream=keystream, method="rank")
+            made = synthesize_records(codes, layout, keystream=keystream, method="rank")
             return [self._table(dict(zip(made.columns, made.codes, strict=True)))]
         return [self._table(found) for found in self._drawn(layout, codes, draws, keystream)]
 
