@@ -106,8 +106,8 @@ class AttributeSamplingReading(BesidePlain):
             return self.plain.counts(question, method=method, share=share)
         if method not in ("auto", "unbiased"):
             raise NotCovered(
-                f"Method {method} is for whole records. Tables of reports are undone (inverse), or "
-                "come from the model where no report holds them: leave the method out."
+                f"Method {method} is for whole records. Tables of reports are unbiased, or come "
+                "from the model where no report holds them: leave the method out."
             )
         held = self.mechanism.containing(changed)
         sums = ReportSums.of(self.records, question) if held else None

@@ -1,30 +1,30 @@
-"""Counts and shares of the true table, by three methods, with errors.
+"""Counts and shares of the original table, with standard errors and intervals.
 
-    inverse   undo the matrices: unbiased and maximum likelihood [Cator, eq. 4]; may be negative
+Where the matrices are published there are three methods:
+
+    unbiased  undo the matrices: unbiased and maximum likelihood [Cator, eq. 4]; may be negative
     clipped   the same with negative counts set to zero and the rest rescaled [Dowd, Sec. 4.3]
-    em        non-negative and shrunk towards what noise and data leave of the dependence, see
-              regularised_em.py: far smaller errors in tables of many cells, at the price of a bias
-              that no single cell can show
+    shrunk    non-negative and shrunk towards what noise and data leave of the dependence
+              (regularised_em.py): far smaller errors in tables of many cells, at the price of a
+              bias that no single cell can show
 
 Standard errors and intervals are those of the unbiased estimate, whatever the method, because its
-error is known and not only hoped for; the unbiased estimate itself stands beside the other.
+error is known. The unbiased estimate itself is reported with the other.
 
-Counts of a column whose matrix leaves frequencies unchanged in expectation.
-
-Where t P = t for the true frequencies t (invariant and inverse-frequency matrices), the released
-frequencies are unbiased as they stand, and an analyst needs no matrix for them [Ghatak, Sec. 2].
-Their variance is sum_i t_i P_ij (1 - P_ij), which the steward must give: the matrix is withheld.
+``invariant_counts``: a withheld matrix that leaves frequencies unchanged in expectation. With
+t P = t for the original frequencies t (invariant and inverse-frequency matrices), the released
+frequencies are unbiased, and an analyst needs no matrix for them [Ghatak, Sec. 2]. Their variance
+is sum_i t_i P_ij (1 - P_ij), which the certificate must state.
 
 A certificate states one figure for all values of a column, rounded up, which is far too much for
 the rare ones. The released count says more: it is a sum of n independent draws of ones and zeros
 with mean t_j, and no such sum varies by more than t_j (1 - t_j / n), whatever the matrix. So both
 bounds hold, and the interval has every t_j that neither refutes [Wilson27].
 
-Counts of a column as they stand, where a certificate states how far off they may be.
-
-The matrix is withheld and moves frequencies. Of the value j with t_j records the released count has
-a mean t_j + b_j and a standard deviation s_j. The certificate states one error e for the whole
-column that no |b_j| + s_j exceeds. With z >= 1 standard deviations for the chance of drawing,
+``bounded_counts``: a withheld matrix that moves frequencies by a stated error. Of the value j
+with t_j records the released count has a mean t_j + b_j and a standard deviation s_j. The
+certificate states one error e for the whole column that no |b_j| + s_j exceeds. With z >= 1
+standard deviations for the chance of drawing,
 
     |count - t_j|  <=  |b_j| + z s_j  <=  z e,
 

@@ -26,7 +26,7 @@ from pramana.analysis.features import (
     raw_records,
 )
 from pramana.analysis.release import Release, load_release
-from pramana.analysis.trees import LearnFrom, ReleasedColumns, draws_for, require_synthesis_method
+from pramana.analysis.trees import LearnFrom, ReleasedColumns, require_synthesis_method
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable, MissingExtra, NotCovered, UnknownColumn
 from pramana.schema.schema import Role
@@ -158,17 +158,14 @@ def _classes(
 ) -> tuple[FloatArray, Values, FloatArray | None]:
     """Features, labels and weights of rebuilt records; those without a class are left out."""
     columns = ReleasedColumns.of(release, target, synthesis, keystream)
-    tables = columns.synthesized(synthesis, draws_for(columns.records, synthesis, draws), keystream)
-    x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
-    codes = np.concatenate([own for _, own in tables]).astype(np.int64)
+    x, codes, weight, _ = columns.training_set(synthesis, draws, keystream)
     domain = release.certificate.schema.column(target).domain
     gone = {None, *(() if domain is None else domain.missing_labels)}
     labels = columns.target.labels or ()
     kept = np.array([label not in gone for label in labels])[codes]
     known = [label for label in labels if label not in gone]
     names = np.array([known[0] if label in gone else label for label in labels])
-    weight = None if columns.weight is None else np.tile(columns.weight, len(tables))[kept]
-    return x[kept], names[codes[kept]], weight
+    return x[kept], names[codes[kept]], None if weight is None else weight[kept]
 
 
 def _numbers(

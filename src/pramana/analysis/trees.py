@@ -195,14 +195,11 @@ def learn_tree(
     opened = release if isinstance(release, Release) else load_release(release)
     keystream = Keystream.of(seed)
     columns = ReleasedColumns.of(opened, target, synthesis, keystream)
-    tables = columns.synthesized(synthesis, draws_for(columns.records, synthesis, draws), keystream)
-    x = np.concatenate([feature_table(columns.attributes, own) for own, _ in tables])
-    codes = np.concatenate([codes for _, codes in tables]).astype(np.int64)
-    weight = None if columns.weight is None else np.tile(columns.weight, len(tables))
+    x, codes, weight, tables = columns.training_set(synthesis, draws, keystream)
     answer = columns.target
     is_class = np.array([label not in no_classes(answer) for label in answer.labels or ()])
     kept = is_class[codes]
-    model = default_tree(columns.records, len(tables)) if learner is None else learner
+    model = default_tree(columns.records, tables) if learner is None else learner
     weighed = {} if weight is None else {"sample_weight": weight[kept]}
     model.fit(x[kept], (np.cumsum(is_class) - 1)[codes[kept]], **weighed)
     learned = LearnedTree(
@@ -212,7 +209,7 @@ def learn_tree(
         tuple(columns.attributes),
         answer,
         synthesis,
-        len(tables),
+        tables,
         columns.records,
     )
     return learned if test is None else replace(learned, accuracy=learned.test(test))
@@ -308,6 +305,16 @@ class ReleasedColumns:
     def records(self) -> int:
         """How many there are."""
         return len(self.classes)
+
+    def training_set(
+        self, synthesis: LearnFrom, draws: int | None, keystream: Keystream
+    ) -> tuple[FloatArray, IntArray, FloatArray | None, int]:
+        """Features, codes of the classes and weights of all drawn tables, and their number."""
+        tables = self.synthesized(synthesis, draws_for(self.records, synthesis, draws), keystream)
+        features = np.concatenate([feature_table(self.attributes, own) for own, _ in tables])
+        codes = np.concatenate([codes for _, codes in tables]).astype(np.int64)
+        weight = None if self.weight is None else np.tile(self.weight, len(tables))
+        return features, codes, weight, len(tables)
 
     def synthesized(
         self, method: str, draws: int, keystream: Keystream
