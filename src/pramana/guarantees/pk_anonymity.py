@@ -42,7 +42,7 @@ class PkAnonymity(Guarantee):
 
     >>> from pramana.mechanisms.mechanism import UniformMixture
     >>> coin = UniformMixture.of(("no", "yes"), retention=0.5)
-    >>> PkAnonymity.of(coin, anonymity set=10)      # 1 + 9 * (1/3)**2
+    >>> PkAnonymity.of(coin, anonymity_set=10)      # 1 + 9 * (1/3)**2
     PkAnonymity(k=2.0)
     """
 

@@ -83,7 +83,7 @@ def delta_of(law: BlanketLaw, *, anonymity_set: int, epsilon: float, enough: flo
 
     >>> from fractions import Fraction
     >>> coin = BlanketLaw.of_mixture(2, Fraction(3))
-    >>> round(delta_of(coin, anonymity set=1, epsilon=0.0), 12)     # 3/4 - 1/4
+    >>> round(delta_of(coin, anonymity_set=1, epsilon=0.0), 12)     # 3/4 - 1/4
     0.5
     """
     steps = _Steps.of(law, epsilon)

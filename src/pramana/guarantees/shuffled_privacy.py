@@ -61,7 +61,7 @@ class ShuffledPrivacy(Guarantee):
 
     >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), epsilon=3)),))
-    >>> attained = ShuffledPrivacy.of(coin, anonymity set=100_000, delta=1e-6)
+    >>> attained = ShuffledPrivacy.of(coin, anonymity_set=100_000, delta=1e-6)
     >>> attained.implies(ShuffledPrivacy(epsilon=0.07, delta=1e-6)), attained.epsilon > 0.06
     (True, True)
     """
