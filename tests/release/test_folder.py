@@ -400,3 +400,13 @@ def test_a_packing_that_nobody_knows_does_not_end_the_process(tmp_path):
     (release.folder / "certificate.json").write_bytes(certificate.to_bytes())
     with pytest.raises((InvalidTable, NotARelease)):
         load_release(release.folder)
+
+
+def test_every_check_has_a_kind(release):
+    """Guarantees, assertions of the owner and integrity are told apart without their names."""
+    checks = verify_folder(release.folder).checks
+    kinds = {check.name: check.kind for check in checks}
+    assert kinds["pk-anonymity"] == "guarantee"
+    assert kinds["order"] == kinds["draws"] == "assertion"
+    assert kinds["data"] == kinds["certificate"] == "integrity"
+    assert checks[0].to_json()["kind"] == "integrity"
