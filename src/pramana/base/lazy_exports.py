@@ -21,7 +21,7 @@ def lazy_exports(
         sources: the public names of each source module, separated by spaces.
         package: the package of the source modules, if it is not ``module``.
 
-    >>> lazy_exports("pramana", {"text": "text_up text_down"})("text_up")(0.12345)
+    >>> lazy_exports("pramana.base", {"text": "text_up text_down"})("text_up")(0.12345)
     '0.1235'
     """
     source_of = {name: source for source, names in sources.items() for name in names.split()}
