@@ -48,8 +48,8 @@ def go_all_the_way() -> None:
     assert Path("release/data.jsonl").is_file()
 
     verdict = run("verify release")
-    assert "ok   doubt: recomputed from the matrices: doubt = " in verdict
-    assert "ok   method: what the certificate holds is what cake makes" in verdict
+    assert "passed   doubt: recomputed from the matrices: doubt = " in verdict
+    assert "passed   method: what the certificate holds is what cake makes" in verdict
     run("report release -o page.html --original people.csv")
     page = Path("page.html").read_text()
     assert "Every value may be doubted by 0.2" in page
@@ -81,8 +81,8 @@ def go_by_lot() -> None:
     assert "dealt out by lot" in Path("dealt/README.md").read_text()
 
     verdict = run("verify dealt --original people.csv")
-    assert "ok   luck: recomputed from the certificate: luck = 0.0025" in verdict
-    assert "ok   method: what the certificate holds is what raffle makes" in verdict
+    assert "passed   luck: recomputed from the certificate: luck = 0.0025" in verdict
+    assert "passed   method: what the certificate holds is what raffle makes" in verdict
     run("report dealt -o lot.html --original people.csv")
     page = Path("lot.html").read_text()
     assert "A record has its own keys by luck alone" in page
