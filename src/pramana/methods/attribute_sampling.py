@@ -1,11 +1,9 @@
-"""What a steward who states tables is told of the columns that need, or get, no reports.
+"""Method ``attribute-sampling``: each record reports one set of columns at the whole budget.
 
-Method ``attribute-sampling``: each record answers one set of columns at the whole budget.
-
-k, epsilon and (rho1, rho2) bound the amplification of each set by itself, whichever set is drawn
-(docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide among all
-of their columns, and tables are many times more precise for the same promise; what no record says
-is the joint values of many columns.
+k, epsilon and (rho1, rho2) bound the amplification of each attribute set by itself, whichever set
+is drawn (docs/proofs/reports.md). So a pair of columns gets the budget that whole records divide
+among all their columns, and its table is many times more precise for the same guarantee. In
+exchange no record reports the joint values of many columns.
 """
 
 from __future__ import annotations
@@ -59,11 +57,11 @@ from pramana.schema.schema import (
 from pramana.types import Entries, Form
 
 MOST = 12
-"""Tables that a command lists."""
+"""The largest number of tables that a suggested command lists."""
 
 
 def unnamed_columns(names: Sequence[str], tables: Mapping[Set, float]) -> tuple[str, ...]:
-    """The columns that no table names, where any table is stated."""
+    """The columns that no declared table names; none if no table is declared."""
     named = {name for table in tables for name in table}
     return tuple(name for name in names if named and name not in named)
 
@@ -75,20 +73,18 @@ def unnamed_words(
     expected: ExpectedError,
     without: ExpectedError,
 ) -> Iterator[str]:
-    """What columns in no table get, what they are off by, and what they cost the tables.
+    """A notice on columns in no declared table: their error, and what they cost the tables.
 
-    Args:
-        most: the columns that no table names, and what they are off by at most.
-        tables: those that are stated.
-        shares: what records are asked for.
-        expected: the errors under these shares.
-        without: the errors of the tables if the columns were left out.
+    ``most`` holds these columns with their largest expected errors, and ``without`` the errors of
+    the tables if these columns were dropped.
     """
     others = list(most)
     if not others:
         return
     spent = math.fsum(
-        share for one, share in zip(shares.sets, shares.shares, strict=True) if {*one} & {*others}
+        share
+        for columns, share in zip(shares.sets, shares.shares, strict=True)
+        if {*columns} & {*others}
     )
     more = [*tables, *((name,) for name in others)]
     shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
@@ -103,22 +99,23 @@ def unnamed_words(
 
 
 def beside_words(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
-    """Tables with columns released as they are: what of them is asked for."""
+    """Notices on declared tables with unchanged columns: which part of them is sampled."""
     for table in tables:
-        told = randomised_in(schema, table)
-        beside = [name for name in table if name not in told]
-        if beside and told:
+        randomised = randomised_in(schema, table)
+        unchanged = [name for name in table if name not in randomised]
+        if unchanged and randomised:
+            sampled = "*".join(randomised)
             yield (
-                f"Of {'*'.join(table)} records are asked for {'*'.join(told)}: {listed(beside)} "
+                f"Of {'*'.join(table)} records are asked for {sampled}: {listed(unchanged)} "
                 "stands beside every answer as it is. Errors told without data are those of "
-                f"{'*'.join(told)} alone."
+                f"{sampled} alone."
             )
-        elif beside:
+        elif unchanged:
             yield f"No record is asked for {'*'.join(table)}: it is released as it is."
 
 
 def _between(errors: Sequence[float]) -> str:
-    low, high = (percent(own, 2) for own in (min(errors), max(errors)))
+    low, high = percent(min(errors), 2), percent(max(errors), 2)
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
@@ -127,11 +124,10 @@ MARK = "columns that the record was asked for; other empty cells were not asked"
 
 @dataclass(frozen=True)
 class AttributeSampling(Method):
-    """Each record reports one set of columns, drawn by chance, at the whole budget.
+    """Each record reports one random set of columns at the whole privacy budget.
 
     Attributes:
-        tables: the tables that will be asked for; those of the schema where none are stated here,
-            and all pairs of columns where none are stated there.
+        tables: the tables of interest; by default those of the schema, or all pairs of columns.
     """
 
     tables: tuple[Set, ...] = option(
@@ -156,7 +152,7 @@ class AttributeSampling(Method):
         object.__setattr__(self, "tables", tables_of(self.tables))
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
-        """The sets, how often each is asked for, and one mixture a set."""
+        """The attribute sets, their probabilities, and a uniform mixture for each."""
         schema, records = context.schema, context.records
         require_keys(schema)
         require_domains(schema)
@@ -170,17 +166,18 @@ class AttributeSampling(Method):
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
         def met(guarantee: Searched, log_gamma: float) -> bool:
-            return guarantee.met_by(context.fixed(_alike(shared(log_gamma), domain, log_gamma)))
+            model = _same_sizes(shared(log_gamma), domain, log_gamma)
+            return guarantee.met_by(context.fixed(model))
 
-        log_gamma = _dial(asked, context, met)
+        log_gamma = _largest_log_gamma(asked, context, met)
         shares = shared(log_gamma)
-        mechanism, found = context.within(
+        mechanism, reached = context.within(
             asked, lambda trim: _mechanism(shares, domain, log_gamma * (1 - trim))
         )
         expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
         others = unnamed_columns(domain.names, self._stated(schema))
         without = self._without(others, context, log_gamma) if others else expected
-        most = {own: shares.most_error((own,), domain.count((own,)), records) for own in others}
+        most = {name: shares.most_error((name,), domain.count((name,)), records) for name in others}
         tables = self.tables or schema.tables
         return Plan(
             schema=schema,
@@ -189,10 +186,10 @@ class AttributeSampling(Method):
             records=records,
             anonymity_set=context.anonymity_set,
             asked=tuple(asked),
-            attained=found,
+            attained=reached,
             expected_error=expected,
             statistics={
-                "sets": _told(mechanism),
+                "sets": _sets_to_json(mechanism),
                 "unnamed": list(others),
                 "about_tables": [
                     *unnamed_words(most, tables, shares, expected, without),
@@ -205,7 +202,7 @@ class AttributeSampling(Method):
     def _without(
         self, others: Sequence[str], context: DesignContext, log_gamma: float
     ) -> ExpectedError:
-        """What the tables would be off by if columns that none of them names were left out."""
+        """The expected errors of the tables if columns in no table were dropped."""
         schema, gamma = context.schema, math.exp(min(log_gamma, LARGEST_DIAL))
         domain, wanted = _Cells(schema), self._stated(schema)
         named = [name for name in domain.names if name not in others]
@@ -213,7 +210,7 @@ class AttributeSampling(Method):
         return _expected(shares, wanted, domain, context.records, asked=True)
 
     def _stated(self, schema: Schema) -> dict[Set, float]:
-        """What must be told of the tables stated, with their weights; columns beside stay out."""
+        """The randomised columns of the declared tables, with the number of tables as weights."""
         names = {column.name for column in schema.randomised}
         wanted: dict[Set, float] = {}
         for table in self.tables or schema.tables:
@@ -226,22 +223,22 @@ class AttributeSampling(Method):
                     )
             if len(set(table)) != len(table):
                 raise InvalidNumber(f"Table {'*'.join(table)} must name each column once.")
-            if told := randomised_in(schema, table):
-                wanted[told] = wanted.get(told, 0.0) + 1.0
+            if randomised := randomised_in(schema, table):
+                wanted[randomised] = wanted.get(randomised, 0.0) + 1.0
         return wanted
 
     def _wanted(self, schema: Schema) -> dict[Set, float]:
-        """The tables stated; all pairs where none are, or none of randomised columns."""
+        """The declared tables, or all pairs if no table with a randomised column is declared."""
         if stated := self._stated(schema):
             return stated
         names = tuple(column.name for column in schema.randomised)
         cells, pairs = _Cells(schema), itertools.combinations(names, 2)
-        # A pair of more cells could not be told anyway: records are asked for the others.
-        served = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
-        return dict.fromkeys(served, 1.0) or {(name,): 1.0 for name in names}
+        # Pairs with too many cells cannot be estimated: their records serve the other pairs.
+        estimable = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
+        return dict.fromkeys(estimable, 1.0) or {(name,): 1.0 for name in names}
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-        """Every record asked for one set, its answer drawn, then shuffled."""
+        """Every record reports one randomised attribute set, and records are shuffled."""
         context = DesignContext.of(plan.schema, opened)
         plan = plan_for_table(plan, context, seeded=keystream.reproducible)
         assert isinstance(plan.mechanism, AttributeSampler)  # noqa: S101 - design made it
@@ -256,42 +253,42 @@ class AttributeSampling(Method):
 
     @classmethod
     def published_labels(cls, labels: Labels) -> Labels:
-        """Those of the table, and what the column of sets is."""
+        """The labels of the table, and one for the column of attribute sets."""
         return replace(labels, variables={**labels.variables, REPORTED: MARK})
 
     def published_schema(self, schema: Schema) -> Schema:
-        """The columns, and one that says what each record was asked for."""
+        """The released columns, and one that names the attribute set of each record."""
         mark = Column(REPORTED, Role.SENSITIVE, missing="refuse")
         return replace(schema, columns=(*schema.released, mark), household=None)
 
     @classmethod
     def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
-        """The expected error of the published sets."""
+        """The expected error of the published attribute sets."""
         mechanism, schema = certificate.mechanism, certificate.true_schema
         if not isinstance(mechanism, AttributeSampler):
             return None
-        made = cls._listed(certificate)
+        method = cls._listed(certificate)
         shares = SetShares(
-            tuple(one.columns for one in mechanism.sets),
-            tuple(float(one.share) for one in mechanism.sets),
-            tuple(float(one.matrix.retention) for one in mechanism.sets),
+            tuple(attributes.columns for attributes in mechanism.sets),
+            tuple(float(attributes.share) for attributes in mechanism.sets),
+            tuple(float(attributes.matrix.retention) for attributes in mechanism.sets),
         )
-        wanted, asked = made._wanted(schema), bool(made._stated(schema))
+        wanted, asked = method._wanted(schema), bool(method._stated(schema))
         return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
-        """Tables of randomised columns, where some were asked for."""
-        made = cls._listed(certificate)
-        made._wanted(certificate.true_schema)
-        return made.disclosed(), {}
+        """The declared tables, which must be tables of released columns."""
+        method = cls._listed(certificate)
+        method._wanted(certificate.true_schema)
+        return method.disclosed(), {}
 
     @classmethod
     def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
-        """Whether these sets, as often, are those for the tables that are told, or for all pairs.
+        """Whether the published tables, or all pairs, lead to these attribute sets and shares.
 
-        For few records single columns are asked for too; a plan may have been made for more or
-        fewer than came. A survey does not tell its tables: of its sets budgets alone are looked at.
+        The number of records may differ from that of the plan, which decides whether single
+        columns are sampled too. A survey does not publish its tables: only budgets are checked.
         """
         mechanism = certificate.mechanism
         if not isinstance(mechanism, AttributeSampler):
@@ -303,34 +300,34 @@ class AttributeSampling(Method):
             return None
         cells = _Cells(certificate.true_schema)
         wanted = cls._listed(certificate)._wanted(certificate.true_schema)
-        found = {one.columns: float(one.share) for one in mechanism.sets}
-        return chosen_again(found, cells.names, wanted, cells.count, gamma=gamma)
+        shares = {attributes.columns: float(attributes.share) for attributes in mechanism.sets}
+        return chosen_again(shares, cells.names, wanted, cells.count, gamma=gamma)
 
     @classmethod
     def _listed(cls, certificate: Certificate) -> AttributeSampling:
         """The method with the tables that a certificate lists."""
-        listed = certificate.options.get("tables", ())
-        return cls(tables=tuple(names_of_table(str(table)) for table in listed))
+        tables = certificate.options.get("tables", ())
+        return cls(tables=tuple(names_of_table(str(table)) for table in tables))
 
     def disclosed(self) -> Entries:
-        """The tables that the sets were chosen for."""
+        """The tables that the attribute sets were chosen for."""
         return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
 
 
 def _whole_budget(mechanism: AttributeSampler) -> float | None:
-    """The gamma that every set has; ``None`` where one has less, or none has any."""
-    gammas = [float(Fraction(one.matrix.gamma)) for one in mechanism.sets if one.matrix.size > 1]
+    """The gamma that all sets share; ``None`` if some set has less, or none is above 1."""
+    matrices = [attributes.matrix for attributes in mechanism.sets]
+    gammas = [float(Fraction(matrix.gamma)) for matrix in matrices if matrix.size > 1]
     gamma = max(gammas, default=1.0)
     return gamma if gamma > 1 and min(gammas) >= gamma * (1 - NEARLY) else None
 
 
 def _refuse(schema: Schema) -> None:
-    """Refuse what reports cannot do."""
+    """Refuse schemas that attribute sampling cannot serve."""
     if REPORTED in schema.names:
         raise InvalidSchema(
             f"A release by reports has a column '{REPORTED}' of its own, and the table has one "
-            f"too. "
-            "Rename it."
+            "too. Rename it."
         )
     fixed = [column.name for column in schema.randomised if column.fixed]
     if fixed:
@@ -340,33 +337,33 @@ def _refuse(schema: Schema) -> None:
         )
 
 
-def _dial(
+def _largest_log_gamma(
     asked: Sequence[Guarantee], context: DesignContext, met: Callable[[Searched, float], bool]
 ) -> float:
-    """The largest ln gamma of a set that meets every target."""
+    """The largest ln gamma of an attribute set that meets every target."""
     if not asked:
         raise InvalidNumber(
             f"State what to aim at, one of: {words_to_ask(AttributeSampling.aims)}."
         )
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
-    found = min(
-        (context.log_gamma_for(one, method="attribute-sampling") for one in bounded),
+    log_gamma = min(
+        (context.log_gamma_for(target, method="attribute-sampling") for target in bounded),
         default=math.inf,
     )
     for guarantee in searched:
-        holds, most = cache(partial(met, guarantee)), min(found, LARGEST_DIAL)
+        holds, most = cache(partial(met, guarantee)), min(log_gamma, LARGEST_DIAL)
         low, high = 0.0, min(1.0, most)
-        while high < most and holds(high):  # from below: large dials have large sets
+        while high < most and holds(high):  # from below: a large gamma has large sets
             low, high = high, min(2 * high, most)
-        found = largest_dial(holds, low=low, high=high)
-    if math.exp(min(found, LARGEST_DIAL)) <= 1 or math.isinf(found):  # also of less than a bit
+        log_gamma = largest_dial(holds, low=low, high=high)
+    if math.exp(min(log_gamma, LARGEST_DIAL)) <= 1 or math.isinf(log_gamma):
         raise Infeasible("Reports need a target between no promise at all and pure noise.")
-    return found
+    return log_gamma
 
 
 class _Cells:
-    """The cells of a set of columns that can exist."""
+    """The possible cells of attribute sets."""
 
     def __init__(self, schema: Schema) -> None:
         self.names = tuple(column.name for column in schema.randomised)
@@ -376,18 +373,18 @@ class _Cells:
         self._step = {name: at for at, step in enumerate(self.steps) for name in step.columns}
 
     def _parts(self, columns: Set) -> list[tuple[Set, tuple[tuple[Label, ...], ...]]]:
-        """For each group of tied columns in the set: which, and their cells that can exist."""
-        found = []
+        """The groups of tied columns in a set, with their possible cells."""
+        parts = []
         for step in (self.steps[at] for at in sorted({self._step[name] for name in columns})):
             inside = tuple(name for name in step.columns if name in columns)
             if len(step.columns) == 1:
-                found.append((inside, tuple((label,) for label in step.labels)))
+                parts.append((inside, tuple((label,) for label in step.labels)))
             else:
-                found.append((inside, tuple(dict.fromkeys(step.parts(inside)))))
-        return found
+                parts.append((inside, tuple(dict.fromkeys(step.parts(inside)))))
+        return parts
 
     def count(self, columns: Set) -> int:
-        """How many there are."""
+        """The number of possible cells of a set."""
         if columns not in self._counts:
             free = [self._sizes[name] for name in columns if name in self._sizes]
             tied = tuple(name for name in columns if name not in self._sizes)
@@ -396,7 +393,7 @@ class _Cells:
         return self._counts[columns]
 
     def labels(self, columns: Set) -> tuple[Label, ...]:
-        """The cells: a value where the column is one, else tuples in the order of the columns."""
+        """The possible cells: values of a single column, or tuples in the order of the columns."""
         if self.count(columns) > CATEGORY_LIMIT:
             raise TooLarge(
                 f"A report of {' and '.join(columns)} has {self.count(columns):,} cells; at most "
@@ -413,8 +410,8 @@ class _Cells:
         return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
 
 
-def _alike(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
-    """What keeps the same promises: sets of as many cells, as often, which tell nothing."""
+def _same_sizes(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
+    """A sampler with the same guarantees: sets of the same sizes and shares without labels."""
     sizes = [domain.count(columns) for columns in shares.sets]
     made, weights = _by_size(sizes, log_gamma), whole_weights(shares.shares)
     parts = enumerate(zip(sizes, weights, strict=True))
@@ -424,19 +421,19 @@ def _alike(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSamp
 
 
 def _mechanism(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
-    """Integer weights and matrices; each matrix keeps within the dial to the last bit."""
+    """Integer weights and matrices; each matrix keeps within ln gamma to the last bit."""
     cells = [domain.labels(columns) for columns in shares.sets]
     made, weights = _by_size(map(len, cells), log_gamma), whole_weights(shares.shares)
     return AttributeSampler(
         sets=tuple(
-            AttributeSet(columns, weight, UniformMixture(own, made[len(own)].other))
-            for columns, weight, own in zip(shares.sets, weights, cells, strict=True)
+            AttributeSet(columns, weight, UniformMixture(labels, made[len(labels)].other))
+            for columns, weight, labels in zip(shares.sets, weights, cells, strict=True)
         )
     )
 
 
 def _by_size(sizes: Iterable[int], log_gamma: float) -> dict[int, UniformMixture]:
-    """A mixture for each number of cells; what they are called does not matter."""
+    """A mixture for each number of cells, with numbers for labels."""
     limit = math.nextafter(log_gamma, 0)
     return {size: UniformMixture.of(tuple(range(size)), epsilon=limit) for size in set(sizes)}
 
@@ -444,21 +441,21 @@ def _by_size(sizes: Iterable[int], log_gamma: float) -> dict[int, UniformMixture
 def _expected(
     shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int, *, asked: bool
 ) -> ExpectedError:
-    """The errors of single columns and of the tables asked for; of the pairs in larger ones."""
-    own: list[Set] = []
+    """The errors of single columns and wanted tables; of pairs if no set holds the table."""
+    served: list[Set] = []
     for table in wanted:
-        held = shares.information(table) > 0
-        own += [table] if held else list(itertools.combinations(table, 2))
-    tables = [*((name,) for name in domain.names), *own]
-    errors: Callable[[Set], float] = lambda table: shares.error(  # noqa: E731
-        table, domain.count(table), records=records
-    )
-    found = {table: errors(table) for table in tables if shares.information(table) > 0}
-    return ExpectedError(tuple(found.items()), tuple(dict.fromkeys(own)) if asked else ())
+        inside = shares.information(table) > 0
+        served += [table] if inside else list(itertools.combinations(table, 2))
+    errors = {
+        table: shares.error(table, domain.count(table), records=records)
+        for table in [*((name,) for name in domain.names), *served]
+        if shares.information(table) > 0
+    }
+    return ExpectedError(tuple(errors.items()), tuple(dict.fromkeys(served)) if asked else ())
 
 
-def _told(mechanism: AttributeSampler) -> list[Form]:
-    """The sets as an owner reads them, the most frequent first."""
+def _sets_to_json(mechanism: AttributeSampler) -> list[Form]:
+    """The attribute sets for the owner, the most frequent first."""
     ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
     return [
         {

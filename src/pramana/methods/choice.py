@@ -1,4 +1,4 @@
-"""From a schema and targets to a plan: which method, which people."""
+"""Design a plan: complete the schema, choose the method, and compare it with an alternative."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from pramana.errors import Infeasible, InputError, InvalidNumber, InvalidSchema,
 from pramana.guarantees.base import Guarantee
 from pramana.methods.base import METHODS, Method, require_options
 from pramana.methods.context import DesignContext, require_coded, require_numbers
-from pramana.methods.expected_error import ExpectedError
 from pramana.methods.plan import Plan
 from pramana.schema.domains import Bins
 from pramana.schema.households import largest_household, require_unlinked
 from pramana.schema.schema import Schema
 from pramana.types import TableLike
 
-NO_ERRORS = ExpectedError(())
-
 CLEARLY = 0.95
-"""Another method is chosen where its error is below this share of that of the usual one."""
+"""The alternative is chosen if its error is below this share of the default method's error."""
 
 
 def design(
@@ -40,16 +37,16 @@ def design(
     Args:
         schema: what each column is.
         guarantees: targets; all are met at once.
-        data: the true table, where there is one.
-        records: the number of records, where there are no data yet.
-        smallest_group: without data: the fewest records that share the values of the columns that
-            are released as they are and may be known (role public, strata).
+        data: the original table, if there is one.
+        records: the number of records, if there are no data yet.
+        smallest_group: without data: the smallest number of records that agree in the known columns
+            released unchanged (role public, strata).
         method: a method with its options, such as ``pm.Retention(spread="equal")``, or the name of
-            one of ``METHODS``. Where not stated, the usual one for the guarantees asked, or reports
-            where these are expected to be clearly less in error on the tables that the schema
-            states, or on all pairs. The plan says which, and what the other would cost.
-        looked_at: that every value will be looked at anyway, by who protects at once: values that
-            the schema does not list are then refused there and not here.
+            one of ``METHODS``. By default the first method for the guarantees asked, or attribute
+            sampling if its expected error is clearly smaller on the tables of the schema, or on
+            all pairs of columns. The plan reports the choice and the error of the other method.
+        looked_at: that the caller checks every value later; values outside the schema are then
+            refused there and not here.
     """
     chosen = _chosen(method, guarantees)
     if data is not None:
@@ -66,17 +63,17 @@ def design(
 def design_context(
     schema: Schema, data: TableLike, *, keep_numbers: bool = False, looked_at: bool = False
 ) -> DesignContext:
-    """Those of a table, to design for: once for all targets that are tried.
+    """The context of a table, which serves designs for any number of targets.
 
     Args:
         schema: what each column is.
-        data: the true table.
-        keep_numbers: that numbers without bins stay numbers, for methods that take them.
-        looked_at: that every value will be looked at anyway.
+        data: the original table.
+        keep_numbers: that numbers without bins stay numbers, for methods that accept them.
+        looked_at: that the caller checks every value later.
     """
     schema = _settled(schema)
     opened = open_source(data, schema=schema)
-    context = DesignContext.found(schema, opened, keep_numbers=keep_numbers)
+    context = DesignContext.completed(schema, opened, keep_numbers=keep_numbers)
     if looked_at:
         require_numbers(context.schema, opened)
     else:
@@ -86,7 +83,7 @@ def design_context(
 
 
 def _settled(schema: Schema) -> Schema:
-    """Without what a description remembers of the table, which a plan must not."""
+    """The schema without what a description remembers of the table."""
     if not isinstance(schema, Schema):
         kind = type(schema).__name__
         raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
@@ -106,93 +103,83 @@ def _settled(schema: Schema) -> Schema:
 def design_for(
     context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
 ) -> Plan:
-    """The plan for people who were looked at: what was counted of them is not counted again."""
-    chosen = _chosen(method, guarantees)
-    plan = chosen.design(context, guarantees)
-    plan = _less_in_error(plan, context) if method is None else plan
-    return _with_households(plan, context)
-
-
-def estimate_changes(
-    context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
-) -> tuple[float, float] | None:
-    """Between how many records a plan would change, by a rule of thumb that needs no search.
-
-    ``None`` where the plan itself is found at once.
-    """
-    return _chosen(method, guarantees).estimate_changes(context, guarantees)
-
-
-def _with_households(plan: Plan, context: DesignContext) -> Plan:
-    """The plan with how many people the largest household has, where the schema numbers them."""
+    """The plan for a context; what was counted of its table is not counted again."""
+    plan = _chosen(method, guarantees).design(context, guarantees)
+    if method is None:
+        plan = _more_accurate(plan, context)
     if context.schema.household is None or context.opened is None:
         return plan
     members = largest_household(context.opened, context.schema.household)
     return replace(plan, statistics={**plan.statistics, "largest_household": members})
 
 
-def _less_in_error(plan: Plan, context: DesignContext) -> Plan:
-    """This plan, or one of another method that keeps the same promise with less error.
+def estimate_changes(
+    context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
+) -> tuple[float, float] | None:
+    """Bounds on how many records a plan changes, by a rule of thumb that needs no search.
 
-    The usual one answers questions that nobody has thought of, so that another must be clearly
-    better on those that were.
+    ``None`` if the design itself is quick.
+    """
+    return _chosen(method, guarantees).estimate_changes(context, guarantees)
+
+
+def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
+    """The plan, or that of the alternative method if its expected error is clearly smaller.
+
+    The default method serves tables that nobody has thought of yet, so that a small gain of the
+    alternative on the tables of the schema is not enough.
     """
     alternative = alternative_method(plan)
     if alternative is None or isinstance(plan.method, alternative):
         return plan
-    if len(context.schema.randomised) == 1:  # a report of it is the whole record
+    if len(context.schema.randomised) == 1:  # an attribute set of one column is the whole record
         return plan
     try:
         other = alternative().design(context, plan.asked)
     except PramanaError:
         return plan
-    theirs = dict((other.expected_error or NO_ERRORS).tables)
-    stated = () if other.expected_error is None else other.expected_error.asked
-    tables = [*stated] or [table for table in theirs if len(table) > 1] or list(theirs)
-    foreseen = plan.method.errors_of(plan, tables)
-    if foreseen is None:
+    if other.expected_error is None:
         return plan
-    own = _mean(foreseen)
-    instead = _mean([theirs[table] for table in tables])
-    chosen, left = (other, plan) if instead < CLEARLY * own else (plan, other)
-    least, more = (instead, own) if chosen is other else (own, instead)
+    other_errors = dict(other.expected_error.tables)
+    stated = other.expected_error.asked
+    tables = [*stated] or [table for table in other_errors if len(table) > 1] or [*other_errors]
+    errors = plan.method.errors_of(plan, tables)
+    if errors is None:
+        return plan
+    error = math.fsum(errors) / len(errors)
+    other_error = math.fsum(other_errors[table] for table in tables) / len(tables)
+    chosen, rejected, least, more = plan, other, error, other_error
+    if other_error < CLEARLY * error:
+        chosen, rejected, least, more = other, plan, other_error, error
     which = "the tables asked for" if stated else "two-way tables"
-    choice = (
-        f"Method {chosen.method.name} was chosen: {which} are off by about {percent(least, 2)} of "
-        f"the records on average, and by {_at_most_all(more)} for the same promise with "
-        f"--method {left.method.name}."
-        if least < 1
-        else f"Method {chosen.method.name} was chosen: unbiased estimates of {which} are off by "
-        f"{_times(more / least)} as much for the same promise with --method {left.method.name}."
-    )
+    if least < 1:
+        much = percent(more, 2) if more < 1 else "more than 100 %"
+        choice = (
+            f"Method {chosen.method.name} was chosen: {which} are off by about "
+            f"{percent(least, 2)} of the records on average, and by {much} for the same promise "
+            f"with --method {rejected.method.name}."
+        )
+    else:
+        ratio = more / least
+        times = f"{ratio:.2g} times" if ratio < 100 else "more than a hundred times"
+        choice = (
+            f"Method {chosen.method.name} was chosen: unbiased estimates of {which} are off by "
+            f"{times} as much for the same promise with --method {rejected.method.name}."
+        )
     return replace(chosen, statistics={**chosen.statistics, "choice": choice})
 
 
-def _at_most_all(share: float) -> str:
-    """A share of records; beyond all of them a number would tell nothing.
-
-    >>> _at_most_all(0.0861), _at_most_all(5.3)
-    ('8.6 %', 'more than 100 %')
-    """
-    return percent(share, 2) if share < 1 else "more than 100 %"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2g} times" if ratio < 100 else "more than a hundred times"
-
-
-def _mean(errors: Sequence[float]) -> float:
-    return math.fsum(errors) / len(errors)
-
-
 def alternative_method(plan: Plan) -> type[Method] | None:
-    """The first method that is weighed against others and aims at all that this plan promises."""
-    asked = {own.name for own in plan.asked}
+    """The first method for comparison that aims at all targets of a plan."""
+    asked = {target.name for target in plan.asked}
     return next((m for m in METHODS.values() if m.instead and asked <= set(m.aims)), None)
 
 
 def alternative_plan(plan: Plan) -> Plan | None:
-    """The same promise by another method; ``None`` where none can keep it, or it was looked at."""
+    """The plan of the alternative method for the same targets.
+
+    ``None`` if no method meets them, or the alternative was compared by the design already.
+    """
     if plan.expected_error is None or "choice" in plan.statistics:
         return None
     alternative = alternative_method(plan)
@@ -211,41 +198,40 @@ def alternative_plan(plan: Plan) -> Plan | None:
 
 
 def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
-    """What another method would give for the same promise; ``None`` where none can keep it.
+    """A sentence that compares a plan with its alternative; ``None`` if there is none.
 
-    One sentence with the expected error of a typical two-way table by both methods: the median
-    of those that will be asked for, or of all pairs.
+    It gives the expected error of a typical two-way table by both methods: the median over the
+    tables of the schema, or over all pairs of columns.
     """
     other = other or alternative_plan(plan)
-    if other is None or plan.expected_error is None:
+    if other is None or plan.expected_error is None or other.expected_error is None:
         return None
-    theirs = {frozenset(table): e for table, e in (other.expected_error or NO_ERRORS).tables}
-    asked = {frozenset(table) for table in plan.schema.tables}
+    other_errors = {frozenset(table): error for table, error in other.expected_error.tables}
+    stated = {frozenset(table) for table in plan.schema.tables}
     pairs = [
-        (error, theirs[frozenset(table)], " by ".join(table))
+        (error, other_errors[frozenset(table)], " by ".join(table), frozenset(table) in stated)
         for table, error in plan.expected_error.tables
-        if len(table) == 2 and frozenset(table) in theirs
+        if len(table) == 2 and frozenset(table) in other_errors
     ]
-    wanted = [pair for pair in pairs if frozenset(pair[2].split(" by ")) in asked] or pairs
+    wanted = [pair for pair in pairs if pair[-1]] or pairs
     if not wanted:
         return None
-    own, instead, name = sorted(wanted)[len(wanted) // 2]
+    error, other_error, name, _ = sorted(wanted)[len(wanted) // 2]
     return (
-        f"A two-way table of {name} is off by about {percent(own, 2)} of the records here, and by "
-        f"{percent(instead, 2)} for the same promise with --method {other.method.name}, which "
-        f"{other.method.instead}."
+        f"A two-way table of {name} is off by about {percent(error, 2)} of the records here, and "
+        f"by {percent(other_error, 2)} for the same promise with --method {other.method.name}, "
+        f"which {other.method.instead}."
     )
 
 
 def settle_bins(schema: Schema) -> Schema:
-    """Bins of columns that are not randomised: honoured where sensitive, refused elsewhere.
+    """Accept bins of sensitive columns, and refuse bins of other columns released unchanged.
 
-    An anonymity set is counted by the values of known columns, and weights are added up: bins
-    there would be another column.
+    The anonymity set is counted by the exact values of known columns, and weights are summed.
     """
     for column in schema.released_as_is:
-        own = column.binned and column.name not in schema.strata
-        if isinstance(column.domain, Bins) and not own:
+        used = column.binned and column.name not in schema.strata
+        if isinstance(column.domain, Bins) and not used:
             what = "a stratum" if column.name in schema.strata else f"role {column.role}"
             raise InvalidSchema(
                 f"The bins of '{column.name}' would not be used: it is {what} and released as it "
@@ -261,7 +247,7 @@ def settle_bins(schema: Schema) -> Schema:
 
 
 def usual_method(asked: Sequence[str]) -> type[Method]:
-    """The first method that aims at all that is asked, by the names of guarantees."""
+    """The first method that aims at all guarantees of these names."""
     for method in METHODS.values():
         if set(asked) <= set(method.aims):
             return method
@@ -273,10 +259,10 @@ def usual_method(asked: Sequence[str]) -> type[Method]:
 
 
 def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
-    for one in asked:
-        # A protocol asks for its members one by one: who inherits from it need not be asked.
-        if Guarantee not in type(one).__mro__ and not isinstance(one, Guarantee):
-            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {one!r}.")
+    for target in asked:
+        # The structural check of a protocol is slow: subclasses are recognised by their bases.
+        if Guarantee not in type(target).__mro__ and not isinstance(target, Guarantee):
+            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {target!r}.")
     if method is None:
         return usual_method([guarantee.name for guarantee in asked])()
     if not isinstance(method, str):

@@ -32,23 +32,24 @@ from pramana.schema.schema import Column, Schema
 from pramana.schema.weights import CoarseWeight, coarse_weight_of, require_finite
 
 NAMED = 5
-"""Columns that an error names; of more it says that there are others."""
+"""The number of columns that an error names; further ones are called "others"."""
 
 MOST_DROPPED = 20
-"""Of so many known columns it is found out which to drop."""
+"""Up to this many known columns are tried for which to drop."""
 
 Made = TypeVar("Made", bound=Mechanism)
 
 
 @dataclass(frozen=True)
 class DesignContext:
-    """The people of a table, or those that are yet to be asked.
+    """What a method designs for: a table, or a survey that is yet to be collected.
 
     Attributes:
-        schema: every domain and every policy for missing values is stated.
-        records: how many they are.
-        anonymity_set: the fewest that share what an adversary may know and is released as it is.
-        opened: their table, where there is one.
+        schema: completed: every domain and every policy for missing values is declared.
+        records: the number of records.
+        anonymity_set: the smallest number of records that agree in all known columns released
+            unchanged.
+        opened: the original table, if there is one.
     """
 
     schema: Schema
@@ -58,14 +59,14 @@ class DesignContext:
 
     @classmethod
     def of(cls, schema: Schema, opened: OpenedTable) -> DesignContext:
-        """Those of a table, under a schema that leaves nothing open."""
+        """The context of a table under a completed schema."""
         return cls(schema, opened.rows, smallest_anonymity_set(schema, opened), opened)
 
     @classmethod
-    def found(cls, schema: Schema, opened: OpenedTable, *, keep_numbers: bool) -> DesignContext:
-        """Those of a table; what the schema leaves open is read off it.
+    def completed(cls, schema: Schema, opened: OpenedTable, *, keep_numbers: bool) -> DesignContext:
+        """The context of a table; domains that the schema leaves open are read off the table.
 
-        With ``numbers_stay`` a number without bins stays a number.
+        With ``keep_numbers`` a number without bins stays a number.
         """
         completed = complete(schema, opened)
         if keep_numbers:
@@ -76,57 +77,68 @@ class DesignContext:
             )
         return cls.of(completed, opened)
 
-    def splitting(self, needed: float) -> list[str]:
-        """The known columns that leave fewer than ``needed`` alike, the weight first.
+    @classmethod
+    def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> DesignContext:
+        """The context of a survey that is yet to be collected."""
+        if smallest_group is None and schema.known:
+            raise InvalidNumber(
+                f"{', '.join(schema.known)} will be released as they are and split the anonymity "
+                "set: say how many records the smallest group will have (smallest_group), or give "
+                "the data."
+            )
+        require_number("the number of records", records, low=1)
+        if smallest_group is not None:
+            require_number("the smallest group", smallest_group, low=1, high=records)
+        return cls(schema, records, records if smallest_group is None else smallest_group)
 
-        Those that do so by themselves, as far as they will be named, or all where only several
-        together do.
+    def splitting(self, needed: float) -> list[str]:
+        """The known columns that leave fewer than ``needed`` records alike, the weight first.
+
+        These are columns that do so by themselves, or all known columns where only several
+        together do. At most one more than an error names is looked for.
         """
         weight = self.schema.weight
         known = sorted(self.schema.known, key=lambda name: weight is None or name != weight.name)
-        if self.opened is None:
+        opened = self.opened
+        if opened is None:
             return known
-        alone = list(islice(filter(partial(self._splits, needed), known), NAMED + 1))
-        return alone or known
-
-    def _splits(self, needed: float, name: str) -> bool:
-        """Whether a column leaves fewer alike by itself."""
-        return self.opened is not None and smallest_group(self.opened, [name], apart=True) < needed
+        alone = (name for name in known if smallest_group(opened, [name], apart=True) < needed)
+        return list(islice(alone, NAMED + 1)) or known
 
     def too_few_records(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
-        """The refusal of what needs more people alike: which columns split them, what to do."""
+        """The error for a target that needs more records alike: which columns split them."""
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
             return Infeasible(f"{said} The table has {there}: {lower}, or ask more people.")
         without = self._to_drop(needed)
         splitting = self.splitting(needed)
-        rounded = self._rounded_weight(splitting, needed)
+        weight, opened = self.schema.weight, self.opened
+        rounded: CoarseWeight | None = None
+        coarser: tuple[str, ...] = ()
+        if weight is not None and opened is not None:
+            if weight.name in splitting:
+                rounded = coarse_weight_of(opened, weight.name, needed)
+            if without == (weight.name,):
+                usual = coarse_weight_of(opened, weight.name)
+                if usual and usual == coarse_weight_of(opened, weight.name, needed):
+                    coarser = without
         return Infeasible(
-            f"{said} {self._anonymity_set_advice(splitting, rounded, lower)}",
+            f"{said} {self._advice(splitting, rounded, lower)}",
             code="too-few-alike",
             column=next(iter(splitting), None),
             without=without,
-            coarser=self._to_coarsen(without, needed),
+            coarser=coarser,
             rounded=None if rounded is None else rounded.entries | {"effect": rounded.shifted},
         )
 
-    def _to_coarsen(self, without: tuple[str, ...], needed: float) -> tuple[str, ...]:
-        """The weight, where it alone stands in the way and can be shared by enough."""
-        weight, opened = self.schema.weight, self.opened
-        if weight is None or without != (weight.name,) or opened is None:
-            return ()
-        usual = coarse_weight_of(opened, weight.name)
-        enough = usual and usual == coarse_weight_of(opened, weight.name, needed)
-        return without if enough else ()
-
     def _to_drop(self, needed: float) -> tuple[str, ...]:
-        """Known columns without which so many are alike: those that split most go first."""
+        """Known columns without which enough records are alike; the worst splitters go first."""
         names = [name for name in self.schema.known if name not in self.schema.strata]
         opened = self.opened
         if opened is None or len(names) > MOST_DROPPED:
             return ()
-        alike = {name: smallest_group(opened, [name], apart=True) for name in names}
-        order = sorted(names, key=lambda name: alike[name])
+        alike_by = {name: smallest_group(opened, [name], apart=True) for name in names}
+        order = sorted(names, key=alike_by.__getitem__)
         for number in range(1, len(order) + 1):
             left = [name for name in self.schema.known if name not in order[:number]]
             anonymity_set = smallest_group(opened, left, apart=True) if left else opened.rows
@@ -134,52 +146,29 @@ class DesignContext:
                 return tuple(order[:number])
         return ()
 
-    def _rounded_weight(self, splitting: Sequence[str], needed: float) -> CoarseWeight | None:
-        """How the weight would have to be rounded and cut, where it is one of these columns."""
-        weight, opened = self.schema.weight, self.opened
-        if weight is None or weight.name not in splitting or opened is None:
-            return None
-        return coarse_weight_of(opened, weight.name, needed)
-
-    def _anonymity_set_advice(
-        self, found: Sequence[str], rounded: CoarseWeight | None, lower: str
-    ) -> str:
-        """What to do about known columns that leave too few records alike."""
-        if not found:
+    def _advice(self, splitting: Sequence[str], rounded: CoarseWeight | None, lower: str) -> str:
+        if not splitting:
             return f"{lower[0].upper()}{lower[1:]}."
         weight = self.schema.weight
-        others = [name for name in found if weight is None or name != weight.name]
-        what = [] if others == found else [f"the weight '{found[0]}'"]
-        ways = [_rounding(what[0], rounded)] if what else []
-        named = [f"'{name}'" for name in others[:NAMED]]
-        named += ["others"] if len(others) > NAMED else []
-        what += named
+        others = [name for name in splitting if weight is None or name != weight.name]
+        subjects, remedies = [], []
+        if others != splitting:
+            subjects.append(f"the weight '{splitting[0]}'")
+            remedies.append(_rounding_advice(subjects[0], rounded))
         if others:
-            them = " and ".join(named)
+            named = [f"'{name}'" for name in others[:NAMED]]
+            named += ["others"] if len(others) > NAMED else []
+            subjects += named
             it, key = ("it", "a key") if len(others) == 1 else ("them", "keys")
-            ways.append(f"make {them} {key}, coarsen {it} or drop {it}")
-        they, leave = ("it is", "leaves") if len(found) == 1 else ("they are", "leave")
+            remedies.append(f"make {' and '.join(named)} {key}, coarsen {it} or drop {it}")
+        they, leave = ("it is", "leaves") if len(splitting) == 1 else ("they are", "leave")
         return (
-            f"Released as {they}, {' and '.join(what)} {leave} too few people alike: "
-            f"{'; '.join(ways)}; or {lower}."
+            f"Released as {they}, {' and '.join(subjects)} {leave} too few people alike: "
+            f"{'; '.join(remedies)}; or {lower}."
         )
 
-    @classmethod
-    def expected(cls, schema: Schema, records: int, smallest_group: int | None) -> DesignContext:
-        """Those who are yet to be asked."""
-        if smallest_group is None and schema.known:
-            raise InvalidNumber(
-                f"{', '.join(schema.known)} will be released as they are and split the anonymity "
-                f"set: say "
-                "how many records the smallest group will have (smallest_group), or give the data."
-            )
-        require_number("the number of records", records, low=1)
-        if smallest_group is not None:
-            require_number("the smallest group", smallest_group, low=1, high=records)
-        return cls(schema, records, records if smallest_group is None else smallest_group)
-
     def fixed(self, mechanism: Mechanism) -> Evidence:
-        """What is known of matrices that do not depend on the data."""
+        """The evidence for matrices that do not depend on the data."""
         return Evidence(
             self.schema,
             self.records,
@@ -191,22 +180,22 @@ class DesignContext:
     def within(
         self, asked: Sequence[Guarantee], make: Callable[[float], Made]
     ) -> tuple[Made, tuple[Guarantee, ...]]:
-        """Integer matrices that do not depend on the data, and what they attain.
+        """Integer matrices that do not depend on the data, and the guarantees that they attain.
 
         Rounding in floating point can overshoot by a few parts in 10**16, and a target must hold
-        to the last bit: ``make`` is asked for matrices that keep less, by growing shares of their
-        dial until every target is met.
+        to the last bit: ``make`` is called with growing shares by which ln gamma is trimmed, until
+        every target is met.
         """
         for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
             evidence = self.fixed(mechanism := make(trim))
             covered = [goal for goal in asked if lacks(type(goal), evidence) is None]
             computed = tuple(type(goal).evaluate(evidence, asked=goal) for goal in covered)
-            if all(own.implies(goal) for own, goal in zip(computed, covered, strict=True)):
+            if all(reached.implies(goal) for reached, goal in zip(computed, covered, strict=True)):
                 return mechanism, attained(evidence, asked, computed=computed)
         raise unattainable(*asked)
 
     def counted(self, mechanism: Mechanism) -> Evidence:
-        """What the owner knows of matrices that were chosen by looking at the data."""
+        """The owner's evidence for matrices that were chosen by looking at the data."""
         return Evidence(
             self.schema,
             self.records,
@@ -218,9 +207,9 @@ class DesignContext:
 
     @cached_property
     def smallest_unchanged_group(self) -> int | None:
-        """The fewest that share all that is released as it is, whoever may know it.
+        """The smallest number of records that agree in all columns released unchanged.
 
-        ``None`` where that is the anonymity set, or nobody can count yet.
+        ``None`` where that is the anonymity set, or there are no data yet.
         """
         if self.opened is None:
             return None
@@ -229,14 +218,14 @@ class DesignContext:
 
     @cached_property
     def counts(self) -> Counts:
-        """How many have which combination of values that can be looked at."""
+        """The number of records of each combination of key values."""
         if self.opened is None:
             raise InvalidNumber("This method chooses its matrices from the data: give the data.")
         with counting_refusals(self.schema, self.opened):
             return counts_of(self.schema, self.opened)
 
     def log_gamma_for(self, guarantee: Guarantee, *, method: str) -> float:
-        """The largest ln gamma that meets a target which speaks of it; any other is refused."""
+        """The largest ln gamma that meets a target on the amplification; others are refused."""
         if not isinstance(guarantee, Amplified):
             raise Infeasible(
                 f"Method {method} does not aim at {guarantee.name}; it takes "
@@ -250,17 +239,16 @@ class DesignContext:
             raise unattainable(guarantee)
         said = (
             f"{guarantee} cannot be met with an anonymity set of {self.anonymity_set:,}: the "
-            f"largest attainable "
-            f"k is {max(self.anonymity_set - 1, 1):,}."
+            f"largest attainable k is {max(self.anonymity_set - 1, 1):,}."
         )
         if not math.isfinite(k):
             raise Infeasible(f"{said} Lower k.")
-        # among no more than k, records say nothing about the truth
+        # Among no more than k records, released values carry no information.
         raise self.too_few_records(said, math.floor(k) + 1)
 
 
 def unattainable(*asked: object) -> Infeasible:
-    """Targets that only pure noise would meet."""
+    """The error for targets that only pure noise meets."""
     targets = " and ".join(map(str, asked))
     return Infeasible(
         f"{targets} cannot be met by records that say anything about the truth: loosen it."
@@ -269,7 +257,7 @@ def unattainable(*asked: object) -> Infeasible:
 
 @contextmanager
 def counting_refusals(schema: Schema, opened: OpenedTable) -> Iterator[None]:
-    """A refusal inside tells the number of refused records of the whole table, not of a batch."""
+    """Report refused records of the whole table, not of the batch that was read."""
     try:
         yield
     except OutsideDomain:
@@ -278,40 +266,64 @@ def counting_refusals(schema: Schema, opened: OpenedTable) -> Iterator[None]:
 
 
 def require_coded(schema: Schema, opened: OpenedTable) -> None:
-    """Refuse what no method can release: values outside their domains, impossible combinations."""
+    """Refuse values outside their domains and combinations that the schema calls impossible."""
     require_numbers(schema, opened)
     _require_domains((*schema.randomised, *schema.binned), opened)
     require_listed(schema, opened)
     for step in step_domains(schema) if schema.impossible else ():
-        if len(step.columns) > 1:
-            _refuse_impossible(schema, step.columns, opened)
+        if len(step.columns) == 1:
+            continue
+        count = partial(_count_impossible, schema, step.columns)
+        impossible = sum(opened.summaries(count, step.columns))
+        if impossible:
+            together = " and ".join(f"'{name}'" for name in step.columns)
+            raise OutsideDomain(
+                f"{records_that(impossible, 'holds', 'hold')} a combination of {together} that the "
+                "schema calls impossible. Correct them, or drop the rule."
+            )
+
+
+def _count_impossible(
+    schema: Schema, names: Sequence[str], batches: Iterable[pa.RecordBatch]
+) -> int:
+    rules, total = CellRules.of(schema, names), 0
+    for batch in batches:
+        codes = [encode(schema.column(name), batch.column(name)) for name in names]
+        total += batch.num_rows - int(rules.possible(codes).sum())
+    return total
 
 
 def require_listed(schema: Schema, opened: OpenedTable) -> None:
-    """Refuse values beside those listed, where what is listed tells numbers from reasons."""
+    """Refuse unlisted values of number columns whose schema lists missing codes."""
     _require_domains(schema.listed, opened)
 
 
 def _require_domains(columns: Iterable[Column], opened: OpenedTable) -> None:
     for column in columns:
         if column.domain is not None or column.missing == "refuse":
-            parts = opened.summaries(partial(_refused, column), [column.name])
+            parts = opened.summaries(partial(_count_refused, column), [column.name])
             refuse(column, sum(parts, start=Refused()))
 
 
-def _rounding(what: str, rounded: CoarseWeight | None) -> str:
-    """How to coarsen the weight, as lines of the schema."""
+def _count_refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
+    values = (batch.column(column.name) for batch in batches)
+    if column.domain is None:  # a number that stays one has no value outside its domain
+        return Refused(missing=sum(alike(array).null_count for array in values))
+    return sum((count_refused(column, array) for array in values), start=Refused())
+
+
+def _rounding_advice(subject: str, rounded: CoarseWeight | None) -> str:
     from pramana.schema.toml import entry_of
 
     if rounded is None:
-        return f"round {what} in larger steps (round in the schema) or drop it"
+        return f"round {subject} in larger steps (round in the schema) or drop it"
     entries = " and ".join(entry_of(word, number) for word, number in rounded.entries.items())
     how = f"{entries} in the schema: {rounded.shifted}"
-    return f"round {what} and cut it at the top ({how}) or drop it"
+    return f"round {subject} and cut it at the top ({how}) or drop it"
 
 
 def require_numbers(schema: Schema, opened: OpenedTable) -> None:
-    """Refuse noise on what is no number, and weights that are none."""
+    """Refuse noise on columns that hold no numbers, and weights that are not finite."""
     weight = schema.weight
     numbers = {column.name: "to add noise" for column in schema.noisy}
     numbers |= {} if weight is None else {weight.name: "to weigh answers"}
@@ -332,31 +344,3 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
                 "whole numbers stay whole, and most or all of them would leave as they are.",
                 column=column.name,
             )
-
-
-def _refuse_impossible(schema: Schema, names: Sequence[str], opened: OpenedTable) -> None:
-    """Refuse records that the schema says cannot exist, in the words of who releases them."""
-    parts = opened.summaries(partial(_impossible, schema, names), names)
-    wrong = sum(parts)
-    together = " and ".join(f"'{name}'" for name in names)
-    if wrong:
-        raise OutsideDomain(
-            f"{records_that(wrong, 'holds', 'hold')} a combination of "
-            f"{together} that the schema calls "
-            "impossible. Correct them, or drop the rule."
-        )
-
-
-def _impossible(schema: Schema, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
-    rules, total = CellRules.of(schema, names), 0
-    for batch in batches:
-        codes = [encode(schema.column(name), batch.column(name)) for name in names]
-        total += batch.num_rows - int(rules.possible(codes).sum())
-    return total
-
-
-def _refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
-    values = (batch.column(column.name) for batch in batches)
-    if column.domain is None:  # a number that stays one has no value outside
-        return Refused(missing=sum(alike(own).null_count for own in values))
-    return sum((count_refused(column, own) for own in values), start=Refused())

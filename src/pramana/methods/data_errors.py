@@ -1,10 +1,9 @@
-"""What tables will be off by on the table at hand, for its owner.
+"""The expected errors of tables on the data at hand, for their owner.
 
-Errors expected without data (expected_error.py) take the truth to be as uneven as such tables are
-found to be: on average over many tables that is within a few per cent, but a single table may be
-more even, or less. Where the owner has the data, the shares of its cells are known, and the same
-variances give what is expected over the draws alone. These figures depend on the truth: they are
-shown to who holds it, and stand in no certificate.
+Without data, expected errors (expected_error.py) assume how uneven tables are. That is right on
+average over many tables, but a single table may be more or less even. With the data the shares of
+the cells are known, and the same variances give the error expected over the randomisation alone.
+These numbers depend on the original data: only the owner sees them, and no certificate holds them.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from pramana.schema.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
 
 ENOUGH = 50_000
-"""Shares are counted on about so many records, evenly spaced."""
+"""Shares are counted on about this many records, evenly spaced."""
 
 
 def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
-    """The expected errors of the plan's tables on these data; ``None`` where none are foreseen."""
+    """The expected errors of a plan's tables on these data; ``None`` without a formula."""
     whole = isinstance(plan.method, Retention)
     if plan.expected_error is None or not (whole or isinstance(plan.mechanism, AttributeSampler)):
         return None
@@ -49,148 +48,148 @@ def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     if whole and any(step.fixed for step in steps):
         return None
     tables = [table for table, _ in plan.expected_error.tables]
-    wider = [table for table in plan.wanted if _further(plan.schema, table, tables)]
-    known = _known(plan.schema, opened, wider)
+    # Declared tables that the plan has no error for: of more columns, or with unchanged columns.
+    wider = []
+    for table in plan.wanted:
+        randomised = randomised_in(plan.schema, table)
+        if randomised and (randomised not in tables or len(randomised) < len(table)):
+            wider.append(table)
+    codes = _coded_columns(plan.schema, opened, wider)
     scale = math.sqrt(2 / (math.pi * plan.records))
     kept = dict(zip(steps, retentions_of(steps, plan.mechanism), strict=True)) if whole else {}
-    found = []
-    for table in [*tables, *(table for table in wider if _served(plan, table, known))]:
-        told = randomised_in(plan.schema, table)
-        share = _shares(told, [name for name in table if name not in told], known)
+    errors = []
+    for table in [*tables, *(table for table in wider if _estimable(plan, table, codes))]:
+        randomised = randomised_in(plan.schema, table)
+        unchanged = [name for name in table if name not in randomised]
+        axes = [codes[name] for name in (*randomised, *unchanged)]
+        counts = cell_counts([axis.codes for axis in axes], [axis.size for axis in axes])
+        share = counts / max(counts.sum(), 1)
         if isinstance(plan.mechanism, AttributeSampler):
-            variance = _of_reports(plan.mechanism, plan.schema, told, share)
-        elif all(kept[step] > 0 for step in steps if set(step.columns) & set(told)):
-            variance = _of_whole_records(kept, plan.schema, told, share)
+            variance = _sampling_variance(plan.mechanism, plan.schema, randomised, share)
+        elif all(kept[step] > 0 for step in steps if set(step.columns) & set(randomised)):
+            variance = _record_variance(kept, plan.schema, randomised, share)
         else:
             variance = np.full(share.shape, np.inf)
-        found.append((table, float(np.sqrt(np.maximum(variance, 0)).sum()) * scale))
-    asked = tuple(table for table, _ in found if table in plan.wanted)
-    return ExpectedError(tuple(found), asked)
+        errors.append((table, float(np.sqrt(np.maximum(variance, 0)).sum()) * scale))
+    asked = tuple(table for table, _ in errors if table in plan.wanted)
+    return ExpectedError(tuple(errors), asked)
 
 
-def _further(schema: Schema, table: Set, tables: Sequence[Set]) -> bool:
-    """Whether a table that was stated is none of those foreseen: larger, or with kept columns."""
-    told = randomised_in(schema, table)
-    return bool(told) and (told not in tables or len(told) < len(table))
-
-
-def _served(plan: Plan, table: Set, known: Mapping[str, _Known]) -> bool:
-    """Whether it can be told: by some report, in so many cells."""
-    held = not isinstance(plan.mechanism, AttributeSampler) or bool(
-        plan.mechanism.containing(randomised_in(plan.schema, table))
-    )
-    return held and math.prod(known[name].size for name in table) <= CATEGORY_LIMIT
+def _estimable(plan: Plan, table: Set, codes: Mapping[str, _CodedColumn]) -> bool:
+    """Whether some attribute set holds the table, and its cells are not too many."""
+    columns = randomised_in(plan.schema, table)
+    if isinstance(plan.mechanism, AttributeSampler) and not plan.mechanism.containing(columns):
+        return False
+    return math.prod(codes[name].size for name in table) <= CATEGORY_LIMIT
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
-    """The codes of some records in a column, and how many there can be."""
+class _CodedColumn:
+    """The codes of a column in a sample of the records, and the number of its values."""
 
     codes: IntArray
     size: int
 
 
-def _known(schema: Schema, opened: OpenedTable, wider: Sequence[Set]) -> dict[str, _Known]:
-    """What some records say: randomised columns, and kept ones that a table names."""
-    step, told = max(1, opened.rows // ENOUGH), schema.randomised
-    names = [column.name for column in told]
-    beside = sorted({name for table in wider for name in table} - {*names})
-    parts = [*opened.summaries(partial(_coded, told, beside, step), [*names, *beside])]
-    found = {}
-    for at, column in enumerate(told):
+def _coded_columns(
+    schema: Schema, opened: OpenedTable, tables: Sequence[Set]
+) -> dict[str, _CodedColumn]:
+    """The randomised columns, and the unchanged columns of these tables."""
+    columns, step = schema.randomised, max(1, opened.rows // ENOUGH)
+    names = [column.name for column in columns]
+    unchanged = sorted({name for table in tables for name in table} - {*names})
+    read = partial(_sampled, columns, unchanged, step)
+    parts = [*opened.summaries(read, [*names, *unchanged])]
+    coded = {}
+    for at, column in enumerate(columns):
         codes = np.concatenate([part[at] for part in parts])
-        found[column.name] = _Known(codes, len(column.labels))
-    for at, name in enumerate(beside, start=len(told)):
+        coded[column.name] = _CodedColumn(codes, len(column.labels))
+    for at, name in enumerate(unchanged, start=len(columns)):
         values = pa.chunked_array([chunk for part in parts for chunk in part[at]])
-        whole = values.combine_chunks().dictionary_encode(null_encoding="encode")
-        found[name] = _Known(whole.indices.to_numpy(zero_copy_only=False), len(whole.dictionary))
-    return found
+        encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        coded[name] = _CodedColumn(codes, len(encoded.dictionary))
+    return coded
 
 
-def _coded(
+def _sampled(
     columns: Sequence[Column],
-    beside: Sequence[str],
+    unchanged: Sequence[str],
     step: int,
     batches: Iterable[pa.RecordBatch],
 ) -> list[Any]:
-    """Codes of randomised columns, values of the others, of every so many records."""
-    found: list[list[Any]] = [[np.zeros(0, np.int64)] for _ in columns]
-    kept: list[list[Any]] = [[] for _ in beside]
+    """Codes of the randomised and values of the unchanged columns, of every ``step``-th record."""
+    codes: list[list[Any]] = [[np.zeros(0, np.int64)] for _ in columns]
+    values: list[list[Any]] = [[] for _ in unchanged]
     for batch in batches:
-        some = batch.take(pa.array(np.arange(0, batch.num_rows, step)))
-        for own, column in zip(found, columns, strict=True):
-            own.append(encode(column, some.column(column.name)).astype(np.int64))
-        for own, name in zip(kept, beside, strict=True):
-            values = some.column(name)
-            own.append(values.dictionary_decode() if hasattr(values, "dictionary") else values)
-    return [*(np.concatenate(own) for own in found), *kept]
+        sample = batch.take(pa.array(np.arange(0, batch.num_rows, step)))
+        for parts, column in zip(codes, columns, strict=True):
+            parts.append(encode(column, sample.column(column.name)).astype(np.int64))
+        for parts, name in zip(values, unchanged, strict=True):
+            array = sample.column(name)
+            parts.append(array.dictionary_decode() if hasattr(array, "dictionary") else array)
+    return [*(np.concatenate(parts) for parts in codes), *values]
 
 
 def _sizes(schema: Schema, table: Sequence[str]) -> tuple[int, ...]:
     return tuple(len(schema.column(name).labels) for name in table)
 
 
-def _shares(told: Set, beside: Sequence[str], known: Mapping[str, _Known]) -> FloatArray:
-    """The share of the records in each cell of a table, kept columns last."""
-    own = [known[name] for name in (*told, *beside)]
-    counts = cell_counts([one.codes for one in own], [one.size for one in own])
-    share: FloatArray = counts / max(counts.sum(), 1)
-    return share
-
-
-def _of_reports(
-    mechanism: AttributeSampler, schema: Schema, table: Sequence[str], share: FloatArray
+def _sampling_variance(
+    sampler: AttributeSampler, schema: Schema, table: Sequence[str], share: FloatArray
 ) -> FloatArray:
-    """A record's part of the variance of each cell: all sets that hold it, by their precision.
+    """The variance of each cell by record: estimates of all attribute sets, by their precision.
 
-    Kept columns, which stand last, part the records into groups that are told one by one.
+    Unchanged columns are the last axes; they divide the records into groups that are estimated
+    separately.
     """
-    sets = mechanism.containing(table)
-    kept = np.array([float(one.matrix.retention) for one in sets])
-    asked = np.array([one.share for one in sets])
+    sets = sampler.containing(table)
+    kept = np.array([float(attributes.matrix.retention) for attributes in sets])
+    asked = np.array([attributes.share for attributes in sets])
     weight = asked * kept**4 / (asked @ kept**2) ** 2
     group = share.sum(axis=tuple(range(len(table))), keepdims=True)
     share = share / np.where(group > 0, group, 1)
     wide = (..., *[None] * (share.ndim - len(table)))
-    seen = np.zeros(share.shape)
-    for one, own, part in zip(sets, kept, weight, strict=True):
-        inside, outside = mean_squares(np.asarray(own), _base(one, schema, table)[wide])
-        seen += part * (share * inside + (1 - share) * outside)
-    variance: FloatArray = group * (seen - share**2 * weight.sum() - share * (1 - share))
+    square = np.zeros(share.shape)
+    for attributes, retention, part in zip(sets, kept, weight, strict=True):
+        base = _base(attributes, schema, table)[wide]
+        inside, outside = mean_squares(np.asarray(retention), base)
+        square += part * (share * inside + (1 - share) * outside)
+    variance: FloatArray = group * (square - share**2 * weight.sum() - share * (1 - share))
     return variance
 
 
-def _base(one: AttributeSet, schema: Schema, table: Sequence[str]) -> FloatArray:
-    """The share of a set's cells that lie in each cell of a table."""
+def _base(attributes: AttributeSet, schema: Schema, table: Sequence[str]) -> FloatArray:
+    """The share of an attribute set's cells in each cell of a table."""
     shape = _sizes(schema, table)
-    if one.matrix.size == math.prod(_sizes(schema, one.columns)):
+    if attributes.matrix.size == math.prod(_sizes(schema, attributes.columns)):
         return np.full(shape, 1 / math.prod(shape))
-    return _spread(schema, table, one.columns, one.cells)
+    return _spread(schema, table, attributes.columns, attributes.cells)
 
 
 def _spread(
     schema: Schema, table: Sequence[str], columns: Sequence[str], cells: Sequence[tuple[Label, ...]]
 ) -> FloatArray:
-    """How cells of some columns spread over those of a table, as shares."""
+    """The share of these cells in each cell of a table."""
     codes = cell_codes([schema.column(name).labels for name in columns], cells)
     inside = [codes[columns.index(name)] for name in table]
     return cell_counts(inside, _sizes(schema, table)) / len(cells)
 
 
-def _of_whole_records(
+def _record_variance(
     kept: Mapping[StepDomain, float], schema: Schema, table: Sequence[str], share: FloatArray
 ) -> FloatArray:
-    """The same where each step is randomised by itself: a truth may be right in some steps."""
-    seen = share
-    for step, own in kept.items():
+    """The variance of each cell by record, where each step is randomised independently."""
+    square = share
+    for step, retention in kept.items():
         inside = [name for name in table if name in step.columns]
         if not inside:
             continue
         base = _spread(schema, inside, step.columns, as_cells(step.labels, len(step.columns)))
-        right, wrong = mean_squares(np.asarray(own), base)
+        right, wrong = mean_squares(np.asarray(retention), base)
         axes = tuple(table.index(name) for name in inside)
         shape = [size if at in axes else 1 for at, size in enumerate(share.shape)]
         right, wrong = right.reshape(shape), wrong.reshape(shape)
-        seen = seen * right + (seen.sum(axis=axes, keepdims=True) - seen) * wrong
-    variance: FloatArray = seen - share
+        square = square * right + (square.sum(axis=axes, keepdims=True) - square) * wrong
+    variance: FloatArray = square - share
     return variance

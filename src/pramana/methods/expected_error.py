@@ -1,10 +1,4 @@
-"""Which columns go through a matrix together.
-
-A combination that cannot exist ties its columns into one joint step whose domain is the set of
-possible cells: a record can then only move to a record that could exist. Columns may also be tied
-because their table is wanted: it is then told by one matrix at the budget of all of them.
-
-How far off the tables will be, before any record is looked at.
+"""The expected error of tables under retention matrices, before any record is seen.
 
 The error of a table is the L1 distance between estimate and truth as a share of the records,
 sum |estimate - truth| / n, expected over the randomisation [Ikarashi, Sec. 5]. For the unbiased
@@ -17,10 +11,14 @@ a record inside the cell and for one outside, and f the share of records inside,
 cell is n (f (A - 1) + (1 - f) B), and the expected absolute error of a Normal variable is
 sqrt(2 / pi) of its standard deviation.
 
-Nothing here depends on the data, so f is not known. Real tables are far from even: few cells hold
-most of the records, many hold none, and the square root of the variance of an uneven table is less
-on average than that of an even one. So f is taken as drawn from a Dirichlet law with a quarter of a
-record a cell, which is as uneven as two-way tables of surveys and censuses are found to be.
+Nothing here depends on the data, so f is unknown. Real tables are uneven: few cells hold most of
+the records, many hold none. The mean standard deviation of an uneven table is smaller than that of
+an even one. So f follows a Dirichlet distribution with a quarter of a record per cell, which is as
+uneven as the two-way tables of surveys and censuses.
+
+Columns of a step are randomised jointly. A combination that cannot exist ties its columns into one
+step over the possible cells, so that no impossible record is released. Columns can also be tied
+because their joint table is wanted.
 """
 
 from __future__ import annotations
@@ -53,7 +51,10 @@ def randomised_in(schema: Schema, table: Iterable[str]) -> Set:
 
 @dataclass(frozen=True)
 class StepDomain:
-    """The columns of a step, its values (cells where columns are several), the fixed ones."""
+    """The domain of a step: its columns, its values (cells if there are several columns).
+
+    ``fixed`` values are never changed.
+    """
 
     columns: tuple[str, ...]
     labels: tuple[Label, ...]
@@ -70,7 +71,7 @@ class StepDomain:
         return " x ".join(self.columns)
 
     def parts(self, columns: tuple[str, ...]) -> tuple[Label, ...]:
-        """Each value of the step, seen through some of its columns only."""
+        """The values of the step, restricted to some of its columns."""
         if len(self.columns) == 1:
             return self.labels
         where = [self.columns.index(name) for name in columns]
@@ -78,7 +79,7 @@ class StepDomain:
 
 
 def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[StepDomain, ...]:
-    """One step a randomised column, or a group of columns tied by impossible combinations.
+    """A step for each randomised column, or group of columns tied by impossible combinations.
 
     ``joint`` ties further columns.
     """
@@ -112,12 +113,12 @@ def _domain(schema: Schema, columns: tuple[str, ...]) -> StepDomain:
             f"{' and '.join(columns)}; at least two are needed."
         )
     stays = rules.stay(np.nonzero(rules.table()))
-    fixed = tuple(cell for cell, own in zip(possible, stays, strict=True) if own)
+    fixed = tuple(cell for cell, stay in zip(possible, stays, strict=True) if stay)
     return StepDomain(columns, possible, fixed)
 
 
 def joint_of(mechanism: Iterable[Step]) -> tuple[Set, ...]:
-    """The columns that a mechanism ties."""
+    """The groups of columns that a mechanism randomises jointly."""
     return tuple(step.columns for step in mechanism if len(step.columns) > 1)
 
 
@@ -125,20 +126,17 @@ UNEVEN = (
     5.34e-07, 4.33e-05, 0.000334, 0.00128, 0.00351, 0.00783, 0.0153, 0.0272, 0.045, 0.0706, 0.106,
     0.154, 0.217, 0.3, 0.408, 0.546, 0.724, 0.955, 1.26, 1.66, 2.22, 3.05, 4.44, 7.8,
 )  # fmt: skip
-"""How many times its even share a cell has, each as likely: 24 quantiles of the gamma law of shape
-1/4 and mean 1, which the shares of a Dirichlet law with 1/4 record a cell follow."""
+"""The share of a cell relative to an even table: 24 equally likely quantiles of the gamma
+distribution of shape 1/4 and mean 1, which Dirichlet shares with 1/4 record per cell follow."""
 
 STEP = 1e-5
-"""By how much of itself a retention is moved to see how fast errors grow."""
+"""The relative step of the difference quotients by retention."""
 
 LEAST = 1e-4
-"""Smaller errors are nothing that anyone would notice, and mostly what rounding left of them."""
-
-TWO = 2
-"""A table has so many columns at most, unless tables were stated."""
+"""Smaller errors are reported as below this share: they are mostly rounding."""
 
 NEARLY = 1e-5
-"""Matrices are trimmed by less than this to meet a target in integers."""
+"""The relative amount by which matrices may be trimmed to meet a target in integers."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ class ExpectedError:
 
     Attributes:
         tables: each table with its error.
-        asked: those that will be asked for, where that was stated; words speak of these alone.
+        asked: the tables of interest, if any are declared; mean and sentence refer to these.
     """
 
     tables: tuple[tuple[tuple[str, ...], float], ...]
@@ -155,30 +153,30 @@ class ExpectedError:
 
     @cached_property
     def mean(self) -> float:
-        """The average over the tables, those asked for where stated: what designs make small."""
+        """The average error of the tables of interest, or of all: the objective of designs."""
         errors = [error for table, error in self.tables if not self.asked or table in self.asked]
         return math.fsum(errors) / len(errors)
 
     @cached_property
-    def _spoken(self) -> list[tuple[tuple[str, ...], float]]:
-        """What a typical table is chosen from: the widest; of those asked for the less precise."""
+    def _typical(self) -> list[tuple[tuple[str, ...], float]]:
+        """Candidates for a typical table: the widest, or the less precise tables of interest."""
         if self.asked:
             least = self.mean * (1 - 10 * NEARLY) if math.isfinite(self.mean) else 0.0
-            return [own for own in self.tables if own[0] in self.asked and own[1] >= least]
+            return [row for row in self.tables if row[0] in self.asked and row[1] >= least]
         widest = max(len(columns) for columns, _ in self.tables)
         return [entry for entry in self.tables if len(entry[0]) == widest]
 
     def for_records(self, now: int, *, was: int) -> ExpectedError:
-        """The same of another number of records: variances of shares go with 1 / n."""
+        """The error for another number of records: variances of shares are O(1 / n)."""
         factor = math.sqrt(was / now)
         tables = tuple((columns, factor * error) for columns, error in self.tables)
         return ExpectedError(tables, self.asked)
 
     def sentence(self) -> str:
-        """The error of a typical table in plain words."""
+        """A sentence on the error of a typical table."""
         if not math.isfinite(self.mean):
             return "No table can be estimated: the release is pure noise."
-        columns, error = min(self._spoken, key=lambda entry: abs(entry[1] - self.mean))
+        columns, error = min(self._typical, key=lambda entry: abs(entry[1] - self.mean))
         kind = f"{'two-way ' if len(columns) == 2 else ''}table of {' by '.join(columns)}"
         if error >= 1:
             return f"A {kind} is off by more than all records together: nearly pure noise."
@@ -187,11 +185,11 @@ class ExpectedError:
         return f"A {kind} is off by about {100 * error:.2g} % of the records."
 
     def matches_text(self, words: str | None) -> bool:
-        """Whether these are its words, or would be if rounding had gone another way."""
-        gaps = [abs(error - self.mean) for _, error in self._spoken]
+        """Whether ``words`` is the sentence of these errors, up to rounding of the matrices."""
+        gaps = [abs(error - self.mean) for _, error in self._typical]
         near = min(gaps) + NEARLY * self.mean if math.isfinite(self.mean) else math.inf
         for scale in (1 - NEARLY, 1.0, 1 + NEARLY):
-            for columns, error in self._spoken:
+            for columns, error in self._typical:
                 if abs(error - self.mean) <= near:
                     alone = ExpectedError(((columns, error * scale),))
                     if alone.sentence() == words:
@@ -199,7 +197,7 @@ class ExpectedError:
         return self.sentence() == words
 
     def to_json(self) -> Form:
-        """Table by table; an error without bound is null."""
+        """The errors by table; an infinite error is null."""
         return {
             "tables": [
                 {"columns": list(columns), "error": error if math.isfinite(error) else None}
@@ -211,30 +209,27 @@ class ExpectedError:
 
 @cache
 def likely_shares(share: float) -> FloatArray:
-    """Shares that a cell may have in truth, each as likely, where an even table has ``share``.
+    """Equally likely shares of a cell whose share of an even table is ``share``.
 
-    >>> found = likely_shares(0.05)
-    >>> round(float(found.mean()), 6), bool(found.min() < 0.001), bool(found.max() > 0.2)
+    >>> shares = likely_shares(0.05)
+    >>> round(float(shares.mean()), 6), bool(shares.min() < 0.001), bool(shares.max() > 0.2)
     (0.05, True, True)
     """
-    found = np.array(UNEVEN)
-    for _ in range(20):  # none is above 1, and the mean stays
-        found = np.minimum(found * (share / found.mean()), 1.0)
-    return found
+    shares = np.array(UNEVEN)
+    for _ in range(20):  # cap shares at 1 and restore the mean, until both hold
+        shares = np.minimum(shares * (share / shares.mean()), 1.0)
+    return shares
 
 
 def mean_squares(retention: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean squares of w for a record inside the cell, and for one whose truth is any other."""
+    """Mean squares of w for a record inside the cell, and for a record outside."""
     base = (1 - retention) * share
     inside = (retention + base) * (1 - base) ** 2 + (1 - retention - base) * base**2
     return inside / retention**2, base * (1 - base) / retention**2
 
 
 class ErrorModel:
-    """The expected errors as a function of the retention of each step.
-
-    A table counts as often as its weight says; once where none are given.
-    """
+    """The expected errors of tables as a function of the retention of each step."""
 
     def __init__(
         self,
@@ -251,7 +246,7 @@ class ErrorModel:
 
     @cached_property
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The tables; all sets of one and of two randomised columns where none were given."""
+        """The tables; by default all one- and two-way tables of randomised columns."""
         if self._tables is not None:
             return self._tables
         names = [name for step in self.steps for name in step.columns]
@@ -259,34 +254,39 @@ class ErrorModel:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """How often each table counts."""
+        """The weight of each table in the mean; 1 by default."""
         return np.array(self._weights or [1] * len(self.tables), dtype=np.float64)
 
     @cached_property
     def kinds(self) -> IntArray:
-        """Which kind each step is of: those of one kind can be exchanged, and no error changes."""
-        alone = [len(step.columns) == 1 and self._tables is None for step in self.steps]
+        """The kind of each step: exchanging steps of the same kind changes no error."""
         kinds = [
-            (step.size, len(step.fixed)) if own else (at,)
-            for at, (step, own) in enumerate(zip(self.steps, alone, strict=True))
+            (step.size, len(step.fixed))
+            if len(step.columns) == 1 and self._tables is None
+            else (at,)
+            for at, step in enumerate(self.steps)
         ]
         numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
         return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
 
     @cached_property
-    def _fewer(self) -> _Fewer | None:
-        """A model of two steps a kind, where there are kinds of more."""
-        if int(np.bincount(self.kinds).max()) <= TWO:
+    def _reduced(self) -> _Reduced | None:
+        """A model of at most two steps of each kind, since a table has at most two columns."""
+        if int(np.bincount(self.kinds).max()) <= 2:
             return None
-        many = int(self.kinds.max()) + 1
-        own = [np.flatnonzero(self.kinds == kind)[:TWO].tolist() for kind in range(many)]
-        steps = sorted(itertools.chain.from_iterable(own))
-        stands_for = {  # the first of a kind and, beside it in a table, the second
-            name: [self.steps[at].columns[0] for at in own[kind]] if len(own[kind]) > 1 else [name]
+        first_two = [
+            np.flatnonzero(self.kinds == kind)[:2].tolist()
+            for kind in range(int(self.kinds.max()) + 1)
+        ]
+        steps = sorted(itertools.chain.from_iterable(first_two))
+        representatives = {
+            name: [self.steps[at].columns[0] for at in first_two[kind]]
+            if len(first_two[kind]) > 1
+            else [name]
             for kind, step in zip(self.kinds, self.steps, strict=True)
             for name in step.columns
         }
-        tables = [_same_table(table, stands_for) for table in self.tables]
+        tables = [_same_table(table, representatives) for table in self.tables]
         weights = Counter(tables)
         places = {table: place for place, table in enumerate(weights)}
         model = ErrorModel(
@@ -295,20 +295,20 @@ class ErrorModel:
             tables=tuple(weights),
             weights=tuple(weights.values()),
         )
-        return _Fewer(np.array(steps), np.array([places[table] for table in tables]), model)
+        return _Reduced(np.array(steps), np.array([places[table] for table in tables]), model)
 
-    def _of_kinds(self, retentions: FloatArray | Sequence[float]) -> _Fewer | None:
-        """The model of fewer steps, where those of one kind have one retention."""
-        kept = np.asarray(retentions, dtype=np.float64)
-        fewer = self._fewer
-        if fewer is None:
+    def _reduced_for(self, retentions: FloatArray | Sequence[float]) -> _Reduced | None:
+        """The reduced model, if all steps of a kind have the same retention."""
+        reduced = self._reduced
+        if reduced is None:
             return None
+        kept = np.asarray(retentions, dtype=np.float64)
         first = np.unique(self.kinds, return_index=True)[1]
-        return fewer if (kept == kept[first][self.kinds]).all() else None
+        return reduced if (kept == kept[first][self.kinds]).all() else None
 
     @cached_property
-    def _alike(self) -> _AlikeCells:
-        """The cells of all tables, those alike together."""
+    def _cells(self) -> _CellClasses:
+        """The cells of all tables, with equal cells as one class."""
         rows = []
         place_of = {name: at for at, step in enumerate(self.steps) for name in step.columns}
         kinds_of = cache(lambda at, inside: _kinds(self.steps[at], inside))
@@ -321,84 +321,86 @@ class ErrorModel:
                 shares = tuple(share for share, _ in kinds)
                 times = weight * math.prod(times for _, times in kinds)
                 rows.append((number, places, shares, times))
-        return _AlikeCells.of(rows)
+        return _CellClasses.of(rows)
 
     def errors(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
-        """The expected error of each table, as often as it counts."""
-        fewer = self._of_kinds(retentions)
-        if fewer is not None:
-            kept = np.asarray(retentions, dtype=np.float64)[fewer.steps]
-            each: FloatArray = (fewer.model.errors(kept) / fewer.model.weights)[fewer.tables]
-            return each
-        alike = self._alike
-        found: FloatArray = np.add.reduceat(self._of_cells(self._kept(retentions)), alike.starts)
-        return found
+        """The expected error of each table, times its weight."""
+        reduced = self._reduced_for(retentions)
+        errors: FloatArray
+        if reduced is not None:
+            kept = np.asarray(retentions, dtype=np.float64)[reduced.steps]
+            errors = (reduced.model.errors(kept) / reduced.model.weights)[reduced.tables]
+        else:
+            cell_errors = self._cell_errors(self._retention_by_cell(retentions))
+            errors = np.add.reduceat(cell_errors, self._cells.starts)
+        return errors
 
     def mean(self, retentions: FloatArray | Sequence[float]) -> float:
         """The average expected error of all tables."""
         return float(self.errors(retentions).sum() / self.weights.sum())
 
     def slope(self, retentions: FloatArray) -> FloatArray:
-        """How fast that average grows with each retention.
+        """The derivative of the average error by each retention, by difference quotients.
 
-        By differences, and of all retentions at once: a cell has to do with few steps, so that
-        those are moved that stand first in their cells, then those that stand second.
+        A cell depends on few steps: the first steps of all cells are moved at once, then the
+        second ones.
         """
-        fewer = self._of_kinds(retentions)
-        if fewer is not None:
-            many = np.bincount(self.kinds)
-            rises = fewer.model.slope(retentions[fewer.steps])
-            of_kinds = np.bincount(self.kinds[fewer.steps], weights=rises, minlength=len(many))
-            each: FloatArray = (of_kinds / many)[self.kinds]
-            return each
-        alike, kept, steps = self._alike, self._kept(retentions), len(self.steps)
+        reduced = self._reduced_for(retentions)
+        slopes: FloatArray
+        if reduced is not None:
+            sizes = np.bincount(self.kinds)
+            rises = reduced.model.slope(retentions[reduced.steps])
+            by_kind = np.bincount(self.kinds[reduced.steps], weights=rises, minlength=len(sizes))
+            slopes = (by_kind / sizes)[self.kinds]
+            return slopes
+        kept, steps = self._retention_by_cell(retentions), len(self.steps)
         total = np.zeros(steps + 1)
-        for place, own in enumerate(alike.steps):
+        for place, cell_steps in enumerate(self._cells.steps):
             above, below = kept.copy(), kept.copy()
             above[place] = np.minimum(above[place] * (1 + STEP), 1.0)
             below[place] *= 1 - STEP
             shown = (kept > 0).all(axis=0)
-            rise = self._of_cells(above)[shown] - self._of_cells(below)[shown]
+            rise = self._cell_errors(above)[shown] - self._cell_errors(below)[shown]
             rise /= (above[place] - below[place])[shown]
-            total += np.bincount(own[shown] % (steps + 1), weights=rise, minlength=steps + 1)
-        found: FloatArray = total[:steps] / self.weights.sum()
-        return found
+            moved = cell_steps[shown] % (steps + 1)
+            total += np.bincount(moved, weights=rise, minlength=steps + 1)
+        slopes = total[:steps] / self.weights.sum()
+        return slopes
 
-    def _kept(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
-        """The retention of each step of each cell; that of a step that is not there is 1."""
-        found: FloatArray = np.append(np.asarray(retentions, dtype=np.float64), 1.0)
-        return found[self._alike.steps]
+    def _retention_by_cell(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
+        """The retention of each step of each cell; 1 where the cell has fewer steps."""
+        padded: FloatArray = np.append(np.asarray(retentions, dtype=np.float64), 1.0)
+        return padded[self._cells.steps]
 
-    def _of_cells(self, kept: FloatArray) -> FloatArray:
-        """The expected error of each cell, times how many are alike."""
-        alike = self._alike
-        inside, outside = mean_squares(np.where(kept > 0, kept, 1.0), alike.shares)
-        even = alike.shares * inside + (1 - alike.shares) * outside
-        own, whole = inside.prod(axis=0), even.prod(axis=0)
-        share = alike.shares.prod(axis=0)
-        rest = np.where(share < 1, whole - share * own, 0) / np.where(share < 1, 1 - share, 1)
-        likely = alike.likely
-        variance = likely * (own - 1 - rest)[:, None]
-        variance += rest[:, None]
+    def _cell_errors(self, kept: FloatArray) -> FloatArray:
+        """The expected error of each class of cells, times its weight."""
+        cells = self._cells
+        inside, outside = mean_squares(np.where(kept > 0, kept, 1.0), cells.shares)
+        even = cells.shares * inside + (1 - cells.shares) * outside
+        member, anyone = inside.prod(axis=0), even.prod(axis=0)
+        share = cells.shares.prod(axis=0)
+        other = np.where(share < 1, anyone - share * member, 0) / np.where(share < 1, 1 - share, 1)
+        variance = cells.likely * (member - 1 - other)[:, None]
+        variance += other[:, None]
         np.sqrt(np.maximum(variance, 0, out=variance), out=variance)
         scale = math.sqrt(2 / (math.pi * self.records))
         shown = (kept > 0).all(axis=0)
-        found: FloatArray = np.where(shown, alike.times * variance.mean(axis=1) * scale, np.inf)
-        return found
+        errors: FloatArray = np.where(shown, cells.times * variance.mean(axis=1) * scale, np.inf)
+        return errors
 
     def at(self, retentions: Sequence[float]) -> ExpectedError:
-        """The expected errors with their tables."""
+        """The expected error at these retentions."""
         return ExpectedError(tuple(zip(self.tables, self.errors(retentions).tolist(), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Fewer:
-    """A model in which few steps stand for many that can be exchanged.
+class _Reduced:
+    """A model of few steps that represent all exchangeable ones.
 
     Attributes:
-        steps: where those that stand for others are.
-        tables: the table that stands for each.
-        model: of these steps and tables, each weighed by how many it stands for.
+        steps: the places of the representatives.
+        tables: for each table of the full model, the place of its representative.
+        model: of the representatives, with the number of tables that each represents as weight.
     """
 
     steps: IntArray
@@ -406,32 +408,29 @@ class _Fewer:
     model: ErrorModel
 
 
-def _same_table(table: tuple[str, ...], stands_for: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The table of columns that stand for these."""
+def _same_table(table: Set, representatives: Mapping[str, Sequence[str]]) -> Set:
     if len(table) == 1:
-        return (stands_for[table[0]][0],)
-    one, other = (stands_for[name] for name in table)
-    if one == other:
-        return tuple(one)
-    return tuple(sorted((one[0], other[0])))
+        return (representatives[table[0]][0],)
+    first, second = (representatives[name] for name in table)
+    return tuple(first) if first == second else tuple(sorted((first[0], second[0])))
 
 
 def _kinds(step: StepDomain, columns: tuple[str, ...]) -> list[tuple[float, int]]:
-    """Cells of some columns of a step: the share of its values in each, and how many have that."""
+    """The shares of a step's values in the cells of some columns, and how many cells have each."""
     sizes = Counter(Counter(step.parts(columns)).values())
     return [(size / step.size, times) for size, times in sizes.items()]
 
 
 @dataclass(frozen=True, eq=False)
-class _AlikeCells:
-    """Cells of tables, one entry for all that are alike.
+class _CellClasses:
+    """Classes of equal cells of tables.
 
     Attributes:
-        starts: where the entries of each table begin.
-        steps: the places of its steps, one below the other; filled up with one past the last.
-        shares: the share of each step's values in the cell, filled up with 1.
-        times: how many cells are so.
-        likely: shares of the records that such a cell may have in truth.
+        starts: where the classes of each table begin.
+        steps: the places of the steps of a cell, padded with one past the last.
+        shares: the share of each step's values in the cell, padded with 1.
+        times: the number of cells of the class, times the weight of the table.
+        likely: equally likely shares of the records in such a cell.
     """
 
     starts: IntArray
@@ -443,8 +442,8 @@ class _AlikeCells:
     @classmethod
     def of(
         cls, rows: Sequence[tuple[int, tuple[int, ...], tuple[float, ...], float]]
-    ) -> _AlikeCells:
-        """From table, steps, shares and number of cells."""
+    ) -> _CellClasses:
+        """From rows of table, steps, shares and number of cells."""
         widest = max(len(row[1]) for row in rows)
         starts = np.unique([row[0] for row in rows], return_index=True)[1].astype(np.int64)
         steps = np.array([(*row[1], *[-1] * (widest - len(row[1]))) for row in rows]).T

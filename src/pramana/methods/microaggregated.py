@@ -1,9 +1,10 @@
-"""Methods that form groups of at least k records and draw keys inside them [Wei]."""
+"""Methods by microaggregation: groups of at least k records share or exchange their keys [Wei]."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -42,10 +43,10 @@ if TYPE_CHECKING:
 ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
 
 Draw = Literal["whole", "sequential"]
-"""Whole members of a group, or key after key."""
+"""Draw all keys of one member, or each key from a member of its own."""
 
 QUICKLY_GROUPED = 12_000_000
-"""Records times values of their keys that all methods together group within a minute."""
+"""Records times coordinates of their keys that are grouped within a minute."""
 
 ON_THE_DRIVER = (
     "Groups are formed on one machine: all records of the data frame are brought to the driver."
@@ -53,12 +54,12 @@ ON_THE_DRIVER = (
 
 
 def names_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Column names from options that may repeat and may hold several, separated by commas."""
+    """Column names from a repeatable option whose texts hold names separated by commas."""
     return tuple(name for text in texts for name in names_in(text))
 
 
 def coordinates_of(column: Column) -> int:
-    """By how many numbers a key is compared: one, or each value of one without an order."""
+    """The coordinates of a key in the clustering: one per value if values have no order."""
     domain = column.domain
     if domain is None or domain.ordered or all(isinstance(v, int | float) for v in column.labels):
         return 1
@@ -67,15 +68,16 @@ def coordinates_of(column: Column) -> int:
 
 @dataclass(frozen=True)
 class Grouped(Method):
-    """Groups of at least k records, and keys drawn inside them.
+    """Groups of at least k records, whose keys are drawn anew inside the group.
 
     Attributes:
-        clustering: how groups are found.
-        responses: columns of numbers that similar records should share.
-        response_weight: the weight of a response beside a key.
+        clustering: the clustering algorithm.
+        responses: numeric columns in which the records of a group should be similar.
+        response_weight: the weight of a response relative to a key.
         max_size: the largest size of a group, if there is one.
-        distinct: at least so many values of each sensitive column in a group.
-        closeness: the largest distance of a group's sensitive values from those of all.
+        distinct: the least number of values of each sensitive column in a group (l-diversity).
+        closeness: the largest distance between the distributions of a sensitive column in a group
+            and in the table (t-closeness).
     """
 
     clustering: Clustering = option("default", "How groups are found.")
@@ -103,11 +105,11 @@ class Grouped(Method):
     """Where the keys of a released record come from."""
 
     done: ClassVar[str]
-    """What is done to the records of a group of at least {k}."""
+    """The sentence of the certificate on what is done to a group of at least {k} records."""
 
     @property
     def real_keys(self) -> bool:
-        """Whether every released combination of keys is that of a real record."""
+        """Whether every released combination of keys occurs in the original data."""
         return True
 
     def __post_init__(self) -> None:
@@ -122,9 +124,9 @@ class Grouped(Method):
 
     @classmethod
     def slow_reason(cls, schema: Schema, records: int) -> str:
-        """Values of keys without an order are coordinates each: many of them for many records.
+        """Why clustering takes long: many coordinates for many records.
 
-        Keys of more than can be served are refused at once, and take no time.
+        More coordinates than can be clustered are refused at once, which takes no time.
         """
         from pramana.microaggregation.distance import MOST_COORDINATES
 
@@ -136,11 +138,11 @@ class Grouped(Method):
     def donors(
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray] | None:
-        """For every key the records whose value is released; none where it is a group's centre."""
+        """For every key the records whose values are released; ``None`` for the group's centre."""
         raise NotImplementedError
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
-        """A promise of k; which groups there are is found when records are released."""
+        """A plan for k; groups are formed when records are released."""
         require_keys(context.schema)
         self._require_free(context.schema)
         for name in self.responses:
@@ -149,12 +151,11 @@ class Grouped(Method):
         if target.k > context.anonymity_set:
             raise context.too_few_records(
                 f"{target} cannot be met with an anonymity set of {context.anonymity_set:,}, the "
-                f"smallest group of "
-                "records that share known columns.",
+                "smallest group of records that share known columns.",
                 target.k,
             )
         self._require_room(context.schema, k=target.k, most=context.anonymity_set)
-        self._require_parted(context)
+        self._require_separable(context)
         if context.schema.impossible and not self.real_keys:
             raise InvalidSchema(
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
@@ -168,18 +169,18 @@ class Grouped(Method):
             anonymity_set=context.anonymity_set,
             asked=tuple(asked),
             attained=(target,),
-            public=self._told(target.k),
+            public=self._description(target.k),
         )
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-        """Keys drawn anew inside groups of this very table, and what the groups attain."""
+        """The table with new keys, shuffled, and the plan with the guarantees of its groups."""
         from pramana.engine.local import LocalTable
 
         if not engine_for(opened).on_one_machine:
             warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
-        require_coded(plan.schema, opened)  # keys are copied: nothing below looks at their rules
+        require_coded(plan.schema, opened)  # keys are copied: rules are not checked below
         context = DesignContext.of(plan.schema, opened)
-        self._require_parted(context)
+        self._require_separable(context)
         target = single_target(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(
@@ -191,8 +192,8 @@ class Grouped(Method):
             anonymity_set=context.anonymity_set,
             attained=attained(evidence, plan.asked),
             permuted_copy=made.permuted_copy,
-            public=self._told(target.k)
-            # Below a billionth it is what rounding leaves of nothing.
+            public=self._description(target.k)
+            # Below a billionth it is rounding error.
             | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
         )
         return LocalTable.of(made.table).shuffle(keystream=keystream), plan
@@ -200,11 +201,11 @@ class Grouped(Method):
     def regrouped(
         self, schema: Schema, opened: OpenedTable, *, k: int, keystream: Keystream
     ) -> Anonymised:
-        """The records with new keys, in their old order, and what may be said of their groups.
+        """The records with new keys, in their old order, and statistics of their groups.
 
-        The order of the truth decides nothing, and among records of the same keys chance does: were
-        it the values beside them, groups would tell who has which. Groups never cross the values of
-        columns that an adversary may know and that are released as they are.
+        Groups do not depend on the order of the original data. Ties among records with the same
+        keys are broken at random: broken by other values, groups would reveal these. Groups never
+        cross the values of known columns that are released unchanged.
         """
         from pramana.microaggregation.anonymisation import anonymise
         from pramana.microaggregation.donors import known_groups
@@ -227,11 +228,14 @@ class Grouped(Method):
             sensitive=self._sensitive(schema, binned),
             strata=known_groups(table, schema.known),
         )
-        released = _with_columns(made.table, binned, schema.binned)
+        released = made.table
+        for column in schema.binned:
+            at = released.column_names.index(column.name)
+            released = released.set_column(at, column.name, binned.column(column.name))
         return replace(made, table=released.take(pc.sort_indices(order)))
 
     def _require_free(self, schema: Schema) -> None:
-        """Refuse values that must stay: records get the keys of others, whatever these are."""
+        """Refuse exempt and kept missing values: every record gets the keys of another one."""
         fixed = [column.name for column in schema.randomised if column.fixed]
         if fixed:
             raise InvalidSchema(
@@ -240,12 +244,12 @@ class Grouped(Method):
                 'or set missing = "category".'
             )
 
-    def _require_parted(self, context: DesignContext) -> None:
-        """Refuse people whose records would leave as they are, where the method copies keys."""
-        del context  # most draw keys that no member need have
+    def _require_separable(self, context: DesignContext) -> None:
+        """Refuse tables of which most records would be released unchanged."""
+        del context  # only methods that copy whole keys refuse any
 
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
-        """Refuse what no group can be: too large for all records, or too small for its values."""
+        """Refuse sizes of groups and diversity that no group can have."""
         if self.max_size is not None and self.max_size < k:
             raise Infeasible(f"A group of at least {k:,} cannot have max_size = {self.max_size:,}.")
         largest = most if self.max_size is None else min(most, self.max_size)
@@ -259,41 +263,44 @@ class Grouped(Method):
             raise InvalidSchema("distinct and closeness speak of sensitive columns: name one.")
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
-        """What every group must hold of sensitive columns."""
+        """The l-diversity and t-closeness that every group must meet."""
         from pramana.microaggregation.merging import Sensitive
 
         if self.distinct == 1 and self.closeness == 1:
             return ()
-        own = [column for column in schema.columns if column.role is Role.SENSITIVE]
-        held = [present(table.column(column.name), column.codes_for_missing) for column in own]
         return tuple(
-            Sensitive.of(column.name, values, l=self.distinct, t=self.closeness)
-            for column, values in zip(own, held, strict=True)
+            Sensitive.of(
+                column.name,
+                present(table.column(column.name), column.codes_for_missing),
+                l=self.distinct,
+                t=self.closeness,
+            )
+            for column in schema.columns
+            if column.role is Role.SENSITIVE
         )
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
-        """Options that the method takes, and what they and k mean in words."""
+        """The options, and the sentences that follow from them and k."""
         require_kinds(cls, certificate.options)
-        own = cls(**certificate.options)
+        method = cls(**certificate.options)
         (k,) = (c.attained.k for c in certificate.claims if isinstance(c.attained, KAnonymity))
-        if certificate.schema.impossible and not own.real_keys:
+        if certificate.schema.impossible and not method.real_keys:
             raise InvalidSchema("Such keys may be impossible together.")
-        if set(own.responses) - set(certificate.schema.names):
+        if set(method.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
-        own._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
-        return own.disclosed(), own._told(k)
+        method._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
+        return method.disclosed(), method._description(k)
 
-    def _told(self, k: int) -> Form:
-        """What analysts must know: what was done, and where new keys come from."""
+    def _description(self, k: int) -> Form:
         return {"meaning": self.meaning(k), "keys": str(self.new_keys)}
 
     def meaning(self, k: int) -> str:
-        """What was done to the records, in one sentence for the certificate."""
+        """The sentence of the certificate on what was done to the records."""
         return self.done.format(k=f"{k:,}")
 
     def disclosed(self) -> Entries:
-        """How groups were formed is no secret."""
+        """All options: how groups were formed is published."""
         return asdict(self) | {"responses": list(self.responses)}
 
 
@@ -302,8 +309,8 @@ class Resample(Grouped):
     """Each record gets the keys of a member of its group, drawn with replacement.
 
     Attributes:
-        draw: all keys of one member, or key after key, which copies fewer whole records.
-        allow_verbatim: release also where nothing differs beside keys, most records as they were.
+        draw: all keys of one member, or each key in turn, which copies fewer whole records.
+        allow_verbatim: release even if most records stay unchanged, because only keys differ.
     """
 
     draw: Draw = option("whole", "All keys of a member, or key after key: copies fewer records.")
@@ -324,7 +331,7 @@ class Resample(Grouped):
     def donors(
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
-        """Members of the group: one for all keys, or one a key."""
+        """A member of the group for all keys, or a member for each key."""
         from pramana.microaggregation.donors import draw_keys, draw_members
 
         if self.draw == "whole":
@@ -332,7 +339,7 @@ class Resample(Grouped):
         return draw_keys(keys, labels, keystream)
 
     def meaning(self, k: int) -> str:
-        """Key after key the keys of a record need not be those of one member."""
+        """With sequential draws, the keys of a record need not occur together in the group."""
         if self.draw == "whole":
             return super().meaning(k)
         return (
@@ -342,29 +349,24 @@ class Resample(Grouped):
 
     @property
     def real_keys(self) -> bool:
-        """Key after key can make combinations that no record has."""
+        """Sequential draws can make combinations that no record has."""
         return self.draw == "whole"
 
-    def _require_parted(self, context: DesignContext) -> None:
-        """Refused where most records would be released as they are."""
+    def _require_separable(self, context: DesignContext) -> None:
+        """Refuse tables of which most records would be released unchanged."""
         if self.draw == "whole" and not self.allow_verbatim:
             _refuse_copies(self.name, context)
 
 
 @dataclass(frozen=True)
 class Permute(Grouped):
-    """The keys of each group are handed round at random.
+    """The keys of each group are permuted at random.
 
     Attributes:
-        allow_verbatim: release also where nothing differs beside keys, all records as they were.
+        allow_verbatim: release even if all records stay unchanged, because only keys differ.
     """
 
     allow_verbatim: bool = option(False, ALLOW)
-
-    def _require_parted(self, context: DesignContext) -> None:
-        """Refused where all records would be released as they are."""
-        if not self.allow_verbatim:
-            _refuse_copies(self.name, context)
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
@@ -381,9 +383,14 @@ class Permute(Grouped):
 
         return [permute_members(labels, keystream)] * len(keys)
 
+    def _require_separable(self, context: DesignContext) -> None:
+        """Refuse tables of which all records would be released unchanged."""
+        if not self.allow_verbatim:
+            _refuse_copies(self.name, context)
+
 
 class Gaussian(Grouped):
-    """Keys are drawn around each group, in the distribution of all keys."""
+    """Keys are drawn around each group, following the distribution of all keys."""
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND
@@ -397,14 +404,14 @@ class Gaussian(Grouped):
     def donors(
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
-        """Records to which a Gaussian around the group leads."""
+        """Records at the quantiles of Gaussian draws around the group."""
         from pramana.microaggregation.rosenblatt import gaussian_donors
 
         return [gaussian_donors(keys, labels, keystream)] * len(keys)
 
 
 class Centroid(Grouped):
-    """All records of a group get the same keys: its centre."""
+    """All records of a group get its centre as keys."""
 
     name: ClassVar[str] = "centroid"
     new_keys: ClassVar[NewKeys] = NewKeys.CENTRE
@@ -413,16 +420,28 @@ class Centroid(Grouped):
 
     @property
     def real_keys(self) -> bool:
-        """A centre is no record."""
+        """A centre need not be a record."""
         return False
 
     def donors(self, keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> None:
-        """Nobody's: the centre of the group."""
+        """No donors: the centre of the group is released."""
 
 
 def _refuse_copies(name: str, context: DesignContext) -> None:
-    """Where nothing can be parted from its keys, keys handed round are the records themselves."""
-    if not _parted(context):
+    """Refuse tables in which a record cannot be separated from its keys.
+
+    Groups never cross the values of known columns, which therefore go with the keys. Some other
+    column must differ among records that agree in the known ones.
+    """
+    schema, known = context.schema, context.schema.known
+    rest = [c.name for c in schema.released if not c.randomised and c.name not in known]
+    separable = bool(rest)
+    if rest and context.opened is not None:
+        most = group_sizes(context.opened, known).total().num_rows if known else 1
+        with suppress(pa.ArrowNotImplementedError):  # columns of lists cannot be counted
+            sizes = group_sizes(context.opened, (*known, *rest), most=most, binned=schema.binned)
+            separable = sizes.too_many
+    if not separable:
         raise InvalidSchema(
             f"No sensitive column differs beside the keys, so that {name} would release most "
             "records, or all, word for word: nobody could tell whose they are, and everybody could "
@@ -431,26 +450,8 @@ def _refuse_copies(name: str, context: DesignContext) -> None:
         )
 
 
-def _parted(context: DesignContext) -> bool:
-    """Whether a record can come apart from its keys.
-
-    Groups never cross the values of known columns, so that these go wherever the keys go. Of the
-    others one must differ among records that are alike in the known ones.
-    """
-    schema, known = context.schema, context.schema.known
-    rest = [c.name for c in schema.released if not c.randomised and c.name not in known]
-    if not rest or context.opened is None:
-        return bool(rest)
-    most = group_sizes(context.opened, known).total().num_rows if known else 1
-    try:
-        names = (*known, *rest)
-        return group_sizes(context.opened, names, most=most, binned=schema.binned).too_many
-    except pa.ArrowNotImplementedError:  # lists and the like: nothing counts them
-        return True
-
-
 def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
-    """The table with sensitive numbers in their bins: what every group must hold several of."""
+    """The table with sensitive numbers recoded to their bins."""
     for column in schema.binned:
         old = table.column(column.name)
         words = keystream.words(Stream("inside", column.name), 0, table.num_rows)
@@ -459,16 +460,8 @@ def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
     return table
 
 
-def _with_columns(table: pa.Table, other: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    """The table with these columns of another one of the same records."""
-    for column in columns:
-        at = table.column_names.index(column.name)
-        table = table.set_column(at, column.name, other.column(column.name))
-    return table
-
-
 def _order_of_values(table: pa.Table) -> pa.Array:
-    """Sorts records by all their values, so that the order of the truth decides nothing."""
+    """Indices that sort records by all their values: the original order has no influence."""
     columns = [comparable(column) for column in table.columns]
     names = [str(place) for place in range(len(columns))]
     return pc.sort_indices(

@@ -1,10 +1,4 @@
-"""The least value of a smooth function of a few numbers.
-
-By quasi-Newton steps (BFGS) along slopes, measured by central differences where none are given. A
-few lines here save loading a library of optimisers, which takes longer than all that a small table
-needs.
-
-Method ``retention``: keep each value with a probability, else draw it anew.
+"""Method ``retention``: keep each value with a probability, else draw it uniformly.
 
 k, epsilon and (rho1, rho2) all bound the same quantity, the total of ln gamma over the steps:
 
@@ -12,10 +6,10 @@ k, epsilon and (rho1, rho2) all bound the same quantity, the total of ln gamma o
     k:             total <= ln((n - 1) / (k - 1)) / 2                         [Ikarashi, Cor. 5]
     rho1 to rho2:  total <= ln(rho2 (1 - rho1) / (rho1 (1 - rho2)))           [Dowd, Sec. 5.1]
 
-so that one dial serves all three. The central epsilon grows with the same dial, and is searched for
-along it. ``equal`` gives every column the same retention (the three algorithms of [Ikarashi, Sec.
-4]); ``best`` divides the total so that one- and two-way tables are least in error, at the same k
-and epsilon: which column gets how much costs nothing in privacy.
+so that ln gamma is the one parameter for all three. The central epsilon grows with it, and is found
+by a search. ``equal`` gives every column the same retention (the three algorithms of [Ikarashi,
+Sec. 4]); ``best`` divides the total so that the mean error of one- and two-way tables is least, at
+the same k and epsilon: the division has no effect on privacy.
 """
 
 from __future__ import annotations
@@ -48,92 +42,28 @@ from pramana.release.certificate import Certificate
 from pramana.schema.schema import require_domains, require_keys
 from pramana.types import FloatArray, Form
 
-STEP = 1e-5
-"""How far apart a slope is measured."""
-
-FLAT = 1e-8
-"""A slope that counts as none."""
-
-ROUNDS = 200
-
-
-def least(
-    function: Callable[[FloatArray], float],
-    start: FloatArray,
-    *,
-    slope: Callable[[FloatArray], FloatArray] | None = None,
-) -> FloatArray:
-    """Where the function is least, downhill from ``start``; ``slope`` gives its slopes.
-
-    >>> least(lambda x: float((x[0] - 3) ** 2 + (x[0] + x[1]) ** 4), np.zeros(2)).round(2)[0]
-    np.float64(3.0)
-    """
-    here, height = np.asarray(start, dtype=np.float64), float(function(start))
-    slopes = partial(_slope, function) if slope is None else slope
-    steep = slopes(here)
-    inverse = np.eye(len(here))
-    for _ in range(ROUNDS):
-        way = -inverse @ steep
-        if not steep @ way < 0:
-            inverse, way = np.eye(len(here)), -steep
-        there, lower = _downhill(function, here, height, way, float(steep @ way))
-        if np.abs(steep).max() < FLAT or height - lower <= 1e-12 * abs(height):
-            return there if lower < height else here
-        after = slopes(there)
-        inverse = _curved(inverse, there - here, after - steep)
-        here, height, steep = there, lower, after
-    return here
-
-
-def _downhill(
-    function: Callable[[FloatArray], float],
-    here: FloatArray,
-    height: float,
-    way: FloatArray,
-    fall: float,
-) -> tuple[FloatArray, float]:
-    """The first of ever shorter steps that gets down as far as the slope lets expect."""
-    length = min(1.0, 2.0 / float(np.abs(way).max() or 1.0))
-    while length > 1e-12:
-        there = here + length * way
-        lower = float(function(there))
-        if lower <= height + 1e-4 * length * fall:
-            return there, lower
-        length /= 2
-    return here, height
-
-
-def _slope(function: Callable[[FloatArray], float], at: FloatArray) -> FloatArray:
-    moves = STEP * np.eye(len(at))
-    return np.array([(function(at + m) - function(at - m)) / (2 * STEP) for m in moves])
-
-
-def _curved(inverse: FloatArray, moved: FloatArray, turned: FloatArray) -> FloatArray:
-    """The inverse of the curvature, corrected by what a step has shown of it."""
-    along = float(moved @ turned)
-    if along <= 1e-14:
-        return inverse
-    bent = np.eye(len(moved)) - np.outer(moved, turned) / along
-    corrected: FloatArray = bent @ inverse @ bent.T + np.outer(moved, moved) / along
-    return corrected
-
-
 Spread = Literal["equal", "best"]
 
-IDENTITY_DIAL = 64 * math.log(2)
+FLAT, ROUNDS = 1e-8, 200
+"""Where the search for the best division ends: the largest slope, and the number of steps."""
+
+ZERO_RETENTION = 1e-15
+"""Smaller retentions are rounding errors of zero."""
+
+IDENTITY_LOG_GAMMA = 64 * math.log(2)
 """The largest ln gamma that integers over 2**64 can express short of the identity."""
 
 
 @dataclass(frozen=True)
 class Retention(Method):
-    """Retentions that meet every guarantee asked at the least expected error.
+    """The retentions of least expected error that meet every guarantee asked.
 
     Attributes:
         spread: ``best`` gives each column its own retention, ``equal`` the same to all.
-        max_error: instead of guarantees: the strongest whose expected error is within this share
-            of the records.
-        retention: instead of guarantees: this retention in every column.
-        joint: columns that one matrix randomises together: the best for a table of just these.
+        max_error: instead of guarantees: the strongest protection with an expected error of at
+            most this share of the records.
+        retention: instead of guarantees: the retention of every column.
+        joint: groups of columns that are randomised jointly, which is best for their own table.
     """
 
     spread: Spread = option(
@@ -166,7 +96,7 @@ class Retention(Method):
             require_number("retention", self.retention, low=0, high=1)
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
-        """One matrix a column, or one for columns that are tied: impossible combinations, joint."""
+        """A matrix for each column, or for each group of tied columns."""
         schema, records = context.schema, context.records
         require_keys(schema)
         require_domains(schema)
@@ -181,10 +111,10 @@ class Retention(Method):
         if self.retention is not None:
             retentions = [self.retention] * len(steps)
         elif self.max_error is not None:
-            retentions = divide(_dial_of_error(self.max_error, model, divide))
+            retentions = divide(_log_gamma_for_error(self.max_error, model, divide))
         else:
-            retentions = divide(_dial(asked, context, steps, divide))
-        mechanism, found = context.within(
+            retentions = divide(_largest_log_gamma(asked, context, steps, divide))
+        mechanism, reached = context.within(
             asked, lambda trim: _mechanism(steps, [rho * (1 - trim) for rho in retentions])
         )
         spread = self.spread if self.retention is None else "equal"
@@ -195,7 +125,7 @@ class Retention(Method):
             records=records,
             anonymity_set=context.anonymity_set,
             asked=tuple(asked),
-            attained=found,
+            attained=reached,
             expected_error=model.at(retentions),
             statistics=_figures(steps, model, retentions, spread),
             smallest_unchanged_group=context.smallest_unchanged_group,
@@ -208,30 +138,25 @@ class Retention(Method):
         if mechanism is None:
             return None
         steps = step_domains(certificate.schema, joint_of(mechanism))
-        matrices = {step.columns: step.matrix for step in mechanism}
-        retentions = [_kept(step, matrices[step.columns]) for step in steps]
-        return ErrorModel(steps, records=certificate.records).at(retentions)
+        model = ErrorModel(steps, records=certificate.records)
+        return model.at(retentions_of(steps, mechanism))
 
     def errors_of(self, plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[float]:
-        """Of whole records, any table."""
+        """The expected errors of any tables."""
         steps = step_domains(plan.schema, joint_of(plan.mechanism))
         model = ErrorModel(steps, records=plan.records, tables=tables)
-        found: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
-        return found
+        errors: list[float] = model.errors(retentions_of(steps, plan.mechanism)).tolist()
+        return errors
 
     def with_joint(self, joint: tuple[tuple[str, ...], ...]) -> Retention | None:
-        """One matrix for columns of a tie; what was stated stays."""
+        """The method with these groups of columns; ``None`` if it has groups already."""
         return None if self.joint else replace(self, joint=joint)
 
 
 def retentions_of(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:
-    """How much each step keeps."""
+    """The retention of each step of a mechanism."""
     matrices = {step.columns: step.matrix for step in mechanism}
     return [_kept(step, matrices[step.columns]) for step in steps]
-
-
-NOTHING = 1e-15
-"""Retentions below this are what rounding leaves of none."""
 
 
 def _kept(step: StepDomain, matrix: TransitionMatrix | None) -> float:
@@ -241,13 +166,10 @@ def _kept(step: StepDomain, matrix: TransitionMatrix | None) -> float:
     free = step.size - len(step.fixed)
     stays = float(matrix.diagonal.min())
     kept = stays - (1 - stays) / (free - 1) if free > 1 else 1.0
-    return kept if kept > NOTHING else 0.0
+    return kept if kept > ZERO_RETENTION else 0.0
 
 
-# -- the dial ------------------------------------------------------------------------------
-
-
-def _dial(
+def _largest_log_gamma(
     asked: Sequence[Guarantee],
     context: DesignContext,
     steps: Sequence[StepDomain],
@@ -256,65 +178,53 @@ def _dial(
     """The largest total of ln gamma that meets every target."""
     bounded = [guarantee for guarantee in asked if not isinstance(guarantee, Searched)]
     log_gamma = min(
-        (context.log_gamma_for(one, method="retention") for one in bounded), default=math.inf
+        (context.log_gamma_for(target, method="retention") for target in bounded), default=math.inf
     )
     searched = [guarantee for guarantee in asked if isinstance(guarantee, Searched)]
-    _refuse_fixed(steps, finite=bool(searched) or log_gamma < math.inf)
-    for guarantee in searched:
-        log_gamma = _searched(guarantee, context, steps, divide, most=min(log_gamma, LARGEST_DIAL))
-    if log_gamma <= 0:
-        raise unattainable(*searched)
-    return log_gamma
-
-
-def _searched(
-    guarantee: Searched,
-    context: DesignContext,
-    steps: Sequence[StepDomain],
-    divide: Callable[[float], list[float]],
-    *,
-    most: float,
-) -> float:
-    """The largest total that meets a target which has no formula for it."""
-    return largest_dial(
-        lambda log_gamma: guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma)))),
-        low=0.0,
-        high=most,
-    )
-
-
-def _dial_of_error(
-    max_error: float, model: ErrorModel, divide: Callable[[float], list[float]]
-) -> float:
-    """The smallest total whose expected error is within bounds: errors fall as the total grows."""
-    from scipy.optimize import brentq
-
-    low, high = 1e-6, IDENTITY_DIAL * len(model.steps)
-
-    def excess(log_gamma: float) -> float:
-        error = model.mean(divide(log_gamma))
-        return math.log(max(error, 1e-300) / max_error)
-
-    if excess(low) <= 0:  # even near pure noise is good enough
-        return low
-    found = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
-    while excess(found) > 0:  # the root may lie a hair on the wrong side
-        found *= 1 + 1e-9
-    return found
-
-
-def _refuse_fixed(steps: Sequence[StepDomain], *, finite: bool) -> None:
-    """Values that stay as they are make every finite target impossible: say exactly that."""
     fixed = [step.name for step in steps if step.fixed]
-    if fixed and finite:
+    if fixed and (searched or log_gamma < math.inf):
         raise Infeasible(
             f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
             "released as they are: no finite epsilon and no k above 1 can hold. Drop the "
             "exemption, or state a retention instead of a target."
         )
 
+    for guarantee in searched:  # no formula gives its total
+        met = partial(_met, guarantee, context, steps, divide)
+        log_gamma = largest_dial(met, low=0.0, high=min(log_gamma, LARGEST_DIAL))
+    if log_gamma <= 0:
+        raise unattainable(*searched)
+    return log_gamma
 
-# -- dividing it among the steps -----------------------------------------------------------
+
+def _met(
+    guarantee: Searched,
+    context: DesignContext,
+    steps: Sequence[StepDomain],
+    divide: Callable[[float], list[float]],
+    log_gamma: float,
+) -> bool:
+    return guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma))))
+
+
+def _log_gamma_for_error(
+    max_error: float, model: ErrorModel, divide: Callable[[float], list[float]]
+) -> float:
+    """The smallest total of ln gamma with at most this expected error."""
+    from scipy.optimize import brentq
+
+    low, high = 1e-6, IDENTITY_LOG_GAMMA * len(model.steps)
+
+    def excess(log_gamma: float) -> float:
+        error = model.mean(divide(log_gamma))
+        return math.log(max(error, 1e-300) / max_error)
+
+    if excess(low) <= 0:  # even nearly pure noise is accurate enough
+        return low
+    root = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+    while excess(root) > 0:  # rounding may put the root on the wrong side
+        root *= 1 + 1e-9
+    return root
 
 
 def _divider(
@@ -329,14 +239,14 @@ def _divider(
 
 def _retention(log_gamma: float, size: int) -> float:
     """rho from ln gamma: (gamma - 1) / (gamma + N - 1)."""
-    if log_gamma >= IDENTITY_DIAL:
+    if log_gamma >= IDENTITY_LOG_GAMMA:
         return 1.0
     excess = math.expm1(log_gamma)
     return excess / (excess + size)
 
 
 def _common_retention(log_gamma: float, sizes: Sequence[int]) -> float:
-    """One rho for all, by bisection on a monotone total [Ikarashi, Alg. 1 to 3]."""
+    """The same rho for all steps, by bisection on a monotone total [Ikarashi, Alg. 1 to 3]."""
     if math.isinf(log_gamma):
         return 1.0
 
@@ -351,47 +261,45 @@ def _common_retention(log_gamma: float, sizes: Sequence[int]) -> float:
 
 
 def _best_retentions(log_gamma: float, sizes: Sequence[int], model: ErrorModel) -> list[float]:
-    """Divide the dial so that the average error of one- and two-way tables is least."""
+    """The division of ln gamma with the least mean error of one- and two-way tables."""
     if math.isinf(log_gamma) or log_gamma <= 0 or len(sizes) == 1:
         return [_retention(log_gamma / len(sizes), size) for size in sizes]
 
-    # One score a kind: steps that can be exchanged begin alike, and every slope leaves them so.
+    # Exchangeable steps have the same score: they start equal, and gradients keep them equal.
     _, first, many = np.unique(model.kinds, return_index=True, return_counts=True)
     counts = np.array(sizes, dtype=np.float64)[first]
 
     def shares(scores: FloatArray) -> FloatArray:
-        own = np.exp(scores - scores.max())
-        found: FloatArray = own * (log_gamma / (many * own).sum())
-        return found
+        weights = np.exp(scores - scores.max())
+        parts: FloatArray = weights * (log_gamma / (many * weights).sum())
+        return parts
 
     def retentions(scores: FloatArray) -> FloatArray:
-        own = shares(scores)
-        excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
-        return np.where(own >= IDENTITY_DIAL, 1.0, excess / (excess + counts))[model.kinds]
+        parts = shares(scores)
+        excess = np.expm1(np.minimum(parts, IDENTITY_LOG_GAMMA))
+        return np.where(parts >= IDENTITY_LOG_GAMMA, 1.0, excess / (excess + counts))[model.kinds]
 
     def objective(scores: FloatArray) -> float:
         return math.log(max(model.mean(retentions(scores)), 1e-300))
 
-    def slope(scores: FloatArray) -> FloatArray:
-        own, kept = shares(scores), retentions(scores)
+    def gradient(scores: FloatArray) -> FloatArray:
+        parts, kept = shares(scores), retentions(scores)
         height = model.mean(kept)
-        if height < 1e-300:  # nothing is changed, and nothing can be better
+        if height < 1e-300:  # no record changes: nothing can be better
             return np.zeros(len(scores))
-        excess = np.expm1(np.minimum(own, IDENTITY_DIAL))
-        turned = np.where(own >= IDENTITY_DIAL, 0.0, counts * (excess + 1) / (excess + counts) ** 2)
-        steep = model.slope(kept)[first] * turned / height
-        found: FloatArray = many * own * (steep - steep @ (many * own) / log_gamma)
-        return found
+        excess = np.expm1(np.minimum(parts, IDENTITY_LOG_GAMMA))
+        by_part = np.where(
+            parts >= IDENTITY_LOG_GAMMA, 0.0, counts * (excess + 1) / (excess + counts) ** 2
+        )
+        slope = model.slope(kept)[first] * by_part / height
+        by_score: FloatArray = many * parts * (slope - slope @ (many * parts) / log_gamma)
+        return by_score
 
     equal = _common_retention(log_gamma, sizes)
     start = np.log([math.log1p(size * equal / (1 - equal)) + 1e-12 for size in sizes])[first]
-    better: list[float] = retentions(least(objective, start, slope=slope)).tolist()
-    return (
-        better if model.mean(better) <= model.mean([equal] * len(sizes)) else [equal] * len(sizes)
-    )
-
-
-# -- the answer -------------------------------------------------------------------
+    best: list[float] = retentions(minimise(objective, start, gradient)).tolist()
+    same = [equal] * len(sizes)
+    return best if model.mean(best) <= model.mean(same) else same
 
 
 def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mechanism:
@@ -406,7 +314,7 @@ def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mech
 def _figures(
     steps: Sequence[StepDomain], model: ErrorModel, retentions: Sequence[float], spread: Spread
 ) -> Form:
-    """What the best division gains over one retention for all, at the same k and epsilon."""
+    """The gain of the best division over equal retentions, at the same k and epsilon."""
     figures: Form = {"spread": spread}
     if spread == "equal" or not all(0 < rho < 1 for rho in retentions):
         return figures
@@ -418,3 +326,53 @@ def _figures(
     if math.isfinite(equal):
         figures["gain_over_equal"] = 1 - model.mean(retentions) / equal
     return figures
+
+
+def minimise(
+    function: Callable[[FloatArray], float],
+    start: FloatArray,
+    gradient: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """A local minimum of a smooth function, by BFGS steps from ``start``.
+
+    These few lines save the import of an optimiser, which takes longer than the design of a small
+    table.
+
+    >>> minimise(lambda x: float((x[0] - 3) ** 2), np.zeros(1), lambda x: 2 * (x - 3)).round(2)
+    array([3.])
+    """
+    here, height = np.asarray(start, dtype=np.float64), float(function(start))
+    slope, inverse = gradient(here), np.eye(len(here))
+    for _ in range(ROUNDS):
+        direction = -inverse @ slope
+        if not slope @ direction < 0:
+            inverse, direction = np.eye(len(here)), -slope
+        there, lower = _line_search(function, here, height, direction, float(slope @ direction))
+        if np.abs(slope).max() < FLAT or height - lower <= 1e-12 * abs(height):
+            return there if lower < height else here
+        next_slope = gradient(there)
+        moved, turned = there - here, next_slope - slope
+        curvature = float(moved @ turned)
+        if curvature > 1e-14:
+            bent = np.eye(len(moved)) - np.outer(moved, turned) / curvature
+            inverse = bent @ inverse @ bent.T + np.outer(moved, moved) / curvature
+        here, height, slope = there, lower, next_slope
+    return here
+
+
+def _line_search(
+    function: Callable[[FloatArray], float],
+    here: FloatArray,
+    height: float,
+    direction: FloatArray,
+    slope: float,
+) -> tuple[FloatArray, float]:
+    """The first of ever shorter steps with a sufficient decrease (Armijo's condition)."""
+    length = min(1.0, 2.0 / float(np.abs(direction).max() or 1.0))
+    while length > 1e-12:
+        there = here + length * direction
+        lower = float(function(there))
+        if lower <= height + 1e-4 * length * slope:
+            return there, lower
+        length /= 2
+    return here, height
