@@ -1,19 +1,15 @@
-"""The inverse of a matrix whose entries are moved one by one, and the loss after each move.
+"""Improve a matrix on a grid of probabilities by steps of single entries.
 
-A step changes a row by d (e_j - e_i), and with it the inverse by a matrix of rank one [Sherman50].
-
-A matrix on its grid made better by steps of single entries, judged by the loss on the grid.
-
-Moves that are all rounded up cover rare cells more than they need, at up to three times the loss.
-Here entries go up and down the grid one at a time, each step the one that lowers most
+Rounding all moves up covers rare cells more than they need, at up to three times the loss. Here
+entries go up and down the grid one at a time, by the step that lowers most
 
     n^2 l2(P) + sum_k w_k [max_m N_m(k) / alpha - D(k)]_+ ,
 
-the exact loss, and the records that each combination k lacks, m rare, at a price w_k. Where no
-step helps and a combination still lacks some, its price rises; the best matrix that lacks none is
+the exact loss, plus the records that each combination k lacks, m rare, at a price w_k. If no step
+helps and a combination still lacks records, its price rises; the best matrix that lacks none is
 kept. A step changes one row by d (e_j - e_i), and with it the inverse by a matrix of rank one
 [Sherman50]: the loss after every possible step follows from a few products, and D changes only at
-combinations that i and j do not share. Whatever the counts, values are those of the grid.
+combinations that i and j do not share.
 """
 
 from __future__ import annotations
@@ -27,19 +23,19 @@ from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.types import BoolArray, FloatArray, IntArray
 
 LASTS, FEW = 64, 64
-"""After so many steps it is computed afresh; with no more cells, after each."""
+"""The inverse is recomputed after this many steps; with at most this many cells, after each."""
 
 
 @dataclass
 class Inverse:
-    """The inverse of a matrix, and what the loss after every step follows from.
+    """The inverse of a matrix, and products from which the loss after every step follows.
 
-    A step is of rank one, and so is the change of the inverse: all that is held changes by a few
-    vectors. Errors of rounding add up, so that after ``LASTS`` steps it is computed afresh.
+    A step changes the inverse by a matrix of rank one, so that all products are updated by a few
+    vectors. Rounding errors add up: after ``LASTS`` steps all are recomputed.
 
     Attributes:
         P: the matrix.
-        numbers: how many records are in each cell.
+        numbers: the number of records in each cell.
         Q: its inverse.
         released: the records expected in each cell.
         inner: Q Q'.
@@ -57,12 +53,12 @@ class Inverse:
     steps: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._afresh()
+        self._recompute()
 
-    def _afresh(self) -> None:
+    def _recompute(self) -> None:
         try:
             self.Q = np.linalg.inv(self.P).astype(np.float64)
-        except np.linalg.LinAlgError:  # its loss is no number, and no step leads on
+        except np.linalg.LinAlgError:  # the loss is not a number, which ends the search
             self.Q = np.full_like(self.P, np.nan)
         self.released = self.numbers @ self.P
         self.inner = self.Q @ self.Q.T
@@ -76,13 +72,13 @@ class Inverse:
         return float(self.released @ (self.Q * self.Q).sum(axis=1) - self.numbers.sum())
 
     def take(self, i: int, j: int, value: float) -> None:
-        """Change a move, and what stays with it."""
+        """Set the probability of a move from i to j, and adjust the diagonal."""
         d = value - self.P[i, j]
         self.P[i, i] -= d
         self.P[i, j] = value
         self.steps += 1
         if self.steps >= LASTS or len(self.P) <= FEW:
-            self._afresh()
+            self._recompute()
             return
         Q, inner = self.Q, self.inner
         q, r, p = Q[:, i].copy(), Q[j] - Q[i], inner[:, j] - inner[:, i]
@@ -99,7 +95,7 @@ class Inverse:
         inner += np.outer(q, along) - np.outer(c * p, q)
 
     def changes(self, rows: IntArray, columns: IntArray, change: FloatArray) -> FloatArray:
-        """How n^2 l2 changes where one move of a row changes, each by itself.
+        """The change of n^2 l2 by each of these steps, taken alone.
 
         With r = Q_j - Q_i, the inverse becomes Q - c q r' with q the i-th column of Q and
         c = d / (1 + d (Q_ji - Q_ii)); released counts change at i and at j.
@@ -111,86 +107,86 @@ class Inverse:
 
         def after(cell: IntArray) -> FloatArray:
             along = Q[cell, rows]
-            found: FloatArray = (
+            squared: FloatArray = (
                 length[cell]
                 - 2 * c * along * (inner[cell, columns] - inner[cell, rows])
                 + c**2 * along**2 * r
             )
-            return found
+            return squared
 
-        found: FloatArray = (
+        changes: FloatArray = (
             c**2 * (self.released @ (Q * Q))[rows] * r
             - 2 * c * (weighed[rows, columns] - weighed[rows, rows])
             + self.numbers[rows] * change * (after(columns) - after(rows))
         )
-        return found
+        return changes
 
 
 MOST: Final = 1_500
-"""So many steps are made at most."""
+"""The largest number of steps."""
 
 PRICES, DEARER, DEAREST = (4.0, 1e4), 1.5, 1e9
-"""What a lacking record costs at first, how the price rises, and where the search is given up.
+"""The initial prices of a lacking record, the factor by which they rise, and the largest price.
 
-At the low price the search leaves C1 and comes back to it; at the high one it stays inside."""
+At the low price the search violates C1 and returns to it; at the high price it stays inside."""
 
 INSIDE: Final = 1e-9
-"""So far inside alpha a matrix must be in floating point, as a share, to hold in integers."""
+"""The share below alpha in floating point that makes C1 hold in integers."""
 
 NOISE: Final = 1e-6
-"""Moves that are rarer are left out at first: programs leave traces of them."""
+"""Smaller probabilities are dropped at first: they are residues of the programs."""
 
 SHIFTS: Final = np.array([-3, -2, -1, 1, 2, 3])
-"""By so many places of the grid an entry may go at once, or to nothing."""
+"""The places on the grid by which an entry may move at once; it may also become zero."""
 
 FRESH: Final = np.array([0.001, 0.01, 0.1])
 SOURCES: Final = 24
-"""Where no entry helps, new ones begin with these; the most frequent cells may have some too."""
+"""Initial values of new entries, and the number of frequent cells that may get some."""
 
 ENOUGH: Final = 1e-6
-"""Steps that lower the sum by a smaller share are not made."""
+"""Steps that lower the objective by a smaller share are not made."""
 
 
 def stepped(
     cells: KeyCells, start: FloatArray, alpha: float, grid: FloatArray, *, keep: float = LEAST_KEPT
 ) -> FloatArray | None:
-    """The best matrix with moves on the grid that was found to meet C1; nothing if none was.
+    """The best matrix on the grid that meets C1; ``None`` if none was found.
 
     Args:
         cells: the joint cells and their combinations.
         start: a matrix to begin with; it need not meet C1.
         alpha: the target.
-        grid: the values that moves may have, rising.
-        keep: the least chance of each record to stay as it is, where it is not lower already.
+        grid: the probabilities that moves may have, in rising order.
+        keep: the least probability that a record stays unchanged, if it is not lower already.
     """
-    found = [
-        _walked(_Walk.of(cells, start, alpha, np.append(0.0, grid), keep, price))
+    results = [
+        _search(_State.of(cells, start, alpha, np.append(0.0, grid), keep, price))
         for price in PRICES
     ]
-    least, best = min(found, key=lambda own: own[0])
+    least, best = min(results, key=lambda result: result[0])
     return best if np.isfinite(least) else None
 
 
-def _walked(walk: _Walk) -> tuple[float, FloatArray]:
-    """The least loss on the way, and the matrix that has it."""
-    best, least = walk.P, np.inf
+def _search(state: _State) -> tuple[float, FloatArray]:
+    """The least loss of the matrices that meet C1, and its matrix."""
+    best, least = state.P, np.inf
     for _ in range(MOST):
-        lacking = walk.lacks > 0
-        if not lacking.any() and walk.loss < least:
-            best, least = walk.P.copy(), walk.loss
-        if not np.isfinite(walk.loss):
+        lacking = state.lacks > 0
+        if not lacking.any() and state.loss < least:
+            best, least = state.P.copy(), state.loss
+        if not np.isfinite(state.loss):
             break
-        if walk.step(*walk.next_ones()) or walk.step(*walk.new_ones()):
+        if state.step(*state.shifted_entries()) or state.step(*state.new_entries()):
             continue
-        if not lacking.any() or walk.price.max() > DEAREST:
+        if not lacking.any() or state.price.max() > DEAREST:
             break
-        walk.price[lacking] *= DEARER
+        state.price[lacking] *= DEARER
     return least, best
 
 
 @dataclass
-class _Walk:
-    """Where the search stands: the matrix, N and D of each combination, and what they lack."""
+class _State:
+    """The state of the search: the matrix, N and D of each combination, and what they lack."""
 
     cells: KeyCells
     P: FloatArray
@@ -218,12 +214,12 @@ class _Walk:
         grid: FloatArray,
         keep: float,
         price: float,
-    ) -> _Walk:
+    ) -> _State:
         P = np.where(start < NOISE, 0.0, start)
         np.fill_diagonal(P, 0.0)
         moves = P > 0
         np.fill_diagonal(P, 1 - P.sum(axis=1))
-        # By alpha itself: just inside it, 1/alpha records would lack what nothing can mend.
+        # By alpha itself: just inside it, 1/alpha records would lack what no step can supply.
         rare = np.isin(np.arange(cells.size), cells.rare(alpha))
         common = np.argsort(-cells.numbers, kind="stable")[:SOURCES]
         reached: BoolArray = np.any(moves, axis=0)
@@ -232,17 +228,17 @@ class _Walk:
         active = np.flatnonzero(used & ~cells.fixed)
         many = len(cells.totals)
         chance = np.stack([_by_combination(cells, row) for row in P])
-        walk = cls(
+        state = cls(
             cells, P, alpha * (1 - INSIDE), grid, keep, np.full(many, price), rare, active,
             reached[active], chance, cells.numbers @ chance,
             np.zeros(many, dtype=np.int64), np.zeros(many), np.zeros(many),
         )  # fmt: skip
-        walk.inverse = Inverse(P[np.ix_(active, active)], cells.numbers[active])
-        walk._look(np.arange(many))
-        return walk
+        state.inverse = Inverse(P[np.ix_(active, active)], cells.numbers[active])
+        state._look(np.arange(many))
+        return state
 
     def _look(self, where: IntArray) -> None:
-        """What these combinations lack."""
+        """Update what these combinations lack."""
         rare = np.where(self.rare[:, None], self.chance[:, where], 0.0)
         every = np.arange(len(where))
         worst = rare.argmax(axis=0)
@@ -261,13 +257,13 @@ class _Walk:
         return lacks
 
     def _now(self) -> FloatArray:
-        """The moves among the active cells; less than nothing where there can be none."""
+        """The moves among the active cells; -1 on the diagonal."""
         now = self.inverse.P.copy()
         np.fill_diagonal(now, -1.0)
         return now
 
-    def next_ones(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Moves that happen, with values near theirs and nothing: row, column and value of each."""
+    def shifted_entries(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Row, column and new value of steps that move an entry along the grid, or to zero."""
         now = self._now()
         rows, columns = np.nonzero(now > 0)
         level = np.searchsorted(self.grid, now[rows, columns] * (1 - 1e-12))
@@ -275,14 +271,14 @@ class _Walk:
         entry, which = np.nonzero((to >= 0) & (to < len(self.grid)))
         return rows[entry], columns[entry], self.grid[to[entry, which]]
 
-    def new_ones(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Moves to cells that are targets already, where none happens yet."""
+    def new_entries(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Row, column and value of new moves to cells that are targets already."""
         rows, columns = np.nonzero((self._now() == 0) & self.reached)
         many = len(FRESH)
         return np.tile(rows, many), np.tile(columns, many), np.repeat(FRESH, len(rows))
 
     def step(self, rows: IntArray, columns: IntArray, values: FloatArray) -> bool:
-        """Make the best of these steps, if one is good."""
+        """Make the best of these steps; false if none lowers the objective."""
         P = self.inverse.P
         change = values - P[rows, columns]
         room = (P[rows, rows] - change >= self.keep) | (change < 0)
@@ -293,7 +289,7 @@ class _Walk:
             gain = self.inverse.changes(rows, columns, change)
         gain[~np.isfinite(gain)] = np.inf
         least = -ENOUGH * max(self.loss, 1.0)
-        # No step saves more than all that is lacked where its two cells are.
+        # No step saves more than the price of all that is lacking at its two cells.
         cost = (self.price * self.lacks)[self.cells.combination[self.active]].sum(axis=1)
         hope = np.flatnonzero(gain - (cost[rows] + cost[columns]) * (1 + INSIDE) < least)
         if not len(hope):
@@ -307,7 +303,7 @@ class _Walk:
         return True
 
     def _lack_changes(self, rows: IntArray, columns: IntArray, change: FloatArray) -> FloatArray:
-        """What all that combinations lack costs more after each step."""
+        """The change of the price of all lacking records by each step."""
         combination = self.cells.combination
         apart = combination[rows] != combination[columns]
         total = np.zeros(len(rows))
@@ -315,18 +311,18 @@ class _Walk:
             k = combination[cells]
             moved = sign * change[:, None]
             others = np.where(self.worst[k] == rows[:, None], self.second[k], self.first[k])
-            own = np.where(self.rare[rows][:, None], self.chance[rows[:, None], k] + moved, 0.0)
+            chance = np.where(self.rare[rows][:, None], self.chance[rows[:, None], k] + moved, 0.0)
             expected = self.expected[k] + self.cells.numbers[rows][:, None] * moved
-            more = self._lacking(np.maximum(others, own), expected) - self.lacks[k]
+            more = self._lacking(np.maximum(others, chance), expected) - self.lacks[k]
             total += (apart * self.price[k] * more).sum(axis=1)
         return total
 
     def _take(self, row: int, column: int, value: float) -> None:
         """Make a step between two of the active cells."""
         self.inverse.take(row, column, value)
-        own = self.inverse.P[row]
+        changed = self.inverse.P[row]
         row, column = int(self.active[row]), int(self.active[column])
-        self.P[row, self.active] = own
+        self.P[row, self.active] = changed
         self.chance[row] = _by_combination(self.cells, self.P[row])
         where = np.union1d(self.cells.combination[row], self.cells.combination[column])
         self.expected[where] = self.cells.numbers @ self.chance[:, where]
@@ -334,6 +330,6 @@ class _Walk:
 
 
 def _by_combination(cells: KeyCells, row: FloatArray) -> FloatArray:
-    """The chances of a row added up by combination."""
-    each = np.repeat(row, cells.combination.shape[1])
-    return np.bincount(cells.combination.ravel(), each, len(cells.totals)).astype(np.float64)
+    """The probabilities of a row, summed by combination."""
+    repeated = np.repeat(row, cells.combination.shape[1])
+    return np.bincount(cells.combination.ravel(), repeated, len(cells.totals)).astype(np.float64)

@@ -1,30 +1,24 @@
-"""Whether a matrix takes more room than the records, and what is told where it is withheld.
+"""Size estimates: bytes of a matrix and of the records, and records that a design changes.
 
-A matrix for people who are mostly alone with their keys lists each of them, where records may go,
-and three decoys each: more than the records themselves. Whether it is published is decided from
-what would be published and from what is: the matrix with decoys (drawn by a fixed key, so that the
-decision does not hang on chance), the number of records, and the frequencies of the released
-columns (of those that are randomised, the expected ones). So the decision tells less than the
-matrix would, and is the same for every seed, engine and format.
+**Bytes.** A matrix for records with mostly unique keys lists every cell, its targets, and three
+decoys for each: more than the records themselves. Whether it is published depends only on the
+matrix with decoys (drawn by a fixed key), the number of records, and the frequencies of the
+released columns (expected ones if randomised). So the decision reveals less than the matrix, and is
+the same for every seed, engine and format. The size of the records is bounded below by their
+entropy: columns are stored separately and records are in random order, so that no lossless format
+stores a column in fewer bits than the entropy of its frequencies.
 
-The size of the records is bounded below by their entropy: columns are stored one by one and
-records lie in a random order, so no lossless format stores a column in fewer bits than the entropy
-of its frequencies. Nothing is packed to find out, so that the decision depends on no library.
-
-How many records will change for an alpha, told at once: no matrix is searched for.
-
-Take one choice of keys alone. A combination that u < 1/alpha people share is safe once enough
-others are released with it: s (1/alpha - u) of them where its own records stay with chance s.
-Staying costs those arrivals, each about 2 of the loss where frequent cells supply them; leaving
-costs u (1/s - s) (covering.py) and supplies u (1 - s) arrivals elsewhere. The least of both is at
+**Changes.** A rule of thumb without a search. Take a single choice of keys. A combination with
+u < 1/alpha records is safe once s (1/alpha - u) others are released with it, where its own records
+stay with probability s. Each arrival costs about 2 of the loss, if frequent cells supply it;
+leaving costs u (1/s - s) (covering.py) and supplies u (1 - s) arrivals elsewhere. The sum is least
+at
 
     1 / s^2 = price / (alpha u) - 1,
 
-with the price 2 of an arrival, or the one at which those who leave are as many as are needed.
-
-All choices together need more than the one that needs most, and matrices on a grid more than the
-best ones. On tables of people it is 1 to 5 times as many (tests/methods/test_foreseen.py), which is
-what is told: a rule of thumb, and no bound.
+with the price 2 of an arrival, or the price at which departures equal arrivals. All choices of keys
+together need more than the worst choice, and matrices on a grid more than the best ones: 1 to 5
+times as many on survey tables (tests/methods/test_estimated_changes.py).
 """
 
 from __future__ import annotations
@@ -47,7 +41,7 @@ from pramana.schema.groups import COUNT, MOST_ATTACHED, group_sizes
 from pramana.types import Entries, FloatArray, Form, IntArray
 
 WORDS: Final = 4 * 1024
-"""What a certificate says in sentences, beside columns, labels and the matrix."""
+"""The bytes of a certificate's sentences, without columns, labels and the matrix."""
 
 BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
 
@@ -58,7 +52,7 @@ def room_of_matrix(matrix: TransitionMatrix) -> int:
 
 
 def room_of_values(context: DesignContext) -> int:
-    """The bytes that every certificate takes: columns, their values, and labels of these."""
+    """The bytes of the columns, values and labels, which are part of every certificate."""
     form: Form = {"schema": schema_to_json(context.schema)}
     if context.opened is not None:
         form["labels"] = labels_to_json(context.opened.labels)
@@ -68,7 +62,7 @@ def room_of_values(context: DesignContext) -> int:
 def room_of_certificate(matrix: TransitionMatrix, context: DesignContext) -> int:
     """The bytes of a certificate with this matrix."""
     named = sum(len(column.name) for column in context.schema.released)
-    rest = WORDS + 4 * named  # in sentences too, and in lists
+    rest = WORDS + 4 * named  # names recur in sentences and lists
     return room_of_values(context) + room_of_matrix(matrix) + rest
 
 
@@ -76,10 +70,10 @@ def room_of_records(step: Step, numbers: FloatArray, context: DesignContext, *, 
     """Return a lower bound on the bytes of a file of the released records, at most ``enough``.
 
     Args:
-        step: what moves the randomised columns.
-        numbers: how many records are in each of its cells.
+        step: the joint step of the randomised columns.
+        numbers: the number of records in each of its cells.
         context: the table to protect.
-        enough: where counting ends.
+        enough: the bytes at which counting stops.
     """
     released = step.matrices[0].apply(numbers)
     bits = sum(_bits(_added(codes, released, 0)) for codes in _codes(step))
@@ -91,44 +85,43 @@ def room_of_records(step: Step, numbers: FloatArray, context: DesignContext, *, 
 
 
 def _bits(numbers: FloatArray) -> float:
-    """The entropy of all records of a column, of which so many have each value."""
-    there = numbers[numbers > 0]
-    return float((there * np.log2(there.sum() / there)).sum())
+    """The entropy of a column, from the number of records of each value."""
+    positive = numbers[numbers > 0]
+    return float((positive * np.log2(positive.sum() / positive)).sum())
 
 
 def _kept(context: DesignContext) -> Iterator[float]:
-    """The entropy of each column that is released as it is."""
+    """The entropy of each column released unchanged."""
     for column in context.schema.released_as_is if context.opened is not None else ():
         assert context.opened is not None  # noqa: S101 - for the type checker
         binned = [column] if column.binned else []
         sizes = group_sizes(context.opened, [column.name], most=MOST_ATTACHED, binned=binned)
-        if sizes.too_many:  # so many values, each of one record at least
+        if sizes.too_many:  # at least one record for each of the values
             yield MOST_ATTACHED * math.log2(context.records)
         else:
             yield _bits(sizes.total().column(COUNT).to_numpy().astype(np.float64))
 
 
 def published_errors(step: Step, numbers: FloatArray) -> Entries:
-    """What analysts are told where the matrix is not: one error for all values of a column.
+    """The published statistics of a withheld matrix: the same error for all values of a column.
 
-    It is the largest of |b| + s, where the released count of a value has b more records than the
-    true one on average and varies by s, on a grid of 1, 2, 5, 10, ... and never below 1.
+    It is the largest |b| + s, with the bias b and the standard deviation s of a value's released
+    count, rounded up on a grid of 1, 2, 5, 10, ... and at least 1.
     """
     rows, columns, moves = transitions(step.matrices[0])
     chances = moves.astype(np.float64) / TOTAL
     errors = {}
     for name, codes in zip(step.columns, _codes(step), strict=True):
-        found = _errors(codes, rows, columns, chances, numbers)
-        errors[name] = coarse_up(max(1.0, found))
+        errors[name] = coarse_up(max(1.0, _largest_error(codes, rows, columns, chances, numbers)))
     return {**BIASED, "standard_errors": errors}
 
 
-def _errors(
+def _largest_error(
     codes: IntArray, rows: IntArray, columns: IntArray, chances: FloatArray, numbers: FloatArray
 ) -> float:
     """The largest |b| + s over the values of a column."""
     size = int(codes.max()) + 1
-    apart = codes[rows] != codes[columns]  # other moves leave the value as it is
+    apart = codes[rows] != codes[columns]  # other moves keep the value
     rows, to, chances = rows[apart], codes[columns[apart]], chances[apart]
     where, place = np.unique(rows * size + to, return_inverse=True)
     chance, row = _added(place, chances, len(where)), where // size
@@ -141,40 +134,40 @@ def _errors(
 
 
 def _added(places: IntArray, amounts: FloatArray, size: int) -> FloatArray:
-    """Amounts added up by place; of none at all the library makes whole numbers."""
+    """Amounts summed by place, as floats even if there are none."""
     return np.bincount(places, amounts, size).astype(np.float64)
 
 
 def _codes(step: Step) -> Iterator[IntArray]:
-    """The values of each cell, column by column, as numbers."""
+    """The codes of the cells, by column."""
     for column in zip(*step.cells, strict=True):
         places = {label: code for code, label in enumerate(dict.fromkeys(column))}
         yield np.array([places[label] for label in column], dtype=np.int64)
 
 
 TIMES = (1.0, 5.0)
-"""So many times what the worst choice of keys needs by itself."""
+"""The changes of all choices of keys, relative to the worst choice alone."""
 
 PRICE, HALVINGS = 2.0, 40
 
 
 def estimated_changes(totals: Iterable[FloatArray | IntArray], alpha: float) -> tuple[float, float]:
-    """Between how many records will change so that nobody is recognised beyond ``alpha``.
+    """Bounds on the number of records that a design for ``alpha`` changes.
 
     Args:
-        totals: of each choice of keys, the records of each combination of values.
-        alpha: the largest posterior allowed.
+        totals: for each choice of keys, the records of each combination of values.
+        alpha: the largest posterior probability allowed.
     """
-    most = max(changes_of_choice(np.asarray(own, dtype=np.float64), alpha) for own in totals)
+    most = max(changes_of_choice(np.asarray(by_key, dtype=np.float64), alpha) for by_key in totals)
     return TIMES[0] * most, TIMES[1] * most
 
 
 def changes_of_choice(totals: FloatArray, alpha: float) -> float:
-    """How many records change where one choice of keys is looked at."""
+    """The number of records that change if a single choice of keys is protected."""
     rare = totals[(totals > 0) & (totals * alpha < 1)]
 
     def at(price: float) -> tuple[float, float]:
-        """Who arrives in rare combinations and who leaves them."""
+        """Arrivals in rare combinations, and departures from them."""
         stays = np.maximum(price / (alpha * rare) - 1, 1) ** -0.5
         stays = np.maximum(stays, LEAST_KEPT)
         return float((stays * (1 / alpha - rare)).sum()), float((rare * (1 - stays)).sum())
