@@ -9,7 +9,7 @@ import numpy as np
 
 from pramana.base.measured_share import clopper_pearson
 from pramana.errors import InvalidTable
-from pramana.risk.reidentification import link_chances
+from pramana.risk.attacks.microaggregated import link_chances
 from pramana.types import FloatArray, IntArray
 
 

@@ -59,11 +59,11 @@ def _audit(records: int, **how) -> None:
 
 
 def _closest(records: int) -> None:
-    from pramana.risk.attacks.closest import MixedRecords, distance_to_closest
+    from pramana.risk.attacks.closest import GowerRecords, distance_to_closest
 
     random = np.random.default_rng(1)
     sides = [
-        MixedRecords.of(random.random((records, 3)), random.integers(0, 50, (records, 5)))
+        GowerRecords.of(random.random((records, 3)), random.integers(0, 50, (records, 5)))
         for _ in range(2)
     ]
     distance_to_closest(*sides)

@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from pramana.evaluation.advise import Advice
     from pramana.evaluation.attack import AttackResult
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit
-    from pramana.evaluation.cli_hints import Pasting
+    from pramana.evaluation.cli_hints import CliHints
     from pramana.evaluation.compare import Comparison, compared
-    from pramana.evaluation.plan_preview import beforehand
+    from pramana.evaluation.plan_preview import preview_plan
     from pramana.evaluation.report import Report
-    from pramana.evaluation.schema_suggestions import changed_file, lowerings, ways_out
+    from pramana.evaluation.schema_suggestions import (
+        changed_file,
+        recoding_gains,
+        suggest_changes_if_poor,
+    )
     from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
     from pramana.io.base import FORMATS
     from pramana.io.opening import Preview
@@ -51,11 +55,11 @@ if TYPE_CHECKING:
     from pramana.protecting import protect
     from pramana.release.certificate import Certificate
     from pramana.release.folder import require_free
-    from pramana.reporting.html import CHART_STYLE
-    from pramana.reporting.plots import drawn_beside, drawn_methods, drawn_shape
+    from pramana.reporting.charts import drawn_beside, drawn_methods, drawn_shape
+    from pramana.reporting.rendering import CHART_STYLE
     from pramana.risk.table_audit import TableAudit
-    from pramana.risk.unchanged_records import Verbatim
-    from pramana.risk.uniqueness import Standing
+    from pramana.risk.unchanged_records import UnchangedRecords
+    from pramana.risk.uniqueness import UniquenessCounter
     from pramana.schema.describe import Description, complete, usual_k
     from pramana.schema.distributions import shapes_of
     from pramana.schema.json_schema import json_schema
@@ -74,18 +78,17 @@ __all__ = [
     "METHODS",
     "AttackName",
     "Budget",
+    "CliHints",
     "Ledger",
     "MissingValues",
-    "Pasting",
     "PlanFile",
     "ReleaseAudit",
-    "Standing",
     "SurveyPlace",
+    "UniquenessCounter",
     "advise",
     "alternative_summary",
     "attack",
     "audit",
-    "beforehand",
     "changed_file",
     "cli_options",
     "coarse_weight_of",
@@ -109,16 +112,18 @@ __all__ = [
     "live",
     "load",
     "look",
-    "lowerings",
     "merge_values",
     "open_source",
     "options_of",
     "parse_range",
+    "preview_plan",
     "protect",
     "read",
+    "recoding_gains",
     "report",
     "require_free",
     "shapes_of",
+    "suggest_changes_if_poor",
     "surveys",
     "tables_of",
     "text_of",
@@ -126,7 +131,6 @@ __all__ = [
     "usual_method",
     "verbatim",
     "verify",
-    "ways_out",
 ]
 
 BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
@@ -136,10 +140,10 @@ _SOURCES = {
     "collect.status": "SurveyPlace live surveys",
     "engine.choose": "ENGINES open_source",
     "evaluation.audit": "AttackName MissingValues ReleaseAudit",
-    "evaluation.cli_hints": "Pasting",
+    "evaluation.cli_hints": "CliHints",
     "evaluation.compare": "compared",
-    "evaluation.plan_preview": "beforehand",
-    "evaluation.schema_suggestions": "lowerings changed_file ways_out",
+    "evaluation.plan_preview": "preview_plan",
+    "evaluation.schema_suggestions": "recoding_gains changed_file suggest_changes_if_poor",
     "guarantees.registry": "GUARANTEES cli_options guarantees_from_options",
     "io.base": "FORMATS",
     "ledger.ledger": "Budget Ledger",
@@ -152,9 +156,9 @@ _SOURCES = {
     "methods.plan_file": "PlanFile",
     "protecting": "protect",
     "release.folder": "require_free",
-    "reporting.html": "CHART_STYLE",
-    "reporting.plots": "drawn_beside drawn_methods drawn_shape",
-    "risk.uniqueness": "Standing",
+    "reporting.rendering": "CHART_STYLE",
+    "reporting.charts": "drawn_beside drawn_methods drawn_shape",
+    "risk.uniqueness": "UniquenessCounter",
     "schema.describe": "complete usual_k",
     "schema.distributions": "shapes_of",
     "schema.json_schema": "json_schema",
@@ -323,7 +327,7 @@ def verify(
         if mechanism is not None:
             raise InputError(BESIDE_THE_ORIGINAL)
         return verdict
-    from pramana.evaluation.redesign import checked_by_truth
+    from pramana.evaluation.owner_checks import checked_by_truth
 
     release = load(folder)
     kept = None if mechanism is None else _mechanism(mechanism, release, original=original)
@@ -604,17 +608,17 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
     return inline_svg(chart, identity=identity, title=str(title), text=found.note)
 
 
-def verbatim(release: Release | str | Path, original: TableLike) -> Verbatim:
+def verbatim(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
     """How many records of the truth, and of the unique ones, stand in a release word for word.
 
     Args:
         release: a release or its folder.
         original: the true table: a file or data frame.
     """
-    from pramana.risk.unchanged_records import measure_verbatim
+    from pramana.risk.unchanged_records import measure_unchanged
 
     found = _release(release)
-    return measure_verbatim(found.certificate.true_schema, _truth(original, found), found.opened)
+    return measure_unchanged(found.certificate.true_schema, _truth(original, found), found.opened)
 
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:

@@ -43,7 +43,7 @@ from pramana.release.folder import (
     require_writable,
 )
 from pramana.release.owner_folder import require_apart_from, stewards_folder
-from pramana.risk.unchanged_records import Verbatim, measure_verbatim, numbers_of
+from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.domains import Label
 from pramana.schema.groups import group_sizes
 from pramana.schema.households import require_unlinked
@@ -76,7 +76,7 @@ def protect(
     copies: Sequence[TableFormat] = (),
     steward_folder: str | Path | None = None,
     progress: Progress | None = None,
-    seen: Callable[[Verbatim], None] | None = None,
+    seen: Callable[[UnchangedRecords], None] | None = None,
 ) -> Release:
     """Randomise and shuffle a table as planned.
 
@@ -118,7 +118,7 @@ def protect(
         unchanged = None
         if _must_count_unchanged(plan, opened):
             records = _drawn_once(records)
-            unchanged = measure_verbatim(plan.schema, opened, records.to_opened())
+            unchanged = measure_unchanged(plan.schema, opened, records.to_opened())
             _warn_of_copies(plan, unchanged)
             plan = _with_unchanged_share(plan, opened, records.to_opened(), keystream)
         labels = _released_labels(plan, opened, records)
@@ -244,7 +244,7 @@ def _drawn_once(records: Table) -> Table:
     return LocalTable.of(records.to_arrow())
 
 
-def _warn_of_copies(plan: Plan, unchanged: Verbatim) -> None:
+def _warn_of_copies(plan: Plan, unchanged: UnchangedRecords) -> None:
     """Warn the owner where more records are unchanged than the guarantees suggest."""
     bounds = [
         claim.attained.suggests for claim in plan.published if claim.attained.suggests is not None
@@ -270,7 +270,7 @@ def _with_unchanged_share(
         copy = _permuted_copy(plan, opened, keystream)
         records, _ = _released_records(plan, copy, keystream.apart(Stream("stand-ins", "release")))
         released = records.to_opened()
-    share = measure_verbatim(plan.schema, copy, released).public()
+    share = measure_unchanged(plan.schema, copy, released).public()
     return replace(plan, public={**plan.public, "verbatim": share}, permuted_copy=None)
 
 
@@ -293,10 +293,10 @@ def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> Ope
     return open_table(permute_columns(table, randomised, groups, keystream))
 
 
-def _unchanged_records(release: Release, opened: OpenedTable) -> Verbatim:
+def _unchanged_records(release: Release, opened: OpenedTable) -> UnchangedRecords:
     """How many records of the original data are in the release unchanged."""
     schema = release.certificate.true_schema
-    return measure_verbatim(schema, opened, release.opened, most=OWNER_SAMPLE)
+    return measure_unchanged(schema, opened, release.opened, most=OWNER_SAMPLE)
 
 
 # -- 5: certificate and ledger ------------------------------------------------------------------

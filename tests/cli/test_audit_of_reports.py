@@ -6,7 +6,7 @@ import pyarrow.csv
 import pytest
 
 import pramana as pm
-from pramana.risk.coded_table import AskedRecords
+from pramana.risk.coded_table import ReportedSets
 from pramana.risk.table_audit import audit_table
 from pramana.schema.opened_table import OpenedTable
 
@@ -24,7 +24,7 @@ SETS = (frozenset({"sex", "age", "ill"}), frozenset({"age"}), frozenset({"sex", 
 
 def audited(**more: object) -> object:
     """The audit of seven reports of three sets."""
-    asked = AskedRecords(np.array([0, 0, 1, 1, 1, 2, 2]), SETS)
+    asked = ReportedSets(np.array([0, 0, 1, 1, 1, 2, 2]), SETS)
     keys = ["sex", "age"]
     return audit_table(OpenedTable.of_arrow(TOLD), keys=keys, k=3, asked=asked, **more)
 
@@ -48,7 +48,7 @@ def test_few_keys_count_in_the_records_asked_for_all_of_them():
 def test_a_missing_answer_is_a_value_or_any_but_not_asked_is_neither():
     """Under wildcard a missing age of the set of all is alike to 10; other sets stay apart."""
     table = TOLD.set_column(1, "age", pa.array([None, 10, 10, 30, 30, None, None], pa.int64()))
-    asked = AskedRecords(np.array([0, 0, 1, 1, 1, 2, 2]), SETS)
+    asked = ReportedSets(np.array([0, 0, 1, 1, 1, 2, 2]), SETS)
     uniques = [
         audit_table(
             OpenedTable.of_arrow(table), keys=["sex", "age"], asked=asked, missing=missing

@@ -15,8 +15,8 @@ import pramana as pm
 from pramana.api import open_source
 from pramana.cli.app import main
 from pramana.evaluation.advise import aiming_methods
-from pramana.evaluation.cli_hints import Pasting
-from pramana.evaluation.schema_suggestions import changed_file, typical_error, ways_of
+from pramana.evaluation.cli_hints import CliHints
+from pramana.evaluation.schema_suggestions import changed_file, suggest_changes, typical_error
 from pramana.evaluation.trial_releases import tried, typical
 from pramana.methods.base import METHODS
 from pramana.methods.choice import alternative_summary
@@ -111,7 +111,7 @@ def test_the_error_of_an_answer_is_what_its_cells_are_off_by():
 def test_ways_bring_what_they_say():
     """The changed schema, designed anew, is off by what was told; better ways come first."""
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=60), data=people(), method="retention")
-    ways = ways_of(plan)
+    ways = suggest_changes(plan)
     bins = next(way for way in ways if "bins" in way.entry)
     coarse = pm.Schema.from_toml(
         plan.schema.to_toml().replace("bins = [0, 15, 30, 45, 60, 90]", bins.entry)
@@ -132,7 +132,7 @@ def test_a_column_of_one_value_hides_no_way():
         pm.design(schema, pm.PkAnonymity(k=60), data=table, method="retention")
         for schema, table in ((SCHEMA, people()), (beside, alike))
     ]
-    found = [ways_of(plan) for plan in plans]
+    found = [suggest_changes(plan) for plan in plans]
     assert found[0]
     assert found[1] == found[0]
     instead = [alternative_summary(plan) for plan in plans]
@@ -156,8 +156,8 @@ def test_commands_of_ways_write_what_was_tried(tmp_path, capsys):
     printed = run(capsys, *about)
     ways = json.loads(run(capsys, *about, "--json"))["ways"]
     plan = pm.design(pm.Schema.load(place), pm.PkAnonymity(k=60), data=data, method="retention")
-    found = [way for way in ways_of(plan, opened=None) if way.column]
-    told = Pasting(str(place), str(data)).ways(found)
+    found = [way for way in suggest_changes(plan, opened=None) if way.column]
+    told = CliHints(str(place), str(data)).ways(found)
 
     assert any(way["column"] == "town of birth" for way in ways)
     assert {"merge", "role"} <= {way.entry.split(" = ")[0] for way in found}
@@ -181,10 +181,10 @@ def test_a_weight_that_splits_the_anonymity_set_is_the_first_way(tmp_path, capsy
     schema = pm.Schema((*SCHEMA.columns, pm.Column("w", pm.Role.WEIGHT)), tables=SCHEMA.tables)
     plan = pm.design(schema, pm.PkAnonymity(k=5), data=table)
     opened = open_source(table, schema=schema)
-    first = ways_of(plan, opened=opened)[0]
+    first = suggest_changes(plan, opened=opened)[0]
     place, better = tmp_path / "schema.toml", tmp_path / "better.toml"
     schema.save(place)
-    words = shlex.split(Pasting(str(place)).ways([first])[0].command)
+    words = shlex.split(CliHints(str(place)).ways([first])[0].command)
     run(capsys, *words[1:-1], str(better))
     other = pm.design(pm.Schema.load(better), pm.PkAnonymity(k=5), data=table, method=plan.method)
 
@@ -284,7 +284,7 @@ def wide(records: int = 3_000) -> tuple[pa.Table, pm.Schema]:
 def no_ways(monkeypatch):
     """Nothing is tried beyond what was asked: what is seen here is seen without it."""
     for room in ("advise", "plan_preview"):
-        monkeypatch.setattr(f"pramana.evaluation.{room}.ways_of", lambda *_, **__: [])
+        monkeypatch.setattr(f"pramana.evaluation.{room}.suggest_changes", lambda *_, **__: [])
 
 
 @pytest.mark.usefixtures("no_ways")
@@ -337,7 +337,7 @@ def test_what_is_told_comes_out_again(monkeypatch):
     opened = open_source(table, schema=SCHEMA)
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=opened, method="retention")
     before = tried(plan, opened)
-    best = ways_of(plan, opened=opened, before=before)[0]
+    best = suggest_changes(plan, opened=opened, before=before)[0]
     text = changed_file(SCHEMA.to_toml(), coarsen=[best.column], opened=opened)
     changed = pm.Schema.from_toml(text)
     other = pm.design(changed, pm.PkAnonymity(k=20), data=table, method="retention")

@@ -8,7 +8,7 @@ import pytest
 
 from pramana import api
 from pramana.errors import InvalidNumber, UnknownColumn
-from pramana.evaluation.questions import WillAsk, as_it_is, questions_of
+from pramana.evaluation.questions import StatedQuestion, as_it_is, questions_of
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
@@ -49,9 +49,9 @@ def test_what_the_truth_answers_is_the_truth(people):
     )
     slope = income[~women].mean() - income[women].mean()
     assert exact.regress("income ~ sex")["sex[T.m]"]["coefficient"] == pytest.approx(slope)
-    assert [WillAsk.of_text(text).lost(exact, exact).loss for text in REPORTED] == pytest.approx(
-        [0, 0, 0]
-    )
+    assert [
+        StatedQuestion.of_text(text).lost(exact, exact).loss for text in REPORTED
+    ] == pytest.approx([0, 0, 0])
 
 
 def test_a_method_that_cuts_a_tie_loses_the_mean_and_the_model(people):
@@ -80,7 +80,7 @@ def test_a_method_that_cuts_a_tie_loses_the_mean_and_the_model(people):
 )
 def test_questions_are_read_as_they_are_written(text, kind, of, by, family):
     """Tables, means and models."""
-    found = WillAsk.of_text(text)
+    found = StatedQuestion.of_text(text)
     assert (found.kind, found.of, found.by, found.family) == (kind, of, by, family)
 
 
@@ -88,7 +88,7 @@ def test_questions_are_read_as_they_are_written(text, kind, of, by, family):
 def test_what_is_no_question_is_refused(text):
     """In one line that shows the forms."""
     with pytest.raises(InvalidNumber, match="no question|is one of"):
-        WillAsk.of_text(text)
+        StatedQuestion.of_text(text)
 
 
 @pytest.mark.parametrize("text", ["sex*town", "income by town", "town ~ sex", "sex*name"])
@@ -132,7 +132,7 @@ def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
     plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
     release = api.protect(many, plan, seed=1)
     found = release.crosstab("sex", "income", share=True).estimate
-    loss = WillAsk.of_text("sex*income").lost(release, exact).loss
+    loss = StatedQuestion.of_text("sex*income").lost(release, exact).loss
     untold = np.isnan(found).any(axis=0).mean()
 
     assert 0.1 < untold < 0.9

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.api import beforehand, errors_on_data, open_source
+from pramana.api import errors_on_data, open_source, preview_plan
 from pramana.base.name_lists import tables_in
-from pramana.evaluation.cli_hints import Pasting
+from pramana.evaluation.cli_hints import CliHints
 from pramana.evaluation.questions import answer_of
 from pramana.evaluation.schema_suggestions import share_text
 from pramana.evaluation.trial_releases import seen
@@ -50,8 +50,8 @@ def test_the_tables_asked_for_are_spoken_of_also_with_columns_as_they_are(people
     """By name, with what their own answers are off by; no other table is advised on."""
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=200), data=people, method="attribute-sampling")
     opened = open_source(people, schema=plan.schema)
-    about = Pasting("s.toml", "p.csv", (), ("--k", "200"), tables="age*area,sex*town")
-    told = list(beforehand(plan, opened, pasting=about))
+    about = CliHints("s.toml", "p.csv", (), ("--k", "200"), tables="age*area,sex*town")
+    told = list(preview_plan(plan, opened, hints=about))
     words = [one.words for one in told]
     here = next(own for own in words if "Tables asked for are off by, from the" in own)
     draws = seen(plan, opened)
@@ -95,7 +95,7 @@ def test_groups_that_nobody_was_asked_of_do_not_hide_the_error(people):
     told = ~np.isnan(answer.found)
     off = np.abs(answer.found - answer.truth)[told].sum() + answer.truth[~told].sum()
     assert answer.error == pytest.approx(off / RECORDS)
-    assert not any("nan" in one.words for one in beforehand(plan, opened))
+    assert not any("nan" in one.words for one in preview_plan(plan, opened))
     assert np.isfinite([own.error for one in advice.done for own in one.answers]).all()
 
 
@@ -119,7 +119,7 @@ def test_a_table_that_no_report_holds_is_called_what_it_is(people):
     schema = replace(SCHEMA, tables=(("sex", "age", "region"),))
     plan = pm.design(schema, pm.PkAnonymity(k=300), data=people, method="attribute-sampling")
     opened = open_source(people, schema=schema)
-    words = [one.words for one in beforehand(plan, opened)]
+    words = [one.words for one in preview_plan(plan, opened)]
     here = next(own for own in words if "releases made to see" in own)
 
     assert not plan.mechanism.containing(("sex", "age", "region"))
@@ -163,7 +163,7 @@ def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
     default, exact = np.mean(off, axis=0)
     words = next(own for own in plan.notices if own.startswith("No table asked for names"))
     most = float(words.partition("is off by ")[2].partition(" %")[0]) / 100
-    said = next(one.words for one in beforehand(plan, opened) if "Columns in no" in one.words)
+    said = next(one.words for one in preview_plan(plan, opened) if "Columns in no" in one.words)
     told = float(said.partition("off by: region ")[2].partition(" %")[0]) / 100
 
     assert exact == pytest.approx(here, rel=0.1)

@@ -21,8 +21,8 @@ from pramana.base.name_lists import (
     tables_in,
 )
 from pramana.cli.app import main
-from pramana.evaluation.cli_hints import Pasting
-from pramana.evaluation.schema_suggestions import DROPPED, Way
+from pramana.evaluation.cli_hints import CliHints
+from pramana.evaluation.schema_suggestions import DROPPED, SchemaSuggestion
 
 ODD = ("sex, as told", "a*b", "-lead", 'say "x"', "größe", "o'neil $HOME!", "tab\there", "*", '"')
 RECORDS = 600
@@ -117,7 +117,7 @@ def test_a_way_goes_on_with_the_design_as_it_was_asked_for(place: Path, capsys) 
     printed(capsys, "describe", "./-people of.csv", "--sensitive", "pay", "-o", "s.toml")
     tables = as_tables([(ODD[0], ODD[1]), (ODD[3], ODD[8])])
     how = ("--k", "10", "--epsilon", "3", "--method", "retention", "--spread", "equal")
-    about = Pasting("s.toml", "t.csv", ("--rename",), how[:4], how[4:], tables=tables)
+    about = CliHints("s.toml", "t.csv", ("--rename",), how[:4], how[4:], tables=tables)
     first, second = all_read_by_shell(about.without([ODD[3]]))
     assert first[:3] == ["schema", "s.toml", "--without"]
     left = as_tables([(ODD[0], ODD[1])])
@@ -239,7 +239,7 @@ def test_names_come_back_from_lists_tables_and_shells(name: str) -> None:
     assert names_in(as_list([name, "x", name])) == [name, "x", name]
     assert names_of_table(as_table([name, "x"])) == (name, "x")
     assert tables_in(as_tables([(name, "x"), ("y", name)])) == [(name, "x"), ("y", name)]
-    line = Pasting("s.toml").without([name, "x"])
+    line = CliHints("s.toml").without([name, "x"])
     words = read_by_shell(line)
     assert line.isprintable()
     assert words[2:4] == ["--without", as_list([name, "x"])]
@@ -266,10 +266,10 @@ def test_commands_call_the_program_as_it_was_typed(typed, told, monkeypatch) -> 
     """After ``make demo`` it is not on the path; where it is, its name will do."""
     monkeypatch.setattr("sys.argv", [typed])
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert Pasting("s.toml", "t.csv").of("design") == f"{told} design t.csv --schema s.toml"
+    assert CliHints("s.toml", "t.csv").of("design") == f"{told} design t.csv --schema s.toml"
     monkeypatch.setattr("shutil.which", lambda _: "/bin/pramana")
     monkeypatch.setattr("sys.argv", ["/usr/bin/pramana"])
-    assert Pasting("s.toml", "t.csv").of("design") == "pramana design t.csv --schema s.toml"
+    assert CliHints("s.toml", "t.csv").of("design") == "pramana design t.csv --schema s.toml"
 
 
 def test_every_place_is_free_and_its_own(place: Path) -> None:
@@ -277,8 +277,10 @@ def test_every_place_is_free_and_its_own(place: Path) -> None:
     (place / "s-without-a.toml").write_text("taken")
     (place / "release").mkdir()
     columns = ("a", "A", "a ", "a/b", "a b")
-    told = Pasting("s.toml", "t.csv").ways([Way("", name, DROPPED, 0.1, 0.2) for name in columns])
+    told = CliHints("s.toml", "t.csv").ways(
+        [SchemaSuggestion("", name, DROPPED, 0.1, 0.2) for name in columns]
+    )
     outs = [read_by_shell(one.command)[-1] for one in told]
     assert len({out.casefold() for out in outs}) == len(outs)
     assert not any((place / out).exists() for out in outs)
-    assert read_by_shell(Pasting("s.toml", "t.csv").release())[-1] == "release-2/"
+    assert read_by_shell(CliHints("s.toml", "t.csv").release())[-1] == "release-2/"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pramana import api
-from pramana.evaluation.utility import assess_utility, lost_ties
+from pramana.evaluation.utility import assess_utility, association_losses
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
@@ -42,7 +42,7 @@ def test_nothing_changed_loses_no_tie():
     """The limit case: retention 1."""
     truth = people()
     plan = api.design(SCHEMA, PkAnonymity(k=1), data=truth, method="retention")
-    found = lost_ties(api.protect(truth, plan, seed=1), open_table(truth))
+    found = association_losses(api.protect(truth, plan, seed=1), open_table(truth))
 
     assert [(tie.key, tie.column, tie.kind) for tie in found] == [
         ("age", "income", "mean"), ("job", "income", "mean"),
@@ -94,7 +94,7 @@ def test_ties_to_a_sensitive_column_in_bins_are_counted(release):
 
     def lost(target, method):
         plan = api.design(schema, target, data=truth, method=method)
-        found = lost_ties(api.protect(truth, plan, seed=1), open_table(truth))
+        found = association_losses(api.protect(truth, plan, seed=1), open_table(truth))
         return {(tie.key, tie.column): tie for tie in found}
 
     kept, cut = lost(PkAnonymity(k=1), "retention"), lost(KAnonymity(k=200), "permute")

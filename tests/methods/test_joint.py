@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.evaluation.schema_suggestions import ways_of
+from pramana.evaluation.schema_suggestions import suggest_changes
 
 RNG = np.random.default_rng(12)
 N = 3_000
@@ -79,14 +79,14 @@ def test_a_poor_plan_is_told_the_tie_and_its_gain() -> None:
     """The way names option and figures, and the design that it leads to has them."""
     asked = pm.Schema(SCHEMA.columns, tables=(("sex", "age"),))
     plan = pm.design(asked, pm.PkAnonymity(k=50), records=N, method="retention")
-    way = ways_of(plan)[-1]
+    way = suggest_changes(plan)[-1]
     assert way.how == "Add to the command: --method retention --joint 'sex*age'"
     again = pm.design(
         asked, pm.PkAnonymity(k=50), records=N, method=pm.Retention(joint=(("sex", "age"),))
     )
     assert way.error == pytest.approx(error(again, "sex", "age"))
     assert way.was == pytest.approx(error(plan, "sex", "age"))
-    assert not any("Without 'sex'" in own.what for own in ways_of(plan))
+    assert not any("Without 'sex'" in own.what for own in suggest_changes(plan))
 
 
 def test_only_randomised_columns_can_be_tied() -> None:

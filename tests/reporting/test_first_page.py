@@ -12,10 +12,9 @@ from tests.reporting.editions import pdf_text, released_to, truth
 from pramana import api
 from pramana.base.measured_share import Measured
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.reporting.annex import FEW_CHECKS, MOST_ROWS, _checks
 from pramana.reporting.contents import Attacks, ColumnView, ReportContent
 from pramana.reporting.document import Drawing, Figures, Grid, Group, Signature, Words
-from pramana.reporting.first_page import first_page, verdict_words
+from pramana.reporting.pages import FEW_CHECKS, MOST_ROWS, _checks, first_page, verdict_words
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.checks import Check, Verdict

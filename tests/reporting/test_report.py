@@ -25,11 +25,11 @@ from pramana.errors import DoesNotHold
 from pramana.evaluation.report import make_report
 from pramana.guarantees.registry import GUARANTEES
 from pramana.io.opening import open_table
-from pramana.reporting import plots
+from pramana.reporting import charts as plots
+from pramana.reporting.charts import COLOURS, Point, Range, frontier, ranges, shares
 from pramana.reporting.contents import ColumnView
 from pramana.reporting.document import Chapter, Document, Grid, Words
-from pramana.reporting.html import STYLE, to_html
-from pramana.reporting.plots import COLOURS, Point, Range, frontier, ranges, shares
+from pramana.reporting.rendering import STYLE, to_html
 
 
 @pytest.fixture(scope="module")

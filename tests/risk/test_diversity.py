@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.risk.coded_table import AlikeRecords
-from pramana.risk.diversity import diversity_of
+from pramana.risk.coded_table import EquivalenceClasses
+from pramana.risk.table_audit import diversity_of
 
 
 def of(groups, codes, *, ordered, missing=-1):
     groups, codes = np.array(groups), np.array(codes)
-    made = AlikeRecords.of([groups], [int(groups.max()) + 1])
+    made = EquivalenceClasses.of([groups], [int(groups.max()) + 1])
     size = int(codes.max()) + 1
     return diversity_of("s", made, codes, size, ordered=ordered, missing=missing)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.io.opening import open_table
-from pramana.risk.coded_table import AlikeRecords, CodedTable
+from pramana.risk.coded_table import CodedTable, EquivalenceClasses
 from pramana.risk.frequencies import Frequencies
 
 values = st.sampled_from(["a", "b", "c", None])
@@ -89,7 +89,7 @@ def test_grouping_survives_more_combinations_than_integers():
     codes = [random.integers(0, 1000, 300) for _ in range(7)]
     doubled = [np.concatenate([c, c]) for c in codes]
 
-    groups = AlikeRecords.of(doubled, [1000] * 7)
+    groups = EquivalenceClasses.of(doubled, [1000] * 7)
 
     assert (groups.of_record[:300] == groups.of_record[300:]).all()
     assert (groups.numbers == 2).all()
@@ -102,7 +102,7 @@ def test_both_roads_number_groups_alike(sizes):
     random = np.random.default_rng(4)
     codes = [random.integers(0, 3, 200), random.integers(0, 4, 200)]
 
-    groups = AlikeRecords.of(codes, sizes)
+    groups = EquivalenceClasses.of(codes, sizes)
 
     assert (codes[0][groups.first][groups.of_record] == codes[0]).all()
     assert (codes[1][groups.first][groups.of_record] == codes[1]).all()

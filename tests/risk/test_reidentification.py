@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable
-from pramana.risk.reidentification import link_chances
+from pramana.risk.attacks.microaggregated import link_chances
 
 
 def by_hand(truth, released):

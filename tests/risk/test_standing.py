@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana import Bins, Categories, Column, OutsideDomain, Recoding, Role, Schema
-from pramana.evaluation.schema_suggestions import lowerings
-from pramana.risk.uniqueness import Standing
+from pramana.evaluation.schema_suggestions import recoding_gains
+from pramana.risk.uniqueness import UniquenessCounter
 from pramana.schema.distributions import shapes_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import merge_values
@@ -39,7 +39,7 @@ SEX = Column("sex", Role.SENSITIVE)
 @given(records)
 def test_counts_are_those_of_the_recoded_records(rows: list[tuple[str, int | None, str]]) -> None:
     """Merged, binned, one after the other on the same codes; missing is a value like others."""
-    standing = Standing(table(rows))
+    standing = UniquenessCounter(table(rows))
     merged = merge_values(WAY, ["a", "b"], "ab")
     for way, same in ((WAY, lambda own: own), (merged, lambda own: "ab" if own in "ab" else own)):
         for age, cut in ((AGE, 5), (Column("age", Role.KEY), 1)):
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_recoded_records(rows: list[tuple[str, int | Non
 
 def test_values_outside_of_the_bins_are_named_by_their_column_alone() -> None:
     """No cell is told."""
-    standing = Standing(table([("a", 77, "x")]))
+    standing = UniquenessCounter(table([("a", 77, "x")]))
     with pytest.raises(OutsideDomain, match="'age'") as caught:
         standing.of(Schema((AGE,)))
     assert "77" not in str(caught.value)
@@ -64,11 +64,11 @@ def test_values_outside_of_the_bins_are_named_by_their_column_alone() -> None:
 def test_what_lowers_it_is_counted_as_if_it_were_saved() -> None:
     """Each change carries its schema, and the best stands first."""
     rows = [("abcd"[at % 4], at % 10, "xy"[at % 2]) for at in range(60)]
-    standing, schema = Standing(table(rows)), Schema((WAY, AGE, SEX))
-    found = lowerings(standing, schema, table(rows))
+    standing, schema = UniquenessCounter(table(rows)), Schema((WAY, AGE, SEX))
+    found = recoding_gains(standing, schema, table(rows))
     assert [one.unique for one in found] == sorted(one.unique for one in found)
     for one in found:
-        assert Standing(table(rows)).of(one.schema).unique == one.unique
+        assert UniquenessCounter(table(rows)).of(one.schema).unique == one.unique
     assert {one.column for one in found} == {"way", "age"}
 
 

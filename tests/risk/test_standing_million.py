@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana import Column, Role, Schema
-from pramana.risk.uniqueness import Standing
+from pramana.risk.uniqueness import UniquenessCounter
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
 
@@ -22,7 +22,9 @@ def test_a_million_people_are_counted_again_within_a_second() -> None:
     random = np.random.default_rng(3)
     codes = [random.integers(0, size, RECORDS).astype(np.int16) for size in SIZES]
     names = [f"key{at}" for at in range(len(SIZES))]
-    counter = Standing(OpenedTable.of_arrow(pa.table(dict(zip(names, codes, strict=True)))))
+    counter = UniquenessCounter(
+        OpenedTable.of_arrow(pa.table(dict(zip(names, codes, strict=True))))
+    )
     whole = Schema(tuple(Column(name, Role.KEY) for name in names))
     counter.of(whole)
     binned = replace(whole.columns[1], domain=Bins((0, 30, 60, 99)))

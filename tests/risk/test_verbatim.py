@@ -20,11 +20,11 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.io.opening import open_table
 from pramana.risk import unchanged_records as verbatim
 from pramana.risk.unchanged_records import (
-    Verbatim,
+    UnchangedRecords,
     _of_texts,
-    measure_verbatim,
+    measure_unchanged,
     numbers_of,
-    verbatim_of,
+    unchanged_of,
 )
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
@@ -61,7 +61,7 @@ def test_by_hand():
         released=True,
     )
 
-    assert measure_verbatim(SCHEMA, truth, released) == Verbatim(4, 2, 2, 1)
+    assert measure_unchanged(SCHEMA, truth, released) == UnchangedRecords(4, 2, 2, 1)
 
 
 values = st.lists(
@@ -85,9 +85,9 @@ def test_the_same_as_counting_records(one, two):
     own, seen = Counter(one), Counter(two)
     alone = [record for record, times in own.items() if times == 1]
 
-    found = measure_verbatim(SCHEMA, truth, released)
+    found = measure_unchanged(SCHEMA, truth, released)
 
-    assert found == Verbatim(
+    assert found == UnchangedRecords(
         len(one),
         sum(min(times, seen[record]) for record, times in own.items()),
         len(alone),
@@ -155,7 +155,7 @@ def test_how_a_value_is_stored_does_not_matter():
         }
     )
 
-    found = measure_verbatim(schema, open_table(one), open_table(two))
+    found = measure_unchanged(schema, open_table(one), open_table(two))
 
     assert (found.found, found.uniques_found) == (3, 3)
 
@@ -169,7 +169,7 @@ def test_a_sample_by_number_estimates_the_same_shares():
     numbers = np.arange(1_000_000)
     changed = np.where(numbers % 2 == 0, numbers, -1 - numbers)
 
-    found = measure_verbatim(
+    found = measure_unchanged(
         schema,
         open_table(pa.table({"a": numbers})),
         open_table(pa.table({"a": changed})),
@@ -187,7 +187,7 @@ def test_millions_of_records_take_seconds():
     made = pa.table({name: rng.integers(0, 1000, 2_000_000) for name in "abc"})
 
     start = time.process_time()
-    found = measure_verbatim(schema, open_table(made), open_table(made))
+    found = measure_unchanged(schema, open_table(made), open_table(made))
 
     assert time.process_time() - start < 10
     assert found.share == found.unique_share == 1
@@ -196,7 +196,7 @@ def test_millions_of_records_take_seconds():
 @given(st.integers(0, 100), st.integers(0, 100))
 def test_what_is_published_is_never_below_what_was_measured(found, uniques_found):
     """Rounded outward, to the next step of the grid."""
-    seen = Verbatim(100, found, 100, uniques_found)
+    seen = UnchangedRecords(100, found, 100, uniques_found)
 
     assert seen.coarse[0] >= seen.share
     assert seen.coarse[1] >= seen.unique_share
@@ -207,7 +207,7 @@ def test_what_is_published_is_never_below_what_was_measured(found, uniques_found
 
 def test_a_reader_of_one_in_k_is_warned_above_it():
     """1/k, xi, alpha; promises that say nothing about linking suggest nothing."""
-    seen = Verbatim(1000, 300, 100, 30)
+    seen = UnchangedRecords(1000, 300, 100, 30)
 
     assert KAnonymity(k=5).suggests == pytest.approx(0.2)
     assert CorrectMatch(xi=0.5).suggests == 0.5
@@ -219,14 +219,14 @@ def test_a_reader_of_one_in_k_is_warned_above_it():
 
 def test_nothing_to_compare():
     """The limit case of no records: shares of nothing are nothing."""
-    nothing = verbatim_of(np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+    nothing = unchanged_of(np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
     assert nothing.share == nothing.unique_share == 0
 
 
 def test_one_count_is_no_bound_on_the_average():
     """What is published says "at most": with room for what chance left out of this count."""
-    counted = Verbatim(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
+    counted = UnchangedRecords(records=10_000, found=4_000, uniques=10_000, uniques_found=0)
     assert counted.coarse == (share_up(0.4 + 0.0379 + 0.0036), share_up(0.0036))
     assert min(counted.coarse) > 0
     assert replace(counted, uniques=0).coarse[1] == 1.0
@@ -234,10 +234,10 @@ def test_one_count_is_no_bound_on_the_average():
 
 def test_a_share_far_above_the_average_is_no_chance():
     """Six standard deviations are; a hundred of them are not."""
-    assert Verbatim(10_000, 4_300, 10_000, 4_300).within((0.4, 0.4))
-    assert not Verbatim(10_000, 4_500, 10_000, 4_300).within((0.4, 0.4))
-    assert not Verbatim(10_000, 4_300, 10_000, 4_500).within((0.4, 0.4))
-    assert Verbatim(5, 5, 0, 0).within((0.0, 0.0))  # of five records nothing can be said
+    assert UnchangedRecords(10_000, 4_300, 10_000, 4_300).within((0.4, 0.4))
+    assert not UnchangedRecords(10_000, 4_500, 10_000, 4_300).within((0.4, 0.4))
+    assert not UnchangedRecords(10_000, 4_300, 10_000, 4_500).within((0.4, 0.4))
+    assert UnchangedRecords(5, 5, 0, 0).within((0.0, 0.0))  # of five records nothing can be said
 
 
 def test_texts_that_repeat_have_the_digests_that_each_has_alone():

@@ -10,7 +10,7 @@ import pytest
 
 from pramana.analysis.formulas import Model, variables_of
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.evaluation.questions import WillAsk
+from pramana.evaluation.questions import StatedQuestion
 
 CALL = "__import__('pathlib').Path('executed').touch()"
 HOSTILE = [
@@ -90,7 +90,7 @@ def test_a_formula_that_is_not_in_the_grammar_is_refused(
         with pytest.raises(InvalidNumber):
             Model.of(formula)
         with pytest.raises(InvalidNumber):
-            _ = WillAsk.of_text(formula).columns
+            _ = StatedQuestion.of_text(formula).columns
     assert not list(tmp_path.iterdir())
 
 

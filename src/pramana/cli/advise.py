@@ -21,7 +21,7 @@ from pramana.cli.options import (
 
 if TYPE_CHECKING:
     from pramana.evaluation.advise import Advice
-    from pramana.evaluation.cli_hints import Told
+    from pramana.evaluation.cli_hints import Hint
 
 __all__ = ["advise"]
 
@@ -69,8 +69,8 @@ def advise(
     total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
     read = reading(encoding, rename)
     target, asked = ("--k", f"{k:.12g}"), ",".join(tables or ())
-    pasting = api.Pasting(str(place), str(table), read, target, tables=asked)
-    with way_out_shown(pasting), progress_bar("Trying methods", total=total) as advance:
+    hints = api.CliHints(str(place), str(table), read, target, tables=asked)
+    with way_out_shown(hints), progress_bar("Trying methods", total=total) as advance:
         found = api.advise(
             told(table, encoding, rename),
             place,
@@ -83,10 +83,10 @@ def advise(
     if as_json:
         show_json(found.to_json() | {"commands": commands})
     else:
-        _show(found, commands, found.further(pasting))
+        _show(found, commands, found.further(hints))
 
 
-def _show(found: Advice, commands: list[str], further: list[Told]) -> None:
+def _show(found: Advice, commands: list[str], further: list[Hint]) -> None:
     from pramana.cli.rendering import bullet, note, out, paste, side_by_side, table_of
 
     console = out()

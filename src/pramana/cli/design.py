@@ -104,13 +104,13 @@ def design(
     from pramana.cli.targets import Stated, plan_for
 
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
-    pasting = stated.pasting(table, reading(encoding, rename), _people(records, smallest_group))
+    hints = stated.hints(table, reading(encoding, rename), _people(records, smallest_group))
     made, opened = plan_for(
         stated,
         table=told(table, encoding, rename),
         records=records,
         smallest_group=smallest_group,
-        pasting=pasting,
+        hints=hints,
     )
     if save_plan is not None:
         stated.save(save_plan, force=False)
@@ -120,17 +120,17 @@ def design(
         here = None if opened is None else api.errors_on_data(made, opened)
         if here is not None:
             more["expected_errors_here"] = here.to_json()["tables"]
-        more["ways"] = [way.to_json() for way in api.ways_out(made, opened=opened)]
+        more["ways"] = [way.to_json() for way in api.suggest_changes_if_poor(made, opened=opened)]
         show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
-    for told_so in api.beforehand(made, opened, pasting=pasting):
+    for told_so in api.preview_plan(made, opened, hints=hints):
         bullet(out(), told_so.words)
         paste(out(), told_so.command)
     if show_matrix:
         show_matrices(made)
     if table is not None:
-        note(f"Make the release: {pasting.release()}")
+        note(f"Make the release: {hints.release()}")
 
 
 def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:

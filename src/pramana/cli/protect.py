@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
     from pramana.ledger.ledger import Budget
     from pramana.methods.plan import Plan
-    from pramana.risk.unchanged_records import Verbatim
+    from pramana.risk.unchanged_records import UnchangedRecords
     from pramana.types import Form
 
 __all__ = ["protect"]
@@ -180,10 +180,10 @@ def protect(
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
-    pasting = stated.pasting(table, reading(encoding, rename))
-    made, opened = plan_for(stated, table=data, looked_at=True, pasting=pasting)
+    hints = stated.hints(table, reading(encoding, rename))
+    made, opened = plan_for(stated, table=data, looked_at=True, hints=hints)
     forms = {"csv": csv, "dta": stata, "sav": spss}
-    told: list[Verbatim] = []
+    told: list[UnchangedRecords] = []
     with progress_bar("Protecting", total=PASSES * made.records) as advance:
         release = api.protect(
             opened,
@@ -290,7 +290,7 @@ def _to_json(plan: Plan, release: Release, place: Path) -> Form:
     }
 
 
-def _show(plan: Plan, release: Release, place: Path, seen: Verbatim | None) -> None:
+def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | None) -> None:
     from rich.markup import escape
 
     from pramana.cli.rendering import bullet, out, show_promises

@@ -85,7 +85,7 @@ def schema(
         then = ""
         if table is not None:
             k = 20 if opened is None else api.usual_k(opened.rows)
-            about = api.Pasting(str(to), str(table), reading(encoding, rename), ("--k", str(k)))
+            about = api.CliHints(str(to), str(table), reading(encoding, rename), ("--k", str(k)))
             then = f" Design by it: {about.of('design')}"
         note(f"{to} is written.{then}")
     if as_json:

@@ -15,7 +15,7 @@ from pramana.cli.options import require_schema
 from pramana.errors import Infeasible, InputError, InvalidTable
 
 if TYPE_CHECKING:
-    from pramana.evaluation.cli_hints import Pasting
+    from pramana.evaluation.cli_hints import CliHints
     from pramana.methods.base import Method
     from pramana.methods.plan import Plan
     from pramana.schema.schema import Schema
@@ -72,9 +72,9 @@ class Stated:
             found.copies,
         )
 
-    def pasting(
+    def hints(
         self, table: Path | None, reading: tuple[str, ...], people: tuple[str, ...] = ()
-    ) -> Pasting:
+    ) -> CliHints:
         """What was given, for commands that follow from it."""
         from pramana import api
 
@@ -82,7 +82,7 @@ class Stated:
         asked = [(own.flag, numbers.get(own.field)) for own in api.cli_options()]
         tables = options.pop(TABLES, ())
         how = () if self.method is None else ("--method", self.method)
-        return api.Pasting(
+        return api.CliHints(
             str(self.schema),
             None if table is None else str(table),
             reading,
@@ -127,7 +127,7 @@ def plan_for(
     records: int | None = None,
     smallest_group: int | None = None,
     looked_at: bool = False,
-    pasting: Pasting | None = None,
+    hints: CliHints | None = None,
 ) -> tuple[Plan, Any]:
     """The plan, and the table that it was made for: opened, to be handed on.
 
@@ -140,7 +140,7 @@ def plan_for(
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
     if table is not None and records is not None:
         raise InputError("The table tells the number of records: give FILE or --records, not both.")
-    named = None if pasting is None or pasting.table is None else Path(pasting.table)
+    named = None if hints is None or hints.table is None else Path(hints.table)
     described = Schema.load(require_schema(schema, named))
     method = method or _told_by(asked)
     aims = None if method is None else api.METHODS[method].aims
@@ -153,7 +153,7 @@ def plan_for(
         kind = api.METHODS[method] if method else api.usual_method([one.name for one in guarantees])
         chosen = method_of(kind, options)
     opened = None if table is None else api.open_source(table, schema=described)
-    with way_out_shown(pasting or api.Pasting(str(schema))):
+    with way_out_shown(hints or api.CliHints(str(schema))):
         plan = api.design(
             described,
             *guarantees,
@@ -169,16 +169,16 @@ def plan_for(
 
 
 @contextmanager
-def way_out_shown(pasting: Pasting) -> Iterator[None]:
+def way_out_shown(hints: CliHints) -> Iterator[None]:
     """A refusal that other columns would lift ends with the command that changes or drops them."""
     try:
         yield
     except Infeasible as error:
-        coarser = error.fields.get("coarser", ()) if pasting.table is not None else ()
+        coarser = error.fields.get("coarser", ()) if hints.table is not None else ()
         names = coarser or error.fields.get("without", ())
         if not names:
             raise
-        command = pasting.coarser(names) if coarser else pasting.without(names)
+        command = hints.coarser(names) if coarser else hints.without(names)
         them = "it" if len(names) == 1 else "them"
         verb = "coarsen" if coarser else "drop"
         raise error.reworded(f"{error} To {verb} {them}: {command}") from None

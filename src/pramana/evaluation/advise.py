@@ -22,10 +22,15 @@ from pramana.base.text import Shown, percent_up
 from pramana.base.workers import side_by_side
 from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError, unheard
 from pramana.evaluation.audit import link_risks
-from pramana.evaluation.cli_hints import Pasting, Told, target_words
+from pramana.evaluation.cli_hints import CliHints, Hint, target_words
 from pramana.evaluation.compare import LINKING, SEED, Scenario, scenarios_of
-from pramana.evaluation.questions import Answer, answer_of, own_questions
-from pramana.evaluation.schema_suggestions import POOR, Way, share_text, ways_of
+from pramana.evaluation.questions import Answer, answer_of, stated_tables
+from pramana.evaluation.schema_suggestions import (
+    POOR,
+    SchemaSuggestion,
+    share_text,
+    suggest_changes,
+)
 from pramana.evaluation.trial_releases import Errors, draws_of, errors_of, typical
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
@@ -33,7 +38,7 @@ from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.trial_cache import shared_groups
 from pramana.protecting import protect
-from pramana.risk.unchanged_records import measure_verbatim
+from pramana.risk.unchanged_records import measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
@@ -41,8 +46,6 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import Form
-
-__all__ = ["Advice", "Tried", "advise_on", "aiming_methods"]
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
@@ -52,7 +55,7 @@ THREADS = 2
 
 
 @dataclass(frozen=True)
-class Tried:
+class MethodTrial:
     """One method, and what came of it.
 
     Attributes:
@@ -139,24 +142,24 @@ class Advice(Shown):
         stated: the tables that were asked for beside the schema, which releases are designed for.
     """
 
-    tried: tuple[Tried, ...]
+    tried: tuple[MethodTrial, ...]
     chance: float
     records: int
     used: int
-    ways: tuple[Way, ...] = ()
+    ways: tuple[SchemaSuggestion, ...] = ()
     stated: tuple[tuple[str, ...], ...] = ()
 
     @property
-    def done(self) -> tuple[Tried, ...]:
+    def done(self) -> tuple[MethodTrial, ...]:
         """Those that were not refused."""
         return tuple(one for one in self.tried if one.answers)
 
     @property
-    def recommended(self) -> Tried | None:
+    def recommended(self) -> MethodTrial | None:
         """Within the chance, and off least; the least exposed where none is within."""
         fixed = {False: 0, True: 1}
 
-        def order(one: Tried) -> tuple[float, int]:
+        def order(one: MethodTrial) -> tuple[float, int]:
             return round(one.error, 4), fixed[one.method.data_dependent]
 
         within = [one for one in self.done if one.exposure <= self.chance]
@@ -243,22 +246,22 @@ class Advice(Shown):
         best = self.recommended
         if best is None:
             return []
-        about = self._about(best, Pasting(schema, table, tuple(reading)))
+        about = self._about(best, CliHints(schema, table, tuple(reading)))
         return [about.of("design"), about.release()]
 
-    def further(self, pasting: Pasting) -> list[Told]:
+    def further(self, hints: CliHints) -> list[Hint]:
         """Better ways, and what was not tried, each with the command that does it."""
         best = self.recommended
-        ways = [] if best is None else self._about(best, pasting).ways(self.ways)
-        told = [Told(f"Better still at the same promise. {way.words}", way.command) for way in ways]
+        ways = [] if best is None else self._about(best, hints).ways(self.ways)
+        told = [Hint(f"Better still at the same promise. {way.words}", way.command) for way in ways]
         for one in (one for one in self.tried if one.left_out):
-            command = self._about(one, pasting).of("design")
-            told.append(Told(f"{one.scenario.method}: {one.note}", command))
+            command = self._about(one, hints).of("design")
+            told.append(Hint(f"{one.scenario.method}: {one.note}", command))
         return told
 
-    def _about(self, one: Tried, pasting: Pasting) -> Pasting:
+    def _about(self, one: MethodTrial, hints: CliHints) -> CliHints:
         targets, how = target_words([one.scenario.guarantee]), ("--method", one.scenario.method)
-        return replace(pasting, targets=targets, how=how, tables=as_tables(self.stated))
+        return replace(hints, targets=targets, how=how, tables=as_tables(self.stated))
 
     def to_json(self) -> Form:
         """A plain form."""
@@ -294,14 +297,14 @@ def advise_on(
     require_keys(schema)
     schema = settle_missing(settle_bins(schema), table)
     require_coded(schema, table)
-    questions = own_questions(schema, tables)
+    questions = stated_tables(schema, tables)
     stated = tuple(map(tuple, tables))
     schema = replace(schema, tables=stated) if stated else schema
     names = list(methods or aiming_methods())
     people = _some(table, schema)
     say = progress or (lambda _: None)
 
-    def run(scenario: Scenario) -> Tried:
+    def run(scenario: Scenario) -> MethodTrial:
         done = _try(people, schema, scenario, questions)
         say(1)
         return done
@@ -319,11 +322,11 @@ def advise_on(
     best = advice.recommended
     if best is None or best.plan is None or best.error < POOR:
         return advice
-    ways = ways_of(best.plan, opened=people, before=best.errors)
+    ways = suggest_changes(best.plan, opened=people, before=best.errors)
     return replace(advice, ways=tuple(ways))
 
 
-def _require_one(tried: Sequence[Tried]) -> None:
+def _require_one(tried: Sequence[MethodTrial]) -> None:
     """Refuse a table that no method can be tried on, with what each of them says."""
     if any(one.answers for one in tried):
         return
@@ -354,30 +357,30 @@ def _some(table: OpenedTable, schema: Schema) -> OpenedTable:
 
 def _try(
     table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
-) -> Tried:
+) -> MethodTrial:
     if scenario.refused:
-        return Tried(scenario, note=scenario.refused)
+        return MethodTrial(scenario, note=scenario.refused)
     lengthy = METHODS[scenario.method].slow_reason(schema, table.rows)
     if lengthy:
-        return Tried(scenario, note=TAKES_LONGER.format(lengthy), left_out=True)
+        return MethodTrial(scenario, note=TAKES_LONGER.format(lengthy), left_out=True)
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
         release = protect(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
-        return Tried(scenario, note=str(error), refusal=error)
+        return MethodTrial(scenario, note=str(error), refusal=error)
     errors: Errors = {one.columns: one.error for one in answers if one.found is not None}
     if not plan.method.data_dependent and draws_of(table, len(errors)) > 1:
         errors = errors_of(plan, table, tuple(errors))
-    done = Tried(scenario, plan, answers, errors)
+    done = MethodTrial(scenario, plan, answers, errors)
     return replace(_attacked(done, release, table), seconds=time.perf_counter() - start)
 
 
-def _attacked(done: Tried, release: Release, table: OpenedTable) -> Tried:
+def _attacked(done: MethodTrial, release: Release, table: OpenedTable) -> MethodTrial:
     withheld = release.certificate.mechanism is None
     mechanism = done.plan.mechanism if withheld and done.plan is not None else None
-    copies = measure_verbatim(release.certificate.true_schema, table, release.opened).unique_share
+    copies = measure_unchanged(release.certificate.true_schema, table, release.opened).unique_share
     try:
         found = link_risks(release, table, mechanism=mechanism)
     except PramanaError as error:
@@ -386,7 +389,7 @@ def _attacked(done: Tried, release: Release, table: OpenedTable) -> Tried:
     return replace(done, link=max(links, default=None), copies=copies)
 
 
-def _state(one: Tried, best: Tried | None) -> str:
+def _state(one: MethodTrial, best: MethodTrial | None) -> str:
     if one is best:
         return "recommended"
     return "" if one.answers else "not tried" if one.left_out else "refused"

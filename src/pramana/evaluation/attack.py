@@ -30,8 +30,6 @@ from pramana.risk.attacks.repeated import repeated_attack
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Form, IntArray
 
-__all__ = ["AttackResult", "attack_release"]
-
 SEED = 20
 
 

@@ -39,28 +39,16 @@ from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.linkage import Links, linkage_risks
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.records import Records, read_pair, require_belongs
-from pramana.risk.coded_table import AskedRecords
-from pramana.risk.diversity import sensitive_codes
+from pramana.risk.coded_table import ReportedSets
 from pramana.risk.frequencies import HouseholdRisk
-from pramana.risk.table_audit import TableAudit, audit_table
-from pramana.risk.unchanged_records import Verbatim, measure_verbatim
+from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
+from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Role, Schema
 from pramana.types import Form, Say
 from pramana.verification.owner import against_truth
-
-__all__ = [
-    "AttackName",
-    "MissingValues",
-    "ReleaseAudit",
-    "audit_any",
-    "audit_release",
-    "link_risks",
-    "linking_bound",
-    "one_of",
-]
 
 SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
@@ -106,7 +94,7 @@ class ReleaseAudit(Shown):
     measured: tuple[Measured, ...]
     before: TableAudit
     after: TableAudit
-    verbatim: Verbatim
+    verbatim: UnchangedRecords
     suggested: float | None = None
     notes: tuple[str, ...] = ()
     households: HouseholdRisk | None = None
@@ -213,12 +201,12 @@ def audit_release(
     _require_truth(certificate, release.opened, truth, belongs=belongs)
     say("Counting who stands out, before and after")
     keys = [column.name for column in certificate.schema.keys]
-    asked = AskedRecords.of(certificate.mechanism, release.opened)
+    asked = ReportedSets.of(certificate.mechanism, release.opened)
     before, after = (
         audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side, asked=sets)
         for t, side, sets in ((truth, False, None), (release.opened, True, asked))
     )
-    seen = measure_verbatim(certificate.true_schema, truth, release.opened)
+    seen = measure_unchanged(certificate.true_schema, truth, release.opened)
     suggested = certificate.suggested_share
     keystream = Keystream.from_seed(SEED)
     if certificate.nature.grouped:
@@ -471,7 +459,7 @@ def audit_any(
         raise InvalidNumber("--original goes with a release folder, and a table was given.")
     asked = None
     if release is not None:
-        asked = AskedRecords.of(release.certificate.mechanism, release.opened)
+        asked = ReportedSets.of(release.certificate.mechanism, release.opened)
     if schema is not None and not isinstance(given, Release):
         schema = settle_missing(schema, given)  # as design would
     described = schema if release is None or schema is not None else release.certificate.schema

@@ -12,9 +12,8 @@ from pramana.base.name_lists import as_file, as_list, as_tables, pasted, tables_
 from pramana.guarantees.base import Guarantee
 
 if TYPE_CHECKING:  # which tries releases, and whoever only names files waits for none
-    from pramana.evaluation.schema_suggestions import Way
+    from pramana.evaluation.schema_suggestions import SchemaSuggestion
 
-__all__ = ["Pasting", "Told", "target_words"]
 
 CHANGES = {"--without": "without", "--coarsen": "coarser"}
 """How a schema is changed, and the word for it in the name of the new one."""
@@ -24,7 +23,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Told:
+class Hint:
     """A sentence, and the command that does what it says, if there is one."""
 
     words: str
@@ -32,7 +31,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Pasting:
+class CliHints:
     """What was named on a command line, and the commands that follow from it.
 
     Attributes:
@@ -69,7 +68,7 @@ class Pasting:
         at = self.targets.index("--k") if "--k" in self.targets else len(self.targets)
         return replace(self, targets=self.targets[at : at + 2], how=()).of("advise")
 
-    def otherwise(self) -> Pasting:
+    def otherwise(self) -> CliHints:
         """The same by another method, which is yet to be named."""
         return replace(self, how=())
 
@@ -81,19 +80,19 @@ class Pasting:
         """The schema with these columns in a coarser form, and the design by it."""
         return self._changed("--coarsen", names)[0]
 
-    def ways(self, found: Iterable[Way]) -> list[Told]:
+    def ways(self, found: Iterable[SchemaSuggestion]) -> list[Hint]:
         """Each way with its command; no two of them write to one place."""
-        told: list[Told] = []
+        told: list[Hint] = []
         taken: list[str] = []
         for way in found:
             if not (way.without or way.column):
                 command = f"{self.otherwise().of('design')} {way.entry}"
-                told.append(Told(way.gain, command))
+                told.append(Hint(way.gain, command))
                 continue
             option = "--without" if way.without or way.drops else "--coarsen"
             command, place = self._changed(option, way.without or [way.column], taken)
             taken.append(place)
-            told.append(Told(way.gain, command))
+            told.append(Hint(way.gain, command))
         return told
 
     def _changed(

@@ -39,23 +39,14 @@ from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import settle_bins
 from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
-from pramana.reporting.comparison import render_comparison
+from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
-from pramana.reporting.plots import Point
-from pramana.risk.unchanged_records import Verbatim
+from pramana.reporting.pages import render_comparison
+from pramana.risk.unchanged_records import UnchangedRecords
 from pramana.schema.describe import settle_missing
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import FloatArray, Form
-
-__all__ = [
-    "Comparison",
-    "Scenario",
-    "ScenarioOutcome",
-    "compare_scenarios",
-    "compared",
-    "scenarios_of",
-]
 
 
 @dataclass(frozen=True)
@@ -106,7 +97,7 @@ class ScenarioOutcome:
     seconds: float = 0.0
     measuring: float = 0.0
     note: str = ""
-    verbatim: Verbatim | None = None
+    verbatim: UnchangedRecords | None = None
     read_off: tuple[str, ...] = ()
 
     @property
@@ -500,7 +491,7 @@ def _losses(
     return replace(whole, asked=asked).losses
 
 
-def _copied(seen: Verbatim | None, claims: Sequence[Claim]) -> str:
+def _copied(seen: UnchangedRecords | None, claims: Sequence[Claim]) -> str:
     """What a reader of the promises would not expect of the copies."""
     bounds = [one.attained.suggests for one in claims if one.attained.suggests is not None]
     return (seen.warning(min(bounds, default=None)) or "") if seen is not None else ""

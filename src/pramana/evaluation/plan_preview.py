@@ -11,23 +11,23 @@ import numpy as np
 from pramana.base.name_lists import as_table
 from pramana.base.randomness import Keystream
 from pramana.errors import PramanaError
-from pramana.evaluation.cli_hints import Pasting, Told
-from pramana.evaluation.questions import answer_as_it_stands, own_questions
+from pramana.evaluation.cli_hints import CliHints, Hint
+from pramana.evaluation.questions import answer_at_face_value, stated_tables
 from pramana.evaluation.schema_suggestions import (
     POOR,
-    Way,
+    SchemaSuggestion,
     asking,
     share_text,
+    suggest_changes,
     typical_error,
-    ways_of,
 )
 from pramana.evaluation.trial_releases import (
     Errors,
     Seen,
-    all_tried,
-    as_analysts_get,
+    default_errors,
     on_average,
     seen,
+    trial_errors,
     typical,
 )
 from pramana.methods.choice import alternative_plan, alternative_summary
@@ -39,24 +39,22 @@ from pramana.release.kinds import KINDS
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import CATEGORY_LIMIT
 
-__all__ = ["beforehand"]
-
 SEED = 20
 MOST_TABLES = 8
 CLEARLY = 1.15
 HERE = "On these data, as told to you alone: "
 
 
-def beforehand(
-    plan: Plan, opened: OpenedTable | None = None, *, pasting: Pasting | None = None
-) -> Iterator[Told]:
+def preview_plan(
+    plan: Plan, opened: OpenedTable | None = None, *, hints: CliHints | None = None
+) -> Iterator[Hint]:
     """Sentences about what the wanted tables will be off by, groups, and better ways.
 
     Where it is known how files were named, ways come with commands to paste.
     """
     if isinstance(plan.method, Grouped):
         if opened is not None:
-            yield from map(Told, _of_groups(plan, plan.method, opened))
+            yield from map(Hint, _of_groups(plan, plan.method, opened))
         return
     plan = asking(plan)
     error = typical_error(plan)
@@ -65,46 +63,46 @@ def beforehand(
     draws: Seen = {} if opened is None else seen(plan, opened)
     found = on_average(draws)
     here = None if opened is None else errors_on_data(plan, opened)
-    yield from map(Told, _of_tables(plan, here, draws))
-    yield from map(Told, _not_asked(plan))
-    yield from _unnamed(plan, here, opened, pasting)
-    yield from _instead(plan, opened, found, pasting)
+    yield from map(Hint, _of_tables(plan, here, draws))
+    yield from map(Hint, _not_asked(plan))
+    yield from _unnamed(plan, here, opened, hints)
+    yield from _instead(plan, opened, found, hints)
     if (typical(found, found) or error) >= POOR:
-        yield from _better(ways_of(plan, opened=opened, before=found), pasting)
+        yield from _better(suggest_changes(plan, opened=opened, before=found), hints)
 
 
 def _instead(
-    plan: Plan, opened: OpenedTable | None, found: Errors, pasting: Pasting | None
-) -> Iterator[Told]:
+    plan: Plan, opened: OpenedTable | None, found: Errors, hints: CliHints | None
+) -> Iterator[Hint]:
     """What the same promise costs by another method, where that is less."""
     other = alternative_plan(plan)
     if other is None:
         return
     way = f"--method {other.method.name}"
-    command = "" if pasting is None else pasting.otherwise().of("design", *way.split())
+    command = "" if hints is None else hints.otherwise().of("design", *way.split())
     if not found or opened is None:
         said = alternative_summary(plan, other)
-        yield from () if said is None else (Told(said, command),)
+        yield from () if said is None else (Hint(said, command),)
         return
-    theirs = all_tried([(other, tuple(found))], opened)[0]
+    theirs = trial_errors([(other, tuple(found))], opened)[0]
     error, was = typical(theirs, theirs), typical(found, theirs)
     if error is not None and was is not None and error < was:
-        yield Told(
+        yield Hint(
             f"By {way}, which {other.method.instead}, a typical table is off by "
             f"{share_text(error)} instead of {share_text(was)}.",
             command,
         )
 
 
-def _better(ways: Sequence[Way], pasting: Pasting | None) -> Iterator[Told]:
-    spoken = [Told(f"{way.gain} {way.how}") for way in ways]
-    for one in spoken if pasting is None else pasting.ways(ways):
-        yield Told(f"Better at the same promise. {one.words}", one.command)
+def _better(ways: Sequence[SchemaSuggestion], hints: CliHints | None) -> Iterator[Hint]:
+    spoken = [Hint(f"{way.gain} {way.how}") for way in ways]
+    for one in spoken if hints is None else hints.ways(ways):
+        yield Hint(f"Better at the same promise. {one.words}", one.command)
     if not ways:
-        yield Told("No change of a single column would help much: ask for less, such as a lower k.")
-    if pasting is None or pasting.table is not None:
-        command = "" if pasting is None else pasting.advice()
-        yield Told("Every method can be tried on the tables that you ask for.", command)
+        yield Hint("No change of a single column would help much: ask for less, such as a lower k.")
+    if hints is None or hints.table is not None:
+        command = "" if hints is None else hints.advice()
+        yield Hint("Every method can be tried on the tables that you ask for.", command)
 
 
 def _not_asked(plan: Plan) -> Iterator[str]:
@@ -123,18 +121,18 @@ def _not_asked(plan: Plan) -> Iterator[str]:
 
 
 def _unnamed(
-    plan: Plan, here: ExpectedError | None, opened: OpenedTable | None, pasting: Pasting | None
-) -> Iterator[Told]:
+    plan: Plan, here: ExpectedError | None, opened: OpenedTable | None, hints: CliHints | None
+) -> Iterator[Hint]:
     """Columns that no table names: what they are off by, and a schema without them to paste."""
     names = plan.statistics.get("unnamed", ())
     if names and here is not None and opened is not None:
         alone: Errors = {
             own: error for own, error in here.tables if {*own} <= {*names} and len(own) == 1
         }
-        errors = {own: [error] for own, error in as_analysts_get(plan, opened, alone).items()}
-        yield Told(f"{HERE}Columns in no table are off by: {_shown(errors)}.")
-    if names and pasting is not None:
-        yield Told("Without what no table names:", pasting.without(names))
+        errors = {own: [error] for own, error in default_errors(plan, opened, alone).items()}
+        yield Hint(f"{HERE}Columns in no table are off by: {_shown(errors)}.")
+    if names and hints is not None:
+        yield Hint("Without what no table names:", hints.without(names))
 
 
 def _of_tables(plan: Plan, here: ExpectedError | None, draws: Seen) -> Iterator[str]:
@@ -201,12 +199,12 @@ def _of_groups(plan: Plan, method: Grouped, opened: OpenedTable) -> Iterator[str
     )
     released = OpenedTable.of_arrow(made.table)
     errors = []
-    for question in own_questions(plan.schema):
+    for question in stated_tables(plan.schema):
         columns = [plan.schema.column(name) for name in question]
         if any(column.domain is None for column in columns):
             continue
         try:
-            errors.append(answer_as_it_stands(columns, released, opened).error)
+            errors.append(answer_at_face_value(columns, released, opened).error)
         except PramanaError:
             continue
     if errors:

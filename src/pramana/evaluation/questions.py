@@ -36,25 +36,11 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form
 
-__all__ = [
-    "Answer",
-    "QuestionLoss",
-    "Told",
-    "WillAsk",
-    "answer_as_it_stands",
-    "answer_of",
-    "as_it_is",
-    "is_asked",
-    "losses_of",
-    "own_questions",
-    "questions_of",
-]
-
 MOST_QUESTIONS = 10
 """So many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
-Told: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
+CountedTable: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
 """A table of the truth: records by cell, and the labels of each column."""
 
 Encode: TypeAlias = Callable[[Column, pa.ChunkedArray], Codes]
@@ -124,7 +110,7 @@ class Answer:
         }
 
 
-def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
+def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
     """The tables asked for, here or in the schema, each once; else of two keys, or of the only one.
 
     Tables of columns that are released as they are alone are exact, and no question.
@@ -140,7 +126,7 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     stated: dict[frozenset[str], tuple[str, ...]] = {}
     for table in tables or schema.tables:
         stated.setdefault(frozenset(table), tuple(table))
-    if asked := [table for table in stated.values() if is_asked(schema, table)]:
+    if asked := [table for table in stated.values() if is_answerable(schema, table)]:
         return asked
     if tables:
         raise UnknownColumn(
@@ -160,7 +146,7 @@ def own_questions(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[
     return pairs[::step][:MOST_QUESTIONS]
 
 
-def is_asked(schema: Schema, table: Sequence[str]) -> bool:
+def is_answerable(schema: Schema, table: Sequence[str]) -> bool:
     """Whether a table is of released columns, and some of them are randomised."""
     keys = {column.name for column in schema.randomised}
     return bool(keys & {*table}) and {*table} <= {column.name for column in schema.released}
@@ -171,7 +157,7 @@ def answer_of(
     truth: OpenedTable,
     columns: Sequence[str],
     *,
-    counted: dict[tuple[str, ...], Told] | None = None,
+    counted: dict[tuple[str, ...], CountedTable] | None = None,
 ) -> Answer:
     """What the release says to a table: by its own estimate, or as its records stand.
 
@@ -191,10 +177,10 @@ def answer_of(
     except PramanaError:
         if isinstance(release.certificate.mechanism, AttributeSampler):
             return Answer(tuple(columns), labels, told, None)
-    return answer_as_it_stands(own, release.opened, truth)
+    return answer_at_face_value(own, release.opened, truth)
 
 
-def answer_as_it_stands(
+def answer_at_face_value(
     columns: Sequence[Column], released: OpenedTable, truth: OpenedTable
 ) -> Answer:
     """A table of released records, counted without undoing anything."""
@@ -204,7 +190,9 @@ def answer_as_it_stands(
     return Answer(names, labels, told, counted if found == labels else None, estimated=False)
 
 
-def _counted(columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode) -> Told:
+def _counted(
+    columns: Sequence[Column], table: OpenedTable, *, encode: Encode = encode
+) -> CountedTable:
     """Records by cell, and the labels of each column."""
     parts = [_coded(column, table.to_arrow([column.name]).column(0), encode) for column in columns]
     labels = tuple(own for _, own in parts)
@@ -233,7 +221,7 @@ Made: TypeAlias = Callable[[Schema, Method], Release]
 
 
 @dataclass(frozen=True)
-class WillAsk:
+class StatedQuestion:
     """One question.
 
     Attributes:
@@ -251,10 +239,10 @@ class WillAsk:
     family: Family = "linear"
 
     @classmethod
-    def of_text(cls, text: str) -> WillAsk:
+    def of_text(cls, text: str) -> StatedQuestion:
         """Read as it is written.
 
-        >>> WillAsk.of_text("income by region*sex").by
+        >>> StatedQuestion.of_text("income by region*sex").by
         ('region', 'sex')
         """
         if "~" in text:
@@ -343,10 +331,10 @@ def _spread(exact: Release, name: str) -> float:
     return float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
 
 
-def questions_of(texts: Sequence[str], schema: Schema) -> tuple[WillAsk, ...]:
+def questions_of(texts: Sequence[str], schema: Schema) -> tuple[StatedQuestion, ...]:
     """Those that were stated, else the tables of the schema; of columns that are released."""
     stated = texts or [as_table(table, marks="*,") for table in schema.tables]
-    found = tuple(map(WillAsk.of_text, stated))
+    found = tuple(map(StatedQuestion.of_text, stated))
     released = [column.name for column in schema.released]
     for own in found:
         for name in own.columns:
@@ -368,7 +356,7 @@ def as_it_is(schema: Schema, made: Made) -> Release:
 
 
 def losses_of(
-    release: Release, exact: Release | None, questions: Sequence[WillAsk]
+    release: Release, exact: Release | None, questions: Sequence[StatedQuestion]
 ) -> tuple[QuestionLoss, ...]:
     """Each question asked twice."""
     return () if exact is None else tuple(one.lost(release, exact) for one in questions)

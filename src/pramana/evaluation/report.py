@@ -17,17 +17,16 @@ from pramana.base.text import counted, percent, percent_down, percent_up, text_d
 from pramana.base.workers import side_by_side
 from pramana.errors import NotCovered, PramanaError
 from pramana.evaluation.audit import ReleaseAudit, audit_release
-from pramana.evaluation.redesign import checked_by_truth
+from pramana.evaluation.owner_checks import checked_by_truth
 from pramana.evaluation.utility import UtilityReport, assess_utility
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.released_codes import NOT_REPORTED, released_codes
-from pramana.reporting.annex import report_document
 from pramana.reporting.contents import About, Attacks, ColumnView, Measures, ReportContent
 from pramana.reporting.document import Document, Row
-from pramana.reporting.html import to_html
-from pramana.reporting.pdf import to_pdf
+from pramana.reporting.pages import report_document
+from pramana.reporting.rendering import to_html, to_pdf
 from pramana.risk.attacks.records import require_belongs
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins
@@ -36,8 +35,6 @@ from pramana.schema.schema import Column, Role
 from pramana.types import FloatArray, Form, Say
 from pramana.verification.checks import Verdict
 from pramana.verification.verify import verify_folder
-
-__all__ = ["Report", "make_report"]
 
 MOST_CHARTS = 10
 MOST_VALUES = 12

@@ -17,12 +17,12 @@ import numpy as np
 from pramana.base.name_lists import as_table, as_tables, in_shell
 from pramana.base.text import quoted
 from pramana.errors import InvalidSchema, PramanaError
-from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, all_tried, tried, typical
+from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, trial_errors, tried, typical
 from pramana.methods.base import Method
 from pramana.methods.choice import alternative_method, design
 from pramana.methods.expected_error import randomised_in
 from pramana.methods.plan import Plan
-from pramana.risk.uniqueness import Standing
+from pramana.risk.uniqueness import UniquenessCounter
 from pramana.schema.domains import Bins, Categories, Label
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import merge_values
@@ -32,22 +32,6 @@ from pramana.schema.tally import tally
 from pramana.schema.toml import entry_of, header_of, rewritten
 from pramana.schema.weights import coarse_weight_of
 from pramana.types import Form
-
-__all__ = [
-    "DROPPED",
-    "POOR",
-    "Lowering",
-    "Way",
-    "asking",
-    "changed_columns",
-    "changed_file",
-    "lowerings",
-    "share_text",
-    "typical_error",
-    "ways_of",
-    "ways_out",
-    "with_column",
-]
 
 POOR = 0.1
 """A typical table that is off by more than this share of the records deserves other ways."""
@@ -68,7 +52,7 @@ WORTH = 0.95
 
 
 @dataclass(frozen=True)
-class Way:
+class SchemaSuggestion:
     """One change of the schema, and what it brings.
 
     Attributes:
@@ -118,10 +102,10 @@ class Way:
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _Candidate:
     """A way, the plan by which it is tried, and the tables that it is about; all where not told."""
 
-    way: Way
+    way: SchemaSuggestion
     plan: Plan
     tables: tuple[tuple[str, ...], ...] = ()
 
@@ -158,14 +142,16 @@ def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | No
     return float(np.median(wanted)) if wanted else None
 
 
-def ways_out(plan: Plan, *, opened: OpenedTable | None = None) -> list[Way]:
+def suggest_changes_if_poor(
+    plan: Plan, *, opened: OpenedTable | None = None
+) -> list[SchemaSuggestion]:
     """The best changes where a typical table would be poor; none where it is good as it is."""
-    return ways_of(plan, opened=opened) if (typical_error(plan) or 0.0) >= POOR else []
+    return suggest_changes(plan, opened=opened) if (typical_error(plan) or 0.0) >= POOR else []
 
 
-def ways_of(
+def suggest_changes(
     plan: Plan, *, opened: OpenedTable | None = None, before: Errors | None = None
-) -> list[Way]:
+) -> list[SchemaSuggestion]:
     """The best changes, most helpful first; none where no error can be foreseen.
 
     With the table at hand those that promise most are tried on it, and told by what came out;
@@ -183,7 +169,7 @@ def ways_of(
     further = [*together, *_half(plan), *_narrower(plan, list(before))]
     chosen = [*foreseen[:MOST_TRIED], *further]
     plans = [(one.plan, one.tables or tuple(before)) for one in chosen]
-    after = all_tried(plans, opened)
+    after = trial_errors(plans, opened)
     ways = []
     for one, errors in zip(chosen, after, strict=True):
         error, was = typical(errors, errors), typical(before, errors)
@@ -192,7 +178,7 @@ def ways_of(
     return sorted(ways, key=lambda way: way.error / way.was)
 
 
-def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Tried]:
+def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Candidate]:
     """Every change of one column that can be made, with what it is foreseen to bring."""
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
     asked = {name for table in plan.wanted for name in table}
@@ -218,10 +204,10 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
             yield what, DROPPED, Column(name, Role.IDENTIFIER)
 
 
-def _together(plan: Plan) -> list[_Tried]:
+def _together(plan: Plan) -> list[_Candidate]:
     """Keys whose tables will be asked for through one matrix, where that helps."""
     was, method = typical_error(plan), plan.method
-    found: list[_Tried] = []
+    found: list[_Candidate] = []
     for joint in _ties(plan.schema):
         tied = method.with_joint(joint)
         if tied is None or not was:
@@ -231,12 +217,12 @@ def _together(plan: Plan) -> list[_Tried]:
         if other is not None and error is not None and error <= WORTH * was:
             names = [quoted(tie) for tie in joint]
             entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
-            way = Way(f"{'; '.join(names)} randomised together", "", entry, error, was)
-            found.append(_Tried(way, other))
+            way = SchemaSuggestion(f"{'; '.join(names)} randomised together", "", entry, error, was)
+            found.append(_Candidate(way, other))
     return sorted(found, key=lambda one: one.way.error)[:1]
 
 
-def _half(plan: Plan) -> Iterator[_Tried]:
+def _half(plan: Plan) -> Iterator[_Candidate]:
     """Half of the keys, those with fewest values and those that will be asked for."""
     asked = {name for table in plan.schema.tables for name in table}
     keys = sorted(plan.schema.randomised, key=lambda column: len(column.labels))
@@ -249,10 +235,12 @@ def _half(plan: Plan) -> Iterator[_Tried]:
         schema = with_column(schema, Column(name, Role.IDENTIFIER))
     other = _designed(plan, schema, plan.method)
     if other is not None:
-        yield _Tried(Way(f"Without {quoted(gone)}", "", DROPPED, 0.0, 0.0, without=gone), other)
+        yield _Candidate(
+            SchemaSuggestion(f"Without {quoted(gone)}", "", DROPPED, 0.0, 0.0, without=gone), other
+        )
 
 
-def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Tried]:
+def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Candidate]:
     """Few of the tables alone, where nobody has said which will be asked for."""
     tables = tuple(answered[:FEW_TABLES])
     method = alternative_method(plan)
@@ -263,7 +251,7 @@ def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Trie
         told = as_tables(tables)
         what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
         entry = f"--method {method.name} --tables {in_shell(told)}"
-        yield _Tried(Way(what, "", entry, 0.0, 0.0), other, tables)
+        yield _Candidate(SchemaSuggestion(what, "", entry, 0.0, 0.0), other, tables)
 
 
 def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
@@ -370,7 +358,7 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
 
 def _changed(
     plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
-) -> _Tried | None:
+) -> _Candidate | None:
     """A way, if the plan can be made; the anonymity set is recounted if a table is given."""
     schema = with_column(plan.schema, column)
     both = frozenset(own.name for own in schema.randomised)
@@ -379,7 +367,7 @@ def _changed(
     error = None if other is None else typical_error(other, both)
     if other is None or was is None or error is None or not was > 0:
         return None
-    return _Tried(Way(what, column.name, entry, error, was), other)
+    return _Candidate(SchemaSuggestion(what, column.name, entry, error, was), other)
 
 
 def _designed(
@@ -428,7 +416,7 @@ def share_text(share: float) -> str:
 
 
 @dataclass(frozen=True)
-class Lowering:
+class RecodingGain:
     """One change of a column, and how many people would still be unique.
 
     Attributes:
@@ -456,7 +444,9 @@ class Lowering:
         }
 
 
-def lowerings(standing: Standing, schema: Schema, opened: OpenedTable) -> list[Lowering]:
+def recoding_gains(
+    standing: UniquenessCounter, schema: Schema, opened: OpenedTable
+) -> list[RecodingGain]:
     """Each key dropped, in half as many bins, or with its rarer values as one; the best first."""
     found = []
     for key in schema.keys:
@@ -468,5 +458,5 @@ def lowerings(standing: Standing, schema: Schema, opened: OpenedTable) -> list[L
                 unique = standing.of(changed).unique
             except PramanaError:
                 continue
-            found.append(Lowering(what, key.name, entry, unique, changed))
+            found.append(RecodingGain(what, key.name, entry, unique, changed))
     return sorted(found, key=lambda one: one.unique)

@@ -17,24 +17,10 @@ from pramana.analysis.counts import SMALL_ERROR
 from pramana.base.workers import side_by_side
 from pramana.engine.choose import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
-from pramana.evaluation.questions import Told, answer_of, is_asked, own_questions
+from pramana.evaluation.questions import CountedTable, answer_of, is_answerable, stated_tables
 from pramana.methods.plan import Plan
 from pramana.protecting import protect
 from pramana.schema.opened_table import OpenedTable
-
-__all__ = [
-    "MOST_RECORDS",
-    "Errors",
-    "Seen",
-    "all_tried",
-    "as_analysts_get",
-    "draws_of",
-    "errors_of",
-    "on_average",
-    "seen",
-    "tried",
-    "typical",
-]
 
 MOST_RECORDS = 300_000
 """Larger tables are not tried: a release of them takes too long to be thrown away."""
@@ -65,10 +51,10 @@ def tried(plan: Plan, opened: OpenedTable) -> Errors:
 
 def seen(plan: Plan, opened: OpenedTable) -> Seen:
     """What the tables that a plan will be asked for were off by, release by release."""
-    return _all_seen([(plan, own_questions(plan.schema))], opened)[0]
+    return _all_seen([(plan, stated_tables(plan.schema))], opened)[0]
 
 
-def all_tried(
+def trial_errors(
     plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
 ) -> list[Errors]:
     """Of each plan, the errors of the tables beside it, on average.
@@ -101,7 +87,7 @@ def draws_of(opened: OpenedTable, tables: int) -> int:
     return 1 if opened.rows > FEW else min(-(-ANSWERS // max(tables, 1)), MOST_DRAWS)
 
 
-def as_analysts_get(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors:
+def default_errors(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors:
     """What tables are off by on average as analysts get them, whose unbiased estimates are so.
 
     One release is off by more than another in both ways: how the two compare is known after a few.
@@ -109,7 +95,7 @@ def as_analysts_get(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors
     if opened.rows > MOST_RECORDS or max(unbiased.values(), default=0.0) <= SURELY:
         return unbiased
     sums = {table: np.full(2, 1e-300) for table in unbiased}
-    counted: dict[tuple[str, ...], Told] = {}
+    counted: dict[tuple[str, ...], CountedTable] = {}
     with unheard(Notice):
         truth = open_source(opened, schema=plan.schema)
         for draw in range(draws_of(opened, 1)):
@@ -134,10 +120,10 @@ def errors_of(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ..
 
 def _seen(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Seen:
     """What the tables that the plan answers are off by in each of some releases."""
-    asked = [table for table in questions if is_asked(plan.schema, table)]
+    asked = [table for table in questions if is_answerable(plan.schema, table)]
     enough = draws_of(opened, len(asked))
     found: dict[tuple[str, ...], list[float]] = {table: [] for table in asked}
-    counted: dict[tuple[str, ...], Told] = {}
+    counted: dict[tuple[str, ...], CountedTable] = {}
     try:
         table = open_source(opened, schema=plan.schema)
         for draw in range(enough):

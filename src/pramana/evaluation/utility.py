@@ -49,15 +49,13 @@ from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.schema import Column, Role
 from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray
 
-__all__ = ["Association", "TableUtility", "TieLoss", "UtilityReport", "assess_utility", "lost_ties"]
-
 FEW_VALUES = 20
 MOST_TIES = 24
 """So many pairs of a key and another column are looked at, the first in the order of the schema."""
 
 
 @dataclass(frozen=True)
-class TieLoss:
+class AssociationLoss:
     """One key with one column that is released as it is.
 
     Attributes:
@@ -80,11 +78,11 @@ class TieLoss:
         return vars(self)
 
 
-def lost_ties(
+def association_losses(
     release: Release,
     truth: OpenedTable,
     codes: Mapping[str, tuple[Codes, Codes]] | None = None,
-) -> tuple[TieLoss, ...]:
+) -> tuple[AssociationLoss, ...]:
     """Every key that has a domain with every other column that is no weight.
 
     Whoever has the codes of the keys already, before and after, hands them on.
@@ -169,10 +167,10 @@ class _Tie:
         """The released records that tell the key: at face value, only those of reports count."""
         return np.asarray(self.codes[1] != NOT_REPORTED)
 
-    def lost(self, release: Release) -> TieLoss:
+    def lost(self, release: Release) -> AssociationLoss:
         return self._lost_table(release) if self.kept.few else self._lost_means(release)
 
-    def _lost_table(self, release: Release) -> TieLoss:
+    def _lost_table(self, release: Release) -> AssociationLoss:
         values, size = self.kept.coded
         rows = len(self.codes[0])
         truth = self._shares(self.codes[0], values[:rows], size)
@@ -188,7 +186,7 @@ class _Tie:
             estimated = False
             found = self._shares(self.codes[1][told], values[rows:][told], size)
         loss = float(np.abs(truth - found).sum()) / 2
-        return TieLoss(self.key.name, self.kept.name, "table", min(loss, 1.0), estimated)
+        return AssociationLoss(self.key.name, self.kept.name, "table", min(loss, 1.0), estimated)
 
     def _shares(self, codes: Codes, values: Codes, size: int) -> FloatArray:
         cells = codes.astype(np.int64) * size + values
@@ -204,7 +202,7 @@ class _Tie:
                 found[:, at] = estimate[:, place[text]]
         return found
 
-    def _lost_means(self, release: Release) -> TieLoss:
+    def _lost_means(self, release: Release) -> AssociationLoss:
         size = len(self.key.labels)
         truth, weight = _means(self.codes[0], self.kept.numbers, size)
         estimated = True
@@ -218,7 +216,7 @@ class _Tie:
             estimated, found = False, _means(self.codes[1][told], theirs[told], size)[0]
         off = np.minimum(np.nan_to_num(np.abs(found - truth) / self.kept.spread, nan=1.0), 1.0)
         loss = float((weight * off).sum())
-        return TieLoss(self.key.name, self.kept.name, "mean", loss, estimated)
+        return AssociationLoss(self.key.name, self.kept.name, "mean", loss, estimated)
 
 
 def _alike(
@@ -322,7 +320,7 @@ class UtilityReport:
     model: Propensity | None
     tree: TreeAccuracy | None = None
     notes: tuple[str, ...] = ()
-    ties: tuple[TieLoss, ...] = ()
+    ties: tuple[AssociationLoss, ...] = ()
     asked: tuple[QuestionLoss, ...] = ()
 
     @property
@@ -487,7 +485,7 @@ def assess_utility(
         except MissingExtra as error:
             notes.append(str(error))
     codes = {name: (coded.truth[name], coded.released[name]) for name in names}
-    ties = lost_ties(release, truth, codes)
+    ties = association_losses(release, truth, codes)
     return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes), ties)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pramana.base.randomness import Keystream
 from pramana.experiments.additive import levels_of
 from pramana.experiments.markets import SIZES, Insured, anonymised, group
-from pramana.risk.reidentification import link_chances
+from pramana.risk.attacks.microaggregated import link_chances
 from pramana.types import FloatArray, IntArray
 
 __all__ = ["found_again"]

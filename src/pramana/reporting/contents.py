@@ -9,8 +9,6 @@ from pramana.release.certificate import Certificate
 from pramana.reporting.document import Row
 from pramana.verification.checks import Check, State, Verdict
 
-__all__ = ["About", "Attacks", "ColumnView", "Measures", "ReportContent"]
-
 
 @dataclass(frozen=True)
 class About:

@@ -8,22 +8,6 @@ from typing import Any, Literal, TypeAlias
 
 from pramana.base.charts import plain_svg
 
-__all__ = [
-    "Block",
-    "Chapter",
-    "Code",
-    "Document",
-    "Drawing",
-    "Facts",
-    "Figures",
-    "Grid",
-    "Group",
-    "Heading",
-    "Row",
-    "Signature",
-    "Words",
-]
-
 Row: TypeAlias = tuple[str, ...]
 Tone: TypeAlias = Literal["", "quiet", "big", "strong", "warning", "good", "stated", "bad"]
 

@@ -30,18 +30,16 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
-__all__ = ["AlikeRecords", "AskedRecords", "CodedTable", "code_column", "number_column"]
-
 
 @dataclass(frozen=True, eq=False)
-class AskedRecords:
+class ReportedSets:
     """The set of each record, and the columns of each set; other columns are told by all."""
 
     of_record: IntArray
     sets: tuple[frozenset[str], ...]
 
     @classmethod
-    def of(cls, mechanism: Mechanism | None, released: OpenedTable) -> AskedRecords | None:
+    def of(cls, mechanism: Mechanism | None, released: OpenedTable) -> ReportedSets | None:
         """Of a release; ``None`` where its records tell all columns."""
         if not isinstance(mechanism, AttributeSampler):
             return None
@@ -54,7 +52,7 @@ class AskedRecords:
         told = np.array([wanted <= columns for columns in self.sets])[self.of_record]
         return np.asarray(told, dtype=np.bool_)
 
-    def at(self, rows: IntArray) -> AskedRecords:
+    def at(self, rows: IntArray) -> ReportedSets:
         """Some of the records."""
         return replace(self, of_record=self.of_record[rows])
 
@@ -80,7 +78,7 @@ class CodedTable:
         *,
         schema: Schema | None = None,
         released: bool = False,
-        asked: AskedRecords | None = None,
+        asked: ReportedSets | None = None,
     ) -> CodedTable:
         """Read and code some columns of a table; those that a schema cuts into bins, in bins.
 
@@ -104,7 +102,7 @@ class CodedTable:
         """The number of records."""
         return len(self.codes[0])
 
-    def by_set(self, asked: AskedRecords) -> CodedTable:
+    def by_set(self, asked: ReportedSets) -> CodedTable:
         """With one more column, the set of each record: only those of one set are alike."""
         return CodedTable(
             (*self.names, REPORTED),
@@ -196,7 +194,7 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class AlikeRecords:
+class EquivalenceClasses:
     """Which records share their values: a group a record, and how many records each group has."""
 
     of_record: Codes
@@ -210,7 +208,7 @@ class AlikeRecords:
         return found
 
     @classmethod
-    def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> AlikeRecords:
+    def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> EquivalenceClasses:
         """Group records by their codes in all columns."""
         keys, size = codes[0].astype(np.int64), sizes[0]
         for column, values in zip(codes[1:], sizes[1:], strict=True):
@@ -223,7 +221,7 @@ class AlikeRecords:
         return cls._of_keys(keys, size)
 
     @classmethod
-    def _of_keys(cls, keys: IntArray, size: int) -> AlikeRecords:
+    def _of_keys(cls, keys: IntArray, size: int) -> EquivalenceClasses:
         if size > max(ARRAY_LIMIT, 4 * len(keys)):
             _, of_record, numbers = np.unique(keys, return_inverse=True, return_counts=True)
             return cls(of_record, numbers)

@@ -40,18 +40,8 @@ from numpy.typing import ArrayLike
 from pramana.base.rounding import require_choice
 from pramana.base.text import percent_up, text_up
 from pramana.errors import InvalidNumber
-from pramana.risk.coded_table import AlikeRecords, CodedTable
+from pramana.risk.coded_table import CodedTable, EquivalenceClasses
 from pramana.types import Codes, FloatArray, Form, IntArray
-
-__all__ = [
-    "MISSING_POLICIES",
-    "Frequencies",
-    "HouseholdRisk",
-    "MissingPolicy",
-    "PopulationRisk",
-    "exact_individual_risk",
-    "individual_risk",
-]
 
 MissingPolicy = Literal["category", "wildcard"]
 MISSING_POLICIES: tuple[MissingPolicy, ...] = ("category", "wildcard")
@@ -68,7 +58,7 @@ class Frequencies:
         people: the sum of all weights.
     """
 
-    grouping: AlikeRecords
+    grouping: EquivalenceClasses
     sample: IntArray
     population: FloatArray | None = None
     people: float | None = None
@@ -80,11 +70,11 @@ class Frequencies:
         *,
         weights: FloatArray | None = None,
         missing: MissingPolicy = "category",
-        grouping: AlikeRecords | None = None,
+        grouping: EquivalenceClasses | None = None,
     ) -> Frequencies:
         """Count, in all columns of ``table``."""
         require_choice("missing", missing, MISSING_POLICIES)
-        groups = grouping or AlikeRecords.of(table.codes, table.sizes)
+        groups = grouping or EquivalenceClasses.of(table.codes, table.sizes)
         people = None if weights is None else groups.total(weights)
         everyone = None if weights is None else float(weights.sum())
         if missing == "category" or max(table.missing) < 0:
@@ -141,7 +131,7 @@ def _matching(cells: CodedTable, shared: Codes, here: Codes, there: Codes) -> Co
     if not len(shared):
         return np.zeros(len(both), np.int64)
     part = cells.subset(shared.tolist()).at(both)
-    return AlikeRecords.of(part.codes, part.sizes).of_record
+    return EquivalenceClasses.of(part.codes, part.sizes).of_record
 
 
 HIGH = 0.1

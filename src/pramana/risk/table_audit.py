@@ -1,4 +1,13 @@
-"""The risk of a table as it stands: who could be recognised by which keys, and what they reveal."""
+"""Disclosure risk of a table: frequencies of keys, and diversity of sensitive columns.
+
+    distinct l   the fewest different values in an equivalence class       [Machanavajjhala06]
+    entropy l    exp of the smallest entropy: the number of equally likely values as uncertain
+    t            the largest distance between a class's values and those of all records [Li07]
+
+The distance is the earth mover's. Between categories every move costs 1, so that it is half of the
+sum of absolute differences. Between ordered values a move costs the ranks that it passes, as a
+share of all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +15,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+import pyarrow as pa
+
 from pramana.base.rounding import require_number
 from pramana.base.text import Shown, percent_up, records_that, text_up
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
-    AlikeRecords,
-    AskedRecords,
     CodedTable,
+    EquivalenceClasses,
+    ReportedSets,
+    code_column,
     number_column,
     require_present,
 )
-from pramana.risk.diversity import Diversity, diversity_of, sensitive_codes
 from pramana.risk.frequencies import (
     Frequencies,
     HouseholdRisk,
@@ -25,13 +37,13 @@ from pramana.risk.frequencies import (
     individual_risk,
 )
 from pramana.risk.uniqueness import SubsetRisk, subset_risks
-from pramana.schema.domains import Bins
+from pramana.schema.domains import Bins, Label
+from pramana.schema.groups import distance_of_groups
 from pramana.schema.households import households_of
+from pramana.schema.lookup import present
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
-from pramana.types import BoolArray, Form
-
-__all__ = ["TableAudit", "audit_table"]
+from pramana.types import BoolArray, Form, IntArray
 
 IN_PART = (
     "The risk in the population and that of households are those of whole records, and reports "
@@ -167,7 +179,7 @@ def audit_table(
     schema: Schema | None = None,
     released: bool = False,
     household: str | None = None,
-    asked: AskedRecords | None = None,
+    asked: ReportedSets | None = None,
 ) -> TableAudit:
     """Measure the risk of a table.
 
@@ -245,20 +257,20 @@ def _households(table: OpenedTable, name: str, counted: Frequencies) -> Househol
 
 
 def _telling(
-    name: str, groups: AlikeRecords, asked: AskedRecords | None
-) -> tuple[AlikeRecords, BoolArray | None]:
+    name: str, groups: EquivalenceClasses, asked: ReportedSets | None
+) -> tuple[EquivalenceClasses, BoolArray | None]:
     """The groups of the records that were asked for a column, and which records these are."""
     if asked is None:
         return groups, None
     rows = asked.told([name])
-    return AlikeRecords.of([groups.of_record[rows]], [len(groups.numbers)]), rows
+    return EquivalenceClasses.of([groups.of_record[rows]], [len(groups.numbers)]), rows
 
 
 def _diversity(
     table: OpenedTable,
     name: str,
     schema: Schema | None,
-    groups: AlikeRecords,
+    groups: EquivalenceClasses,
     rows: BoolArray | None,
 ) -> Diversity:
     known = schema is not None and name in schema.names
@@ -266,3 +278,72 @@ def _diversity(
     codes, size, ordered, missing = sensitive_codes(table, name, missing_values=none)
     some = codes if rows is None else codes[rows]
     return diversity_of(name, groups, some, size, ordered=ordered, missing=missing)
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What the groups tell about one sensitive column."""
+
+    column: str
+    distinct: int
+    entropy: float
+    t: float
+    ordered: bool
+    exposed: int
+    """Records whose group holds one value only, or none: who is in it is known to have no other."""
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "column": self.column,
+            "distinct_l": self.distinct,
+            "entropy_l": self.entropy,
+            "t": self.t,
+            "distance": "ordered" if self.ordered else "equal",
+            "records_in_groups_of_one_value": self.exposed,
+        }
+
+
+def sensitive_codes(
+    table: OpenedTable, name: str, *, missing_values: Sequence[Label] = ()
+) -> tuple[IntArray, int, bool, int]:
+    """Codes of a column, their number, whether they are ordered, the code of missing ones or -1."""
+    column = present(table.to_arrow([name]).column(0), missing_values)
+    codes, size, missing = code_column(column)
+    values = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_integer(values) or pa.types.is_floating(values)):
+        return codes.astype(np.int64), size, False, missing
+    first = np.full(size, -1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    plain = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    order = np.argsort(np.where(np.arange(size) == missing, np.inf, plain[first]), kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    return rank[codes], size, True, int(rank[missing]) if missing >= 0 else -1
+
+
+def diversity_of(
+    name: str,
+    groups: EquivalenceClasses,
+    codes: IntArray,
+    size: int,
+    *,
+    ordered: bool,
+    missing: int = -1,
+) -> Diversity:
+    """l and t of one sensitive column, over all groups at once; a missing value is none for l."""
+    pairs = EquivalenceClasses.of([groups.of_record, codes], [len(groups.numbers), size])
+    group, value = groups.of_record[pairs.first], codes[pairs.first]
+    share = pairs.numbers / groups.numbers[group]
+    kinds = np.bincount(group[value != missing], minlength=len(groups.numbers))
+    entropy = np.bincount(group, weights=-share * np.log(share), minlength=len(groups.numbers))
+    overall = np.bincount(codes, minlength=size) / len(codes)
+    far = distance_of_groups(group, value, share, overall, ordered=ordered)
+    return Diversity(
+        column=name,
+        distinct=int(kinds.min()),
+        entropy=float(np.exp(max(entropy.min(), 0.0))),
+        t=float(far.max(initial=0.0)),
+        ordered=ordered,
+        exposed=int(groups.numbers[kinds <= 1].sum()),
+    )

@@ -34,8 +34,6 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Form, IntArray, Words
 
-__all__ = ["Verbatim", "measure_verbatim", "numbers_of", "verbatim_of"]
-
 MOST_RECORDS = 20_000_000
 
 BYTES = 2**19
@@ -56,10 +54,10 @@ _FIRST_BYTES = np.array([2 ** (8 * many) - 1 for many in range(9)], np.uint64)
 
 
 @dataclass(frozen=True)
-class Verbatim:
+class UnchangedRecords:
     """How many records of the truth an equal released record can be found for.
 
-    >>> seen = Verbatim(records=1000, found=400, uniques=200, uniques_found=150)
+    >>> seen = UnchangedRecords(records=1000, found=400, uniques=200, uniques_found=150)
     >>> seen.unique_share, seen.coarse
     (0.75, (0.6, 1.0))
     >>> seen.above(1 / 5)
@@ -155,9 +153,9 @@ def _chance(share: float, looked_at: int) -> float:
     return 6 * math.sqrt(share / looked_at) + 36 / looked_at if looked_at else 1.0
 
 
-def measure_verbatim(
+def measure_unchanged(
     schema: Schema, truth: OpenedTable, released: OpenedTable, *, most: int = MOST_RECORDS
-) -> Verbatim:
+) -> UnchangedRecords:
     """Compare the released columns of two tables, record by record and in any order."""
     columns = schema.released
     names = [column.name for column in columns]
@@ -170,10 +168,10 @@ def measure_verbatim(
         ])
         for table, side, wanted in ((truth, False, names), (released, True, [*names, *marks]))
     )  # fmt: skip
-    return replace(verbatim_of(own, theirs), sampled=truth.rows > most)
+    return replace(unchanged_of(own, theirs), sampled=truth.rows > most)
 
 
-def verbatim_of(truth: Words, released: Words) -> Verbatim:
+def unchanged_of(truth: Words, released: Words) -> UnchangedRecords:
     """From one number a record: equal records have equal numbers."""
     own, theirs = np.sort(truth), np.sort(released)
     starts = np.ones(len(own), np.bool_)
@@ -184,7 +182,7 @@ def verbatim_of(truth: Words, released: Words) -> Verbatim:
     first = np.searchsorted(theirs, values, side="left")
     seen = _times(theirs, values, first, counts)
     alone = counts == 1
-    return Verbatim(
+    return UnchangedRecords(
         records=len(truth),
         found=int(np.minimum(counts, seen).sum()),
         uniques=int(alone.sum()),

@@ -18,20 +18,18 @@ from numpy.typing import NDArray
 
 from pramana.base.workers import default_threads, in_order
 from pramana.errors import OutsideDomain
-from pramana.risk.coded_table import AlikeRecords, AskedRecords, CodedTable
+from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
 from pramana.risk.frequencies import Frequencies, MissingPolicy, PopulationRisk
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form, IntArray
 
-__all__ = ["Standing", "StandingOut", "SubsetRisk", "subset_risks"]
-
 MOST_CACHED = 200
 
 
 @dataclass(frozen=True)
-class StandingOut:
+class Uniqueness:
     """How many people stand out by their keys.
 
     Attributes:
@@ -52,16 +50,16 @@ class StandingOut:
 FEW = 5
 
 
-class Standing:
+class UniquenessCounter:
     """The keys of a table, coded once; asked with one schema after the other."""
 
     def __init__(self, table: OpenedTable) -> None:
         self._table = table if table.raw is None else table.raw
         self._raw: dict[str, tuple[Codes, pa.Array]] = {}
         self._seen: dict[Column, tuple[NDArray[np.int32], int]] = {}
-        self._counted: dict[tuple[Column, ...], StandingOut] = {}
+        self._counted: dict[tuple[Column, ...], Uniqueness] = {}
 
-    def of(self, schema: Schema, *, among: Sequence[str] | None = None) -> StandingOut:
+    def of(self, schema: Schema, *, among: Sequence[str] | None = None) -> Uniqueness:
         """Who stands out by the keys of a schema as it recodes them, or by some of them."""
         keys = tuple(
             _bare(column)
@@ -72,18 +70,18 @@ class Standing:
             self._counted[keys] = self._count(keys)
         return self._counted[keys]
 
-    def _count(self, keys: Sequence[Column]) -> StandingOut:
+    def _count(self, keys: Sequence[Column]) -> Uniqueness:
         names, records = tuple(key.name for key in keys), self._table.rows
         if not keys:
-            return StandingOut(records, 0, 0, 1, names)
+            return Uniqueness(records, 0, 0, 1, names)
         codes, sizes = [], []
         for key in keys:
             new, size = self._distinct(key)
             codes.append(new[self._column(key.name)[0]])
             sizes.append(size)
-        numbers = AlikeRecords.of(codes, sizes).numbers
+        numbers = EquivalenceClasses.of(codes, sizes).numbers
         few = int(numbers[numbers < FEW].sum())
-        return StandingOut(records, int((numbers == 1).sum()), few, len(numbers), names)
+        return Uniqueness(records, int((numbers == 1).sum()), few, len(numbers), names)
 
     def _column(self, name: str) -> tuple[Codes, pa.Array]:
         """The distinct values of a column, the missing one last, and which each record has."""
@@ -151,13 +149,13 @@ class SubsetRisk:
 
 def subset_risks(
     table: CodedTable,
-    groups: AlikeRecords,
+    groups: EquivalenceClasses,
     *,
     k: float,
     width: int,
     weights: FloatArray | None = None,
     missing: MissingPolicy = "category",
-    asked: AskedRecords | None = None,
+    asked: ReportedSets | None = None,
 ) -> tuple[SubsetRisk, ...]:
     """The risk of every subset of at most ``width`` keys.
 
@@ -178,9 +176,9 @@ def subset_risks(
             part = part.at(rows)
         if not part.records:
             return None
-        merged = AlikeRecords.of(part.codes, part.sizes)
+        merged = EquivalenceClasses.of(part.codes, part.sizes)
         numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
-        whole = AlikeRecords(merged.of_record, numbers)
+        whole = EquivalenceClasses(merged.of_record, numbers)
         own = None if people is None else people[rows]
         return _risk(part, whole, own, k=k, missing=missing)
 
@@ -190,7 +188,7 @@ def subset_risks(
 
 def _risk(
     part: CodedTable,
-    whole: AlikeRecords,
+    whole: EquivalenceClasses,
     people: FloatArray | None,
     *,
     k: float,

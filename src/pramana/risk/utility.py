@@ -34,19 +34,6 @@ from pramana.errors import InvalidNumber, InvalidTable, MissingExtra
 from pramana.schema.joint_cells import joint_groups
 from pramana.types import BoolArray, Codes, FloatArray, Form
 
-__all__ = [
-    "Propensity",
-    "TableDistance",
-    "TreeAccuracy",
-    "correlation",
-    "cramers_v",
-    "interval_overlap",
-    "propensity",
-    "share_intervals",
-    "shares",
-    "tree_accuracy",
-]
-
 
 @dataclass(frozen=True)
 class TableDistance:

@@ -103,7 +103,7 @@ def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> di
 def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
     from pramana import api
 
-    counter = bench.keep("standing", lambda: api.Standing(opened))
+    counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
     return asdict(counter.of(schema))
 
 
@@ -115,8 +115,8 @@ def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[st
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     found = api.audit(opened, schema=stated, k=k, progress=bench.say)
     bench.say("Trying recodings")
-    counter = bench.keep("standing", lambda: api.Standing(opened))
-    ways = api.lowerings(counter, stated, opened)
+    counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
+    ways = api.recoding_gains(counter, stated, opened)
     return {
         **found.to_json(),
         "sentences": found.sentences(),
@@ -303,7 +303,7 @@ def beforehand(
     opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
     said: list[str] = []
     with bench.giving_way():
-        for one in api.beforehand(_plan(schema, method, target, data=opened), opened):
+        for one in api.preview_plan(_plan(schema, method, target, data=opened), opened):
             said.append(one.words)
             bench.show(said)
             bench.say("Looking for better ways")

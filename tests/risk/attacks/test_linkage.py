@@ -13,7 +13,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.errors import InvalidNumber
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
-from pramana.risk.attacks.closest import MixedRecords, closest_risk, distance_to_closest
+from pramana.risk.attacks.closest import GowerRecords, closest_risk, distance_to_closest
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.kernels import best_links
 from pramana.risk.attacks.linkage import (
@@ -380,7 +380,7 @@ def test_distances_equal_all_pairs(left, right, numbers, codes):
         (random.random((n, numbers)).astype(np.float32), random.integers(0, 3, (n, codes)))
         for n in (left, right)
     ]
-    one, two = (MixedRecords.of(*part) for part in parts)
+    one, two = (GowerRecords.of(*part) for part in parts)
     far = np.abs(parts[0][0][:, None] - parts[1][0][None]).sum(axis=2)
     far = far + (parts[0][1][:, None] != parts[1][1][None]).sum(axis=2)
 
@@ -405,9 +405,9 @@ def test_a_copy_is_closer_to_its_own_and_noise_is_not():
 def test_empty_sides_are_refused():
     """No records, or other columns, no distance."""
     with pytest.raises(InvalidNumber, match="records on both sides"):
-        distance_to_closest(MixedRecords.of(codes=np.zeros((0, 1))), MixedRecords.of(codes=[[1]]))
+        distance_to_closest(GowerRecords.of(codes=np.zeros((0, 1))), GowerRecords.of(codes=[[1]]))
     with pytest.raises(InvalidNumber, match="the same columns"):
-        distance_to_closest(MixedRecords.of(codes=[[1, 2]]), MixedRecords.of(codes=[[1]]))
+        distance_to_closest(GowerRecords.of(codes=[[1, 2]]), GowerRecords.of(codes=[[1]]))
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -463,8 +463,8 @@ def test_distances_of_codes_alone_count_what_differs(size):
     one[:, 2] = two[:, 2] = 1
     far = (one[:, None, :] != two[None, :, :]).sum(axis=2).min(axis=1)
 
-    sides = [MixedRecords.of(codes=side) for side in (one, two)]
+    sides = [GowerRecords.of(codes=side) for side in (one, two)]
 
     assert distance_to_closest(*sides).tolist() == far.tolist()
-    same = [MixedRecords.of(codes=side[:, 2:3]) for side in (one, two)]
+    same = [GowerRecords.of(codes=side[:, 2:3]) for side in (one, two)]
     assert not distance_to_closest(*same).any()

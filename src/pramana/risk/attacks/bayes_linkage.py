@@ -28,9 +28,6 @@ from pramana.risk.attacks.records import Cells, Records, code_sizes
 from pramana.risk.attacks.scores import Scorer
 from pramana.types import FloatArray, Form, IntArray
 
-__all__ = ["OptimalLinkage", "exact_posterior", "optimal_linkage", "scaled_posterior"]
-
-
 EXACT_RECORDS = 14
 MOST_PAIRS = 25_000_000
 """Up to so many pairs of cells all likelihoods are held at once."""

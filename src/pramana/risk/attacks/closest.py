@@ -22,13 +22,10 @@ from pramana.errors import InvalidNumber, NotCovered
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.risk.attacks.records import Records, rerun
-from pramana.risk.coded_table import AlikeRecords
+from pramana.risk.coded_table import EquivalenceClasses
 from pramana.schema.joint_cells import cell_codes
 from pramana.schema.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
-
-__all__ = ["MixedRecords", "closest_risk", "distance_to_closest"]
-
 
 THREADS = 2
 MOST_RECORDS = 50_000
@@ -36,14 +33,14 @@ MOST_RECORDS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class MixedRecords:
+class GowerRecords:
     """Records as numbers, each in units of its range, and as codes."""
 
     numbers: NDArray[np.float32]
     codes: NDArray[np.int32]
 
     @classmethod
-    def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> MixedRecords:
+    def of(cls, numbers: ArrayLike | None = None, codes: ArrayLike | None = None) -> GowerRecords:
         """One row a record; either part may be absent."""
         given = [part for part in (numbers, codes) if part is not None]
         rows = len(np.asarray(given[0])) if given else 0
@@ -61,14 +58,14 @@ class MixedRecords:
         """How many columns of numbers and of codes."""
         return self.numbers.shape[1], self.codes.shape[1]
 
-    def at(self, rows: Codes) -> MixedRecords:
+    def at(self, rows: Codes) -> GowerRecords:
         """Some of the records."""
         return replace(self, numbers=self.numbers[rows], codes=self.codes[rows])
 
-    def distinct(self) -> tuple[MixedRecords, Codes]:
+    def distinct(self) -> tuple[GowerRecords, Codes]:
         """Each different record once, and which one every record is."""
         together = np.concatenate([self.numbers.view(np.int32), self.codes], axis=1)
-        groups = AlikeRecords.of(*_small_codes(together))
+        groups = EquivalenceClasses.of(*_small_codes(together))
         return self.at(groups.first), groups.of_record
 
 
@@ -81,11 +78,11 @@ def _small_codes(table: NDArray[np.int32]) -> tuple[list[Codes], list[int]]:
     return codes, sizes
 
 
-def distance_to_closest(left: MixedRecords, right: MixedRecords) -> FloatArray:
+def distance_to_closest(left: GowerRecords, right: GowerRecords) -> FloatArray:
     """For each record on the left the distance to the closest one on the right.
 
-    >>> left = MixedRecords.of(codes=[[0, 1], [2, 2]])
-    >>> right = MixedRecords.of(codes=[[0, 1], [0, 2]])
+    >>> left = GowerRecords.of(codes=[[0, 1], [2, 2]])
+    >>> right = GowerRecords.of(codes=[[0, 1], [0, 2]])
     >>> distance_to_closest(left, right)
     array([0., 1.])
     """
@@ -159,7 +156,7 @@ def closest_risk(
     )
 
 
-def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedRecords:
+def _points(schema: Schema, mechanism: Mechanism, records: Records) -> GowerRecords:
     numbers: list[FloatArray] = []
     codes: list[IntArray] = [records.anonymity_set]
     for step, own in zip(mechanism, records.codes, strict=True):
@@ -171,7 +168,7 @@ def _points(schema: Schema, mechanism: Mechanism, records: Records) -> MixedReco
                 numbers.append(positions / max(len(column.labels) - 1, 1))
             else:
                 codes.append(positions)
-    return MixedRecords.of(_columns(numbers), _columns(codes))
+    return GowerRecords.of(_columns(numbers), _columns(codes))
 
 
 def _columns(parts: Sequence[Codes]) -> Codes | None:

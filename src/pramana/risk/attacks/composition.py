@@ -32,8 +32,6 @@ from pramana.release.certificate import Certificate, Panel, disclosed
 from pramana.release.folder import CERTIFICATE, read_certificate
 from pramana.types import Form
 
-__all__ = ["Composition", "composable", "compose_releases", "earlier_releases"]
-
 
 @dataclass(frozen=True)
 class Composition:

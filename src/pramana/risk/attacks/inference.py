@@ -23,8 +23,6 @@ from pramana.risk.attacks.linkage import MOST_PAIRS, blocks, expected_released, 
 from pramana.risk.attacks.records import Cells, Records, code_sizes, rerun
 from pramana.types import FloatArray, IntArray, Say
 
-__all__ = ["SensitiveValues", "inference_risks"]
-
 HELD_OUT = 0.2
 MOST_TARGETS = 5_000
 FEWEST_TARGETS = 1_000

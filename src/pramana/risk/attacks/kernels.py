@@ -7,8 +7,6 @@ from numba import njit
 
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["best_links", "closest_distances"]
-
 BLOCK = 512
 LANES = 16
 """People who are looked for at once."""

@@ -41,10 +41,10 @@ from pramana.risk.attacks.scores import (
     COMPILED,
     TIE,
     CellScores,
+    HalvedLinks,
     MovedScores,
     Scorer,
     Scores,
-    Sides,
     expected_in_halves,
     in_halves,
     log_of,
@@ -52,17 +52,6 @@ from pramana.risk.attacks.scores import (
 from pramana.schema.joint_cells import cell_codes
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "Found",
-    "Links",
-    "blocks",
-    "expected_released",
-    "likelihood_scores",
-    "link",
-    "linkage_risks",
-    "nearest_scores",
-]
 
 BLOCK = 200_000
 """Scores that are worked on at once: they stay in the cache."""
@@ -164,7 +153,7 @@ def _distances(column: Column, places: IntArray, shares: FloatArray) -> FloatArr
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class LinkOutcome:
     """What a linker finds for the targets.
 
     Attributes:
@@ -188,7 +177,7 @@ def link(
     offsets: FloatArray | None = None,
     wanted: Cells | None = None,
     seen: Cells | None = None,
-) -> Found:
+) -> LinkOutcome:
     """Attack some people of a table whose released records stand in the same order.
 
     ``offsets`` are added to the scores of each released record: minus ln of the expected number.
@@ -203,7 +192,7 @@ def link(
     own = scores.between(truth.at(targets), released.at(targets)) + bonus[seen.of_record[targets]]
     cell = wanted.of_record
     right = own >= best[cell] - TIE
-    return Found(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
+    return LinkOutcome(targets, np.where(right, 1 / tied[cell], 0.0), 1 / mass[cell])
 
 
 def _best(
@@ -214,7 +203,7 @@ def _best(
     tied, mass = np.zeros(len(wanted.numbers)), np.zeros(len(wanted.numbers))
     quick, people, told = in_halves(scores, wanted.records, seen.records, sizes)
     if quick is not scores and len(people) * len(told) > COMPILED:
-        sides = Sides(quick, people, told, bonus, seen.numbers)
+        sides = HalvedLinks(quick, people, told, bonus, seen.numbers)
         for rows, columns in blocks(wanted, seen, most=2**62):
             best[rows], tied[rows], mass[rows] = sides.links(rows, columns)
     else:
@@ -344,8 +333,8 @@ class Links:
         guess: how often a guess inside the anonymity set is right.
     """
 
-    nearest: tuple[Found, ...]
-    likely: tuple[Found, ...]
+    nearest: tuple[LinkOutcome, ...]
+    likely: tuple[LinkOutcome, ...]
     guess: float
 
     @classmethod
@@ -431,7 +420,7 @@ def _targets(truth: Records, cells: int, keystream: Keystream, few: int | None) 
 
 def _measured(
     name: str,
-    found: Sequence[Found],
+    found: Sequence[LinkOutcome],
     *,
     keystream: Keystream,
     knows: str,
@@ -454,11 +443,11 @@ def _measured(
     )
 
 
-def _surest(found: Sequence[Found]) -> Found:
+def _surest(found: Sequence[LinkOutcome]) -> LinkOutcome:
     """The links that the linker itself is surest of."""
     confidence = np.concatenate([part.confidence for part in found])
     many = int(len(confidence) * CONFIDENT)
     best = np.argsort(-confidence, kind="stable")[:many]
     chance = np.concatenate([part.chance for part in found])[best]
     targets = np.concatenate([part.targets for part in found])[best]
-    return Found(targets, chance, confidence[best])
+    return LinkOutcome(targets, chance, confidence[best])

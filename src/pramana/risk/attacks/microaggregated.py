@@ -1,8 +1,9 @@
-"""Linking against releases whose keys were replaced within groups of at least k.
+"""Nearest-record linkage against releases without published matrices [Wei, Sec. 4.3].
 
-There are no matrices to weigh records with. The attacker of [Wei, Sec. 4.3] takes the nearest
-record, ties at random. Groups are formed and keys replaced once more on the same people, with the
-pairing kept.
+The attacker knows a person's original keys and picks the released record with the nearest keys,
+one of them at random where several are. The chance to be right among ties is computed, not drawn:
+one over their number. Methods that form groups of at least k are run once more on the same people,
+with the pairing kept.
 """
 
 from __future__ import annotations
@@ -15,21 +16,18 @@ import pyarrow as pa
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
 from pramana.engine.choose import open_source
-from pramana.errors import NotCovered
+from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.base import METHODS
 from pramana.methods.microaggregated import Grouped
 from pramana.microaggregation.distance import Key, numbers_of
 from pramana.release.certificate import Certificate
-from pramana.risk.coded_table import AlikeRecords, CodedTable
-from pramana.risk.reidentification import link_chances
+from pramana.risk.coded_table import CodedTable, EquivalenceClasses
 from pramana.schema.codec import encode, encode_released
+from pramana.schema.joint_cells import distinct_rows
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray
-
-__all__ = ["grouped_linkage", "withheld_linkage"]
-
 
 TRIALS = 5_000
 APART = 1e4
@@ -121,7 +119,7 @@ def _known_again(
     if not names:
         return np.arange(rows), np.zeros(0, dtype=np.int64)
     coded = CodedTable.of(_together(truth, released, names), names)
-    group = AlikeRecords.of(coded.codes, coded.sizes).of_record
+    group = EquivalenceClasses.of(coded.codes, coded.sizes).of_record
     before, after = group[:rows], group[rows:]
     alone = (np.bincount(before, minlength=group.max() + 1) == 1) & (
         np.bincount(after, minlength=group.max() + 1) == 1
@@ -163,7 +161,7 @@ def _anonymity_set(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
     if not known:
         return np.zeros(truth.rows)
     coded = CodedTable.of(truth, known)
-    return AlikeRecords.of(coded.codes, coded.sizes).of_record * APART
+    return EquivalenceClasses.of(coded.codes, coded.sizes).of_record * APART
 
 
 def _points(
@@ -198,3 +196,59 @@ def _values(column: Column, table: OpenedTable, *, released: bool) -> Key:
     if column.ordered:
         return Key(column.name, np.where(codes >= column.domain.size, np.nan, codes), "ordered")
     return Key(column.name, codes, "unordered")
+
+
+TIE = 1e-9
+"""Distances that differ by less, in proportion, are equal."""
+
+
+def link_chances(
+    truth: FloatArray, released: FloatArray, *, targets: IntArray | None = None
+) -> FloatArray:
+    """For every person the chance that the nearest released record is the person's own.
+
+    Row i of both tables is the same person; columns are keys on comparable scales. With ``targets``
+    only of these people, among all records.
+
+    >>> link_chances(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0]])).tolist()
+    [0.5, 0.5]
+    """
+    if truth.shape != released.shape:
+        raise InvalidTable(
+            f"Truth and release must hold the same people and keys: {truth.shape[0]} x "
+            f"{truth.shape[1]} and {released.shape[0]} x {released.shape[1]}."
+        )
+    rows = slice(None) if targets is None else targets
+    values, places = distinct_rows(np.concatenate([released, truth]))
+    given, known = places[: len(released)], places[len(released) :][rows]
+    records = np.bincount(given, minlength=len(values))
+    chances = np.zeros(len(known))
+    same = known == given[rows]  # nothing is nearer than an equal one
+    chances[same] = 1 / records[known[same]]
+    apart = np.flatnonzero(records[known] == 0)
+    there = np.flatnonzero(records)
+    chances[apart] = _apart(
+        values[there], records[there], truth[rows][apart], released[rows][apart]
+    )
+    return chances
+
+
+def _apart(
+    values: FloatArray, records: IntArray, truth: FloatArray, released: FloatArray
+) -> FloatArray:
+    """The same of people whom no released record equals; ``values`` are held by ``records``."""
+    from scipy.spatial import cKDTree
+
+    chances = np.zeros(len(truth))
+    if not len(truth):
+        return chances
+    people, of_person = distinct_rows(truth)
+    tree = cKDTree(values)
+    reach = tree.query(people)[0] * (1 + TIE) + 1e-300
+    found = np.linalg.norm(truth - released, axis=1) <= reach[of_person]
+    wanted = np.unique(of_person[found])
+    ties = np.zeros(len(people))
+    balls = tree.query_ball_point(people[wanted], reach[wanted])
+    ties[wanted] = [records[ball].sum() for ball in balls]
+    chances[found] = 1 / ties[of_person[found]]
+    return chances

@@ -39,29 +39,13 @@ from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import NOT_REPORTED, released_codes, stated_sets
-from pramana.risk.coded_table import AlikeRecords, code_column
+from pramana.risk.coded_table import EquivalenceClasses, code_column
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells, joint_groups
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema
 from pramana.types import Codes, FloatArray, IntArray
-
-__all__ = [
-    "Cells",
-    "Records",
-    "ReportScores",
-    "cells_of_reports",
-    "code_sizes",
-    "expected_reports",
-    "paired_cells",
-    "read_pair",
-    "read_released",
-    "require_belongs",
-    "require_matrices",
-    "rerun",
-    "rerun_reports",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +90,7 @@ class Cells:
     def of(cls, records: Records, sizes: Sequence[int]) -> Cells:
         """Put alike records together."""
         anonymity_sets = int(records.anonymity_set.max(initial=0)) + 1
-        grouping = AlikeRecords.of(
+        grouping = EquivalenceClasses.of(
             [records.anonymity_set, *records.codes], [anonymity_sets, *sizes]
         )
         return cls(records.at(grouping.first), grouping.numbers, grouping.of_record)
@@ -260,7 +244,7 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
     numbers = {tuple(map(label_key, s)): place for place, s in enumerate(step.by_stratum)}
     columns = [data.column(name) for name in step.strata]
     coded = [code_column(column) for column in columns]
-    groups = AlikeRecords.of([c for c, _, _ in coded], [size for _, size, _ in coded])
+    groups = EquivalenceClasses.of([c for c, _, _ in coded], [size for _, size, _ in coded])
     rows = [[label_key(v.as_py()) for v in column.take(groups.first)] for column in columns]
     found = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
     strata: IntArray = found[groups.of_record]
@@ -286,7 +270,7 @@ def _anonymity_sets(
         )
         codes.append(column)
         sizes.append(size)
-    of_record = AlikeRecords.of(codes, sizes).of_record.astype(np.int64)
+    of_record = EquivalenceClasses.of(codes, sizes).of_record.astype(np.int64)
     return of_record[: truth.rows], of_record[truth.rows :]
 
 

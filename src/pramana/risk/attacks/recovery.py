@@ -41,16 +41,6 @@ from pramana.schema.domains import Bins
 from pramana.schema.schema import Schema
 from pramana.types import FloatArray, Form, IntArray
 
-__all__ = [
-    "METHODS",
-    "Recovery",
-    "ReleaseRecovery",
-    "kept_components",
-    "recover",
-    "recovery_attack",
-    "recovery_of_release",
-]
-
 NoiseFilter = Literal["spectral", "pca"]
 METHODS: tuple[NoiseFilter, ...] = ("spectral", "pca")
 

@@ -19,8 +19,6 @@ from pramana.mechanisms.sampler import randomise
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import Codes, FloatArray, Form
 
-__all__ = ["RepeatedAttack", "Round", "repeated_attack"]
-
 
 @dataclass(frozen=True)
 class Round:

@@ -17,21 +17,8 @@ import numpy as np
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.risk.attacks.records import Cells, Records
-from pramana.risk.coded_table import AlikeRecords
+from pramana.risk.coded_table import EquivalenceClasses
 from pramana.types import FloatArray, IntArray
-
-__all__ = [
-    "COMPILED",
-    "TIE",
-    "CellScores",
-    "MovedScores",
-    "Scorer",
-    "Scores",
-    "Sides",
-    "expected_in_halves",
-    "in_halves",
-    "log_of",
-]
 
 IMPOSSIBLE = -1e30
 
@@ -164,7 +151,7 @@ def in_halves(
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class HalvedLinks:
     """People and released records by halves of their steps, for the compiled loop."""
 
     scores: Scorer
@@ -247,8 +234,8 @@ def _by_half(
     tables: Sequence[FloatArray],
     truth: Records,
     told: Records,
-    known: AlikeRecords,
-    seen: AlikeRecords,
+    known: EquivalenceClasses,
+    seen: EquivalenceClasses,
     steps: Sequence[int],
 ) -> FloatArray:
     """A number for every true and every released value of half of the steps, joined over them.
@@ -277,8 +264,10 @@ def halves_of(sizes: Sequence[int]) -> tuple[range, range]:
     return range(middle), range(middle, len(sizes))
 
 
-def half_of(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> AlikeRecords:
+def half_of(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> EquivalenceClasses:
     """Which records agree in half of the steps."""
     if not len(steps):
-        return AlikeRecords.of([np.zeros(len(records), np.int64)], [1])
-    return AlikeRecords.of([records.codes[step] for step in steps], [sizes[step] for step in steps])
+        return EquivalenceClasses.of([np.zeros(len(records), np.int64)], [1])
+    return EquivalenceClasses.of(
+        [records.codes[step] for step in steps], [sizes[step] for step in steps]
+    )

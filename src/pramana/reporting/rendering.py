@@ -1,23 +1,78 @@
-"""A document as PDF: tagged, with headings, alternative texts and letters that can be searched.
+"""Documents as self-contained HTML and as tagged PDF.
 
-Typst sets it, from one template and data; no word of a document is ever read as markup. Neither a
-browser nor a package of the system is needed. The same document gives the same bytes where the same
-fonts are installed.
+Jinja2 renders HTML and Typst sets the PDF, both from one template and data: no text of a document
+is read as markup. The PDF has headings, alternative texts and searchable text. The same document
+gives the same bytes where the same fonts are installed.
 """
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from pramana.base.charts import inline_svg, readable
+from pramana.reporting.document import Document, Drawing
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
+
+
 import json
 from dataclasses import asdict
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from typing import Final
 
-from pramana.base.charts import readable
 from pramana.errors import MissingExtra
-from pramana.reporting.document import Block, Document, Drawing, Group
+from pramana.reporting.document import Block, Group
 from pramana.types import Form
 
-__all__ = ["to_pdf"]
+
+def _read(name: str) -> str:
+    return files("pramana.reporting").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+CHART_STYLE = _read("charts.css")
+"""The style sheet of charts, which the studio serves too."""
+
+STYLE = f"{_read('look.css')}\n{CHART_STYLE}"
+
+
+def to_html(document: Document) -> str:
+    """Head, first page, table of contents, parts, footer."""
+    from markupsafe import Markup
+
+    return _template().render(document=document, style=Markup(STYLE)) + "\n"  # noqa: S704 - ours
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=_shown)
+    environment.filters |= {"kind": lambda block: type(block).__name__, "drawn": _drawn}
+    return environment.from_string(_read("report.html"))
+
+
+def _shown(value: object) -> object:
+    """Text without control characters; no line ends between a number and a percent sign.
+
+    >>> _shown("at most 20 %") == "at most 20" + chr(160) + "%"
+    True
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return re.sub(r"(?<=\d) %", "\u00a0%", readable(value))
+
+
+def _drawn(block: Drawing) -> Markup:
+    from markupsafe import Markup
+
+    svg = inline_svg(block.svg, identity=block.identity, title=block.title, text=block.text)
+    return Markup(svg)  # noqa: S704 - drawn here, its texts escaped
+
 
 ACCESSIBLE: Final = "ua-1"
 """The standard of PDFs for everybody; without it where a letter has no glyph in any font."""

@@ -1,20 +1,31 @@
-"""What the owner can check: what a certificate without matrices claims is designed again.
+"""Checks of a release that need the original data.
+
+A certificate of withheld matrices or of groups states how many records are released unchanged, and
+how far frequencies are off. With the original data both are counted again. A method that passes
+keys round, or draws them, inside groups of at least k gives a record its original keys with
+probability at most 1/k. Among records whose keys and other values are unique, the number that keep
+theirs has factorial moments of at most those of a Poisson law of mean N/k, so that its tail is
+below Chernoff's bound for that law.
 
 A method whose matrices are withheld and that has no secret options makes the same matrices of the
-same table every time. So the owner, who has the table, can compute the claim once more, and bet on
-whether the records were drawn by these matrices as where they are published.
+same table every time: the owner designs it again, compares the guarantees, and tests by e-values
+whether the records were drawn by these matrices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.release import Release
+from pramana.base.randomness import GOLDEN_GAMMA
+from pramana.base.text import percent_up, text_up
 from pramana.errors import PramanaError, TooLarge
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, attained
@@ -24,15 +35,16 @@ from pramana.methods.choice import design
 from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.risk.owner_check import owner_checks
+from pramana.release.methods import NewKeys
+from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
+from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
-from pramana.types import Say
+from pramana.schema.schema import Column
+from pramana.types import Say, Words
 from pramana.verification.checks import Check, CheckKind
 from pramana.verification.owner import LEVEL, against_truth
 from pramana.verification.paired_records import PairedRecords
 from pramana.verification.randomisation_test import IMPOSSIBLE, draws
-
-__all__ = ["checked_by_truth", "designed_again"]
 
 UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
 TOO_LARGE: Final = "matrices for it are too large to be made from the original again"
@@ -166,3 +178,134 @@ def _method(certificate: Certificate) -> Method | None:
     if not certificate.nature.withholds_matrices or certificate.method not in METHODS:
         return None
     return METHODS[certificate.method].from_certificate(certificate)
+
+
+FALSE_ALARM = 1e-8
+"""Error level of the tests of unchanged keys and of frequencies."""
+
+NAME = "records word for word"
+
+
+def owner_checks(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Checks of releases whose certificate has no matrices, against the true table."""
+    if certificate.nature.shows_matrices or released.rows != original.rows:
+        return
+    if any(column.name not in original.schema.names for column in certificate.schema.released):
+        return
+    try:
+        yield _copies(certificate, measure_unchanged(certificate.schema, original, released))
+        if _whole_keys(certificate):
+            yield from _own_keys(certificate, released, original)
+        yield from _frequencies(certificate, released, original)
+    except PramanaError as error:
+        yield Check.decided(NAME, False, str(error))
+
+
+def _copies(certificate: Certificate, seen: UnchangedRecords) -> Check:
+    """The shares that are stated against those that are found."""
+    stated = certificate.statistics.get("verbatim")
+    found = (
+        f"{percent_up(seen.share)} of the records are found, "
+        f"{percent_up(seen.unique_share)} of the unique ones"
+    )
+    if stated is None:
+        good = not certificate.nature.grouped and seen.found < seen.records
+        return Check.decided(NAME, good, f"the certificate does not say how many; {found}")
+    most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
+    stated_so = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
+    return Check.decided(NAME, seen.within(most), f"{found}; {stated_so}")
+
+
+def _whole_keys(certificate: Certificate) -> bool:
+    """Whether each record gets all keys of one member of its group."""
+    keys = certificate.statistics.get("keys")
+    whole = certificate.options.get("draw", "whole") == "whole"
+    return keys == NewKeys.HANDED_ROUND or (keys == NewKeys.FROM_MEMBERS and whole)
+
+
+def _own_keys(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Records that nothing else is like keep their own keys no more often than 1/k allows."""
+    k = max((c.attained.to_json().get("k", 1) for c in certificate.claims), default=1)
+    keys = certificate.schema.randomised
+    rest = [column for column in certificate.schema.released if not column.randomised]
+    own, theirs = (
+        _keys_and_rest(table, keys, rest, released=side)
+        for table, side in ((original, False), (released, True))
+    )
+    alone = _alone(own[0]) & _alone(own[1])
+    pairs = own[0] * GOLDEN_GAMMA + own[1]
+    found = int(np.isin(pairs[alone], theirs[0] * GOLDEN_GAMMA + theirs[1]).sum())
+    expected = float(alone.sum()) / float(k)
+    if not expected:
+        return
+    chance = _tail(found, expected)
+    yield Check.decided(
+        "records with their own keys",
+        chance >= FALSE_ALARM,
+        f"{found:,} of {int(alone.sum()):,} records that are like no other in keys or in the rest; "
+        f"groups of {k:,} leave {expected:,.1f} on average (p at most {text_up(chance, 2)})",
+    )
+
+
+def _keys_and_rest(
+    table: OpenedTable, keys: Sequence[Column], rest: Sequence[Column], *, released: bool
+) -> Words:
+    """Two numbers a record: of its keys, and of all its other values."""
+
+    def both(batches: Iterable[pa.RecordBatch]) -> Words:
+        parts = [
+            np.stack([numbers_of(columns, batch, released=released) for columns in (keys, rest)])
+            for batch in batches
+        ]
+        return np.concatenate([np.zeros((2, 0), np.uint64), *parts], axis=1)
+
+    names = [column.name for column in (*keys, *rest)]
+    return np.concatenate([np.zeros((2, 0), np.uint64), *table.summaries(both, names)], axis=1)
+
+
+def _alone(numbers: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which numbers occur once."""
+    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = counts[places.ravel()] == 1
+    return alone
+
+
+def _tail(found: int, expected: float) -> float:
+    """Chernoff's bound of so many or more under a Poisson law."""
+    if found <= expected:
+        return 1.0
+    return math.exp(found - expected - found * math.log(found / expected))
+
+
+def _frequencies(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable
+) -> Iterator[Check]:
+    """Frequencies lie as near to the true ones as the stated standard errors say (Bernstein)."""
+    errors = certificate.statistics.get("standard_errors")
+    if not certificate.nature.withholds_matrices or not errors:
+        return
+    worst, where = 1.0, ""
+    tests = sum(len(column.labels) for column in certificate.schema.randomised)
+    for column in certificate.schema.randomised:
+        size = len(column.labels)
+        before = np.bincount(encode(column, _values(original, column)), minlength=size)
+        after = np.bincount(encode_released(column, _values(released, column)), minlength=size)
+        own = np.broadcast_to(np.asarray(errors[column.name], dtype=np.float64), size)
+        for gap, error in zip(np.abs(after - before), own, strict=True):
+            spread = 2 * (float(error) ** 2 + float(gap) / 3)
+            chance = min(1.0, 2 * math.exp(-(float(gap) ** 2) / spread)) if gap else 1.0
+            if chance < worst:
+                worst, where = chance, f" in {column.name}"
+    yield Check.decided(
+        "standard errors",
+        worst >= FALSE_ALARM / tests,
+        f"the frequency that is farthest off{where} has a chance of at most {text_up(worst, 2)}",
+    )
+
+
+def _values(table: OpenedTable, column: Column) -> pa.ChunkedArray:
+    return table.to_arrow([column.name]).column(0)

@@ -19,21 +19,6 @@ from pramana.reporting.contents import ColumnView
 from pramana.reporting.document import Drawing
 from pramana.types import Entries, Form
 
-__all__ = [
-    "COLOURS",
-    "Point",
-    "Range",
-    "Series",
-    "counts",
-    "drawn_beside",
-    "drawn_methods",
-    "drawn_shape",
-    "frontier",
-    "percent",
-    "ranges",
-    "shares",
-]
-
 COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
 """Each at least 4.5 to 1 against white."""
 
@@ -120,12 +105,11 @@ def _points(view: ColumnView, one: Series) -> list[Form]:
             "row": label if view.curve else _lines(label),
             "series": one.name,
             "share": _known(one.values, at),
-            "told": f"{label}: {one.name} {percent((one.values or ())[at])}",
+            "told": f"{label}: {one.name} {rounded_percent((one.values or ())[at])}",
         }
         if one.kind == "estimated":
             row |= {"low": _known(view.low, at), "high": _known(view.high, at)}
-            if view.low is not None and view.high is not None:
-                row["told"] = f"{row['told']} ({percent(view.low[at])} to {percent(view.high[at])})"
+            row["told"] = f"{row['told']}{_interval_text(view, at)}"
         rows.append(row)
     return rows
 
@@ -207,14 +191,20 @@ def _marks(
     ]
 
 
+def _interval_text(view: ColumnView, at: int) -> str:
+    if view.low is None or view.high is None:
+        return ""
+    return f" ({rounded_percent(view.low[at])} to {rounded_percent(view.high[at])})"
+
+
 def _share_words(view: ColumnView, at: int) -> str:
-    said = [f"{one.name} {percent(one.values[at])}" for one in _series(view) if one.values]
-    if view.low is not None and view.high is not None:
-        said[0] += f" ({percent(view.low[at])} to {percent(view.high[at])})"
+    said = [f"{one.name} {rounded_percent(one.values[at])}" for one in _series(view) if one.values]
+    if said:
+        said[0] += _interval_text(view, at)
     return ", ".join(said)
 
 
-def percent(share: float) -> str:
+def rounded_percent(share: float) -> str:
     """A share to the nearest tenth of a percent; small ones with two digits."""
     if not math.isfinite(share):
         return "not stated"
