@@ -71,7 +71,7 @@ def test_a_seed_and_no_promise_are_no_good_verdict(content):
     missed = replace(content.certificate.claims[0], asked=PkAnonymity(k=1e6))
     for change in ({"reproducible": True}, {"claims": ()}, {"claims": (missed,)}):
         changed = replace(content, certificate=replace(content.certificate, **change))
-        assert verdict_words(changed).tone == "asserted"
+        assert verdict_words(changed).tone == "stated"
 
 
 def test_three_numbers_rounded_against_us(content):
