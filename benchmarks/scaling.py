@@ -89,7 +89,7 @@ def optimal(cells: int) -> None:
 
 
 def _plot(work: str, points) -> None:
-    from pramana.experiments.figures import Lines, draw
+    from pramana.experiments.harness import Lines, draw
 
     PLOTS.mkdir(exist_ok=True)
     curve = {work: tuple(zip(*points, strict=True))}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
     from pramana.base.name_lists import tables_of
-    from pramana.collect.status import SurveyPlace, live, surveys
+    from pramana.collect.closing import SurveyPlace, live, surveys
     from pramana.engine.choose import ENGINES, open_source
     from pramana.evaluation.advise import Advice
     from pramana.evaluation.attack import AttackResult
@@ -137,7 +137,7 @@ BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--ori
 
 _SOURCES = {
     "base.name_lists": "tables_of",
-    "collect.status": "SurveyPlace live surveys",
+    "collect.closing": "SurveyPlace live surveys",
     "engine.choose": "ENGINES open_source",
     "evaluation.audit": "AttackName MissingValues ReleaseAudit",
     "evaluation.cli_hints": "CliHints",

@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 from pramana import api
 from pramana.analysis.regression import Family
 from pramana.analysis.release import Release
-from pramana.cli.estimates import show_regression
+from pramana.cli.estimate import show_regression
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.methods.plan import Plan

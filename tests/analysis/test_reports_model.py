@@ -13,7 +13,7 @@ from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers
 from pramana.analysis.latent_classes import ClassClimb, margins_of
 from pramana.analysis.observed import Feature
 from pramana.base.randomness import Keystream
-from pramana.cli.estimates import show_estimate
+from pramana.cli.estimate import show_estimate
 from pramana.errors import NotCovered
 
 N = 5_000

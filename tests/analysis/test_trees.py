@@ -12,7 +12,7 @@ from pramana import api
 from pramana.analysis.trees import Accuracy, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.experiments.agrawal import make_applicants
+from pramana.experiments.learning_sets import make_applicants
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories

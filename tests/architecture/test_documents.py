@@ -12,8 +12,7 @@ import typer
 from benchmarks.house import House, picture
 
 import pramana
-from pramana.cli.app import app
-from pramana.cli.verbs import LINES
+from pramana.cli.app import LINES, app
 from pramana.guarantees.registry import GUARANTEES
 from tests.architecture.source import nodes
 

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pramana.cli.app import app
-from pramana.cli.verbs import LINES
+from pramana.cli.app import LINES, app
 from tests.cli.conftest import MARKER, Run, people_csv
 
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()"]

@@ -14,11 +14,10 @@ import pytest
 
 import pramana as pm
 from pramana.cli.app import main
-from pramana.collect.closing import certificate_of, close_survey, repeats, status_of
+from pramana.collect.closing import certificate_of, close_survey, live, repeats, status_of
 from pramana.collect.definition import Definition, define, respond
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
-from pramana.collect.status import live
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import InputError, OutputExists

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from pramana.experiments.additive import features, levels_of, predict_cells
+from pramana.experiments.insurance import features, levels_of, predict_cells
 
 SHAPE = (3, 4)
 

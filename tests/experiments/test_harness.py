@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
-from pramana.experiments import figures
+from pramana.experiments import harness as figures
 from pramana.experiments.harness import (
     EXPERIMENTS,
     Finding,

@@ -10,7 +10,7 @@ import pytest
 from pramana.base.randomness import Keystream
 from pramana.experiments import cator, dowd, ikarashi, wei
 from pramana.experiments.harness import Finding
-from pramana.experiments.markets import Score
+from pramana.experiments.insurance import Score
 from pramana.methods.guide import BINS, GAMMAS
 from pramana.methods.optimal.search import optimal_design
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pramana.collect.closing import close_survey
+from pramana.collect.closing import close_survey, live
 from pramana.collect.definition import respond
 from pramana.collect.folder import invite, new_survey, opened_store
 from pramana.collect.postgres import PostgresStore
-from pramana.collect.status import live
 from pramana.collect.store import Outcome, Sent, open_store
 from pramana.errors import InputError
 from pramana.studio.app import studio_application

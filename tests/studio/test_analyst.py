@@ -19,9 +19,8 @@ from starlette.testclient import TestClient
 
 from pramana import api
 from pramana.errors import PramanaError
-from pramana.studio.analyst import _cell
+from pramana.studio.analyst import Exported, _cell
 from pramana.studio.app import studio_application
-from pramana.studio.exports import Exported
 from pramana.studio.guard import Origin
 from pramana.studio.session import StudioSession
 from tests.reporting.editions import METHODS, released_to

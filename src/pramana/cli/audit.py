@@ -1,4 +1,4 @@
-"""``pramana audit``."""
+"""``pramana audit``, ``pramana attack`` and ``pramana report``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pramana.api import MissingValues
+from pramana.api import AttackName, MissingValues
+from pramana.base.atomic_files import require_free
 from pramana.base.text import text_up
 from pramana.cli.options import (
+    DOES_NOT_HOLD,
     AsJson,
     Encoding,
+    ReleaseFolder,
     Rename,
     SchemaFile,
     argument,
@@ -24,9 +27,6 @@ if TYPE_CHECKING:
     from pramana.evaluation.audit import ReleaseAudit
     from pramana.risk.table_audit import TableAudit
 
-__all__ = ["audit"]
-
-DOES_NOT_HOLD = 1
 SHOWN = 12
 
 
@@ -86,8 +86,7 @@ def audit(
       pramana audit release/ --original people.csv
     """
     from pramana import api
-    from pramana.cli.progress import stage_status
-    from pramana.cli.rendering import show_json
+    from pramana.cli.rendering import show_json, stage_status
 
     with stage_status("Auditing") as say:
         found = api.audit(
@@ -162,3 +161,110 @@ def _show_release(found: ReleaseAudit) -> None:
     if not found.tested:
         verdict = "No promise was put to the test: none of these attacks is bounded by one."
     console.print(f"[bold {'green' if found.holds else 'red'}]{verdict}[/]")
+
+
+def attack(
+    name: Annotated[AttackName, argument("What to try.", case_sensitive=False)],
+    releases: Annotated[
+        list[Path], argument("A release folder; several for composition.", metavar="RELEASE...")
+    ],
+    knowledge: Annotated[
+        Path | None,
+        option(
+            "--knowledge",
+            "What the attacker knows of the truth; in the worst case the original, by either name.",
+            short="--original",
+            metavar="FILE",
+        ),
+    ] = None,
+    times: Annotated[
+        int, option("--times", "repeated: perturbations in all.", metavar="NUMBER")
+    ] = 8,
+    encoding: Encoding = None,
+    rename: Rename = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try to break a release with what an attacker would have.
+
+    linkage: the strongest linker, who knows the true table and the matrices. repeated: perturb the
+    release again and again. recovery: filter the noise out. composition: several releases of the
+    same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
+
+    Example:
+      pramana attack linkage release/ --original people.csv
+      pramana attack composition release-2023/ release-2024/
+    """
+    from pramana import api
+    from pramana.cli.rendering import bullet, out, show_json
+
+    found = api.attack(name, *releases, knowledge=told(knowledge, encoding, rename), times=times)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        console = out()
+        for sentence in found.sentences:
+            bullet(console, sentence)
+    if not found.holds:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def report(
+    folder: ReleaseFolder,
+    output: Annotated[
+        Path, option("--output", "Where to: .html, or .pdf.", short="-o", metavar="FILE")
+    ],
+    original: Annotated[
+        Path | None,
+        option(
+            "--original",
+            "For the owner: the true table, to measure attacks and what is lost.",
+            metavar="FILE",
+        ),
+    ] = None,
+    external: Annotated[
+        bool, option("--external", "For publication: nothing but the release and its certificate.")
+    ] = False,
+    name: Annotated[
+        str, option("--name", "The name of the data, for the title.", metavar="TEXT")
+    ] = "",
+    office: Annotated[str, option("--office", "Who releases the data.", metavar="TEXT")] = "",
+    date: Annotated[
+        str | None, option("--date", "Of the report; today where not given.", metavar="TEXT")
+    ] = None,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
+    encoding: Encoding = None,
+    rename: Rename = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write one document that explains a release: to the owner, or to everybody.
+
+    One page to decide and sign by: a verdict, three numbers, a chart. Then an annex: what is
+    promised and what is not, what was done to each column, how to analyse the data; with the
+    original also what attacks achieve and what is lost. One file, without anything to load.
+
+    Example:
+      pramana report release/ --original people.csv -o internal.html
+      pramana report release/ --external --name "Survey 2026" --office "Statistics" -o report.pdf
+    """
+    from pramana import api
+    from pramana.cli.rendering import note, out, show_json, stage_status
+
+    require_free(output, force=force, reads=[original])
+    with stage_status("Writing the report") as say:
+        made = api.report(
+            folder,
+            original=told(original, encoding, rename),
+            external=external,
+            name=name,
+            office=office,
+            date=date,
+            progress=say,
+        )
+        made.save(output, force=force)
+    if as_json:
+        size = output.stat().st_size
+        show_json({"report": str(output), "external": made.external, "bytes": size})
+        return
+    out().print(f"{output} holds the report.", markup=False)
+    if not made.external:
+        note("It contains figures of the true table: for the owner, not for publication.")

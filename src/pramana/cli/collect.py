@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from pramana.base.name_lists import as_file, pasted
-from pramana.cli.options import AsJson, argument, option
-from pramana.cli.verbs import help_of
+from pramana.cli.app import help_of
+from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
 
 if TYPE_CHECKING:
+    from pramana.collect.closing import Live
     from pramana.collect.definition import Definition
-    from pramana.collect.status import Live
     from pramana.methods.plan import Plan
-
-__all__ = ["collect"]
 
 collect = typer.Typer(
     invoke_without_command=True,
@@ -106,7 +104,6 @@ def check(
       pramana collect check survey/ --key office.key.pub
     """
     from pramana.cli.rendering import show_json, show_verdict
-    from pramana.cli.verify import DOES_NOT_HOLD
     from pramana.collect import check_survey
 
     verdict = check_survey(folder, key=key)

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from pramana.methods.base import Option
     from pramana.types import Form
 
-__all__ = [
-    "SELDOM",
-    "BriefCommand",
-    "CliTargets",
-    "PlanCommand",
-    "engine_names",
-    "format_names",
-    "method_names",
-    "options_by_flag",
-]
-
 SELDOM = "Seldom needed"
 """The help panel of options that only ``--help-all`` shows."""
 

@@ -1,4 +1,4 @@
-"""``pramana compare``."""
+"""``pramana advise`` and ``pramana compare``: methods and targets tried on a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.base.atomic_files import require_free, write_whole
+from pramana.base.name_lists import tables_in
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -15,15 +16,109 @@ from pramana.cli.options import (
     listed_methods,
     names_of,
     option,
+    reading,
     require_schema,
     told,
 )
 from pramana.errors import Infeasible, InputError
 
 if TYPE_CHECKING:
+    from pramana.evaluation.advise import Advice
+    from pramana.evaluation.cli_hints import Hint
     from pramana.evaluation.compare import Comparison
 
-__all__ = ["compare"]
+
+def advise(
+    table: TableFile,
+    schema: SchemaFile = None,
+    k: Annotated[
+        float, option("--k", "Nobody shall be found with more than one in k.", metavar="NUMBER")
+    ] = 20,
+    tables: Annotated[
+        list[str] | None,
+        option("--tables", "What will be asked for, as sex*age,region*sex.", metavar="A*B,C*D"),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        option(
+            "--method",
+            "Try these alone; all where not given.",
+            metavar="NAMES",
+            complete=listed_methods,
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    rename: Rename = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try every method on your table and your questions, and say which one to take.
+
+    Each method is aimed at one chance in k, as its own promise says it; its release is attacked and
+    asked for your tables, and thrown away. Shows the truth beside what each would give, which is
+    for your eyes only.
+
+    Example:
+      pramana advise people.csv --schema schema.toml
+      pramana advise people.csv --schema schema.toml --k 100 --tables sex*age,region*education
+    """
+    from pramana import api
+    from pramana.cli.rendering import progress_bar, show_json
+    from pramana.cli.targets import way_out_shown
+
+    place = require_schema(schema, table)
+    methods = names_of(method)
+    total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
+    read = reading(encoding, rename)
+    target, asked = ("--k", f"{k:.12g}"), ",".join(tables or ())
+    hints = api.CliHints(str(place), str(table), read, target, tables=asked)
+    with way_out_shown(hints), progress_bar("Trying methods", total=total) as advance:
+        found = api.advise(
+            told(table, encoding, rename),
+            place,
+            k=k,
+            tables=[table for text in tables or () for table in tables_in(text)],
+            methods=methods,
+            progress=advance,
+        )
+    commands = found.commands(str(table), str(place), read)
+    if as_json:
+        show_json(found.to_json() | {"commands": commands})
+    else:
+        _show_advice(found, commands, found.further(hints))
+
+
+def _show_advice(found: Advice, commands: list[str], further: list[Hint]) -> None:
+    from pramana.cli.rendering import bullet, note, out, paste, side_by_side, table_of
+
+    console = out()
+    heads, rows = found.rows()
+    console.print(table_of(heads, rows, right=heads[2:-1]))
+    console.print()
+    name, heads, rows = found.beside()
+    if name:
+        console.print(f"Records by {name}, the largest cells:", markup=False)
+        for own, part in side_by_side(heads, rows, fixed=2, width=console.width):
+            console.print(table_of(own, part, right=own[1:]))
+            console.print()
+    for sentence in found.why():
+        bullet(console, sentence, style="green")
+    for said in further:
+        bullet(console, said.words)
+        paste(console, said.command)
+    notes: dict[str, list[str]] = {}
+    for one in found.tried:
+        if one.note and not one.left_out:
+            notes.setdefault(one.note, []).append(one.scenario.method)
+    for why, methods in notes.items():
+        bullet(console, f"{', '.join(methods)}: {why}")
+    if found.used < found.records:
+        bullet(
+            console,
+            f"Tried on {found.used:,} of {found.records:,} records, drawn by chance; with all of "
+            "them randomised tables are off by less.",
+        )
+    for command in commands:
+        note(command)
 
 
 def compare(
@@ -69,8 +164,7 @@ def compare(
       pramana compare people.csv --schema s.toml --k 10,100 --method retention,resample
     """
     from pramana import api
-    from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import note, show_json
+    from pramana.cli.rendering import note, progress_bar, show_json
 
     if output is not None:
         require_free(output, force=force, reads=[table, schema, plan])
@@ -100,7 +194,7 @@ def compare(
     if as_json:
         show_json(found.to_json())
     else:
-        _show(found)
+        _show_comparison(found)
     if reasons:
         raise Infeasible("Every scenario was refused, for the reasons told with each.")
 
@@ -112,7 +206,7 @@ def _numbers(option: str, texts: list[str] | None) -> list[float]:
         raise InputError(f"{option} takes numbers, separated by commas, such as 10,100.") from None
 
 
-def _show(found: Comparison) -> None:
+def _show_comparison(found: Comparison) -> None:
     from pramana.cli.rendering import bullet, out, table_of
 
     console = out()

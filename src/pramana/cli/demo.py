@@ -1,19 +1,20 @@
-"""``pramana demo``."""
+"""``pramana demo``, ``pramana experiment`` and ``pramana studio``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from pramana.base.name_lists import in_shell, program
-from pramana.cli.options import AsJson, option
+from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
+from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from pramana.experiments.demonstration import Demonstration
-
-__all__ = ["demo"]
 
 DATA, RELEASE = Path("demo-data"), Path("demo-release")
 NEXT = (
@@ -38,8 +39,7 @@ def demo(
     Example:
       pramana demo
     """
-    from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import plan_made, show_json
+    from pramana.cli.rendering import plan_made, progress_bar, show_json
     from pramana.experiments import demonstrate
 
     with progress_bar("Protecting", total=PASSES * records) as advance:
@@ -94,3 +94,133 @@ def _show_table(console: Console, done: Demonstration) -> None:
             right=("truth", "released", "estimated from the release", "95 % interval"),
         )
     )
+
+
+VERBS = ("list", "run")
+
+
+def experiment(
+    verb: Annotated[str, typer.Argument(metavar="list|run", show_default=False)],
+    name: Annotated[
+        str | None,
+        argument(
+            "For run: cator, dowd, ghatak, ikarashi or wei, after the papers.", metavar="[NAME]"
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, option("--output", "Where to write.", short="-o", metavar="FOLDER")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        option(
+            "--data",
+            "Real data; PRAMANA_DATA where not given; generated without either.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    quick: Annotated[bool, option("--quick", "Small sizes, under a minute.")] = False,
+    seed: Annotated[
+        int, option("--seed", "The same seed, the same numbers.", metavar="NUMBER")
+    ] = 2026,
+    as_json: AsJson = False,
+) -> None:
+    """The papers' tables and figures made again, with checks that say yes or no.
+
+    A run writes CSV files, figures (PNG and SVG) and README.md, a page that puts the numbers beside
+    those that the paper prints. Leaves with 1 if a finding of the paper does not hold.
+
+    Example:
+      pramana experiment list
+      pramana experiment run ghatak --quick -o out/ghatak
+      pramana experiment run dowd --data data/ -o out/dowd
+    """
+    if verb not in VERBS:
+        raise InputError(f"experiment takes 'list' or 'run NAME', got '{verb}'.")
+    if verb == "list":
+        _list(as_json=as_json)
+        return
+    if name is None or output is None:
+        raise InputError("experiment run needs a NAME and a folder to write to: -o FOLDER.")
+    _run(name, output, data=data, quick=quick, seed=seed, as_json=as_json)
+
+
+def _list(*, as_json: bool) -> None:
+    from pramana.cli.rendering import out, show_json, table_of
+    from pramana.experiments import EXPERIMENTS, title
+
+    titles = {name: title(name) for name in EXPERIMENTS}
+    if as_json:
+        show_json({"experiments": titles})
+    else:
+        out().print(table_of(("experiment", "about"), list(titles.items())))
+
+
+def _run(
+    name: str, output: Path, *, data: Path | None, quick: bool, seed: int, as_json: bool
+) -> None:
+    from pramana.cli.rendering import bullet, note, out, progress_bar, show_json
+    from pramana.experiments import count_steps, run_experiment
+
+    with progress_bar(f"Experiment {name}", total=count_steps(name, quick=quick)) as advance:
+        outcome = run_experiment(
+            name, to=output, data=data, quick=quick, seed=seed, progress=advance
+        )
+    if as_json:
+        show_json({"experiment": name, "output": str(output)} | outcome.to_json())
+    else:
+        console = out()
+        console.print(f"Data: {outcome.data}.", markup=False)
+        for found in outcome.findings:
+            style = "green" if found.holds else ("yellow" if found.settled else "bold red")
+            bullet(
+                console,
+                f"{found.question} {found.answer.capitalize()}. Paper: {found.paper}. "
+                f"Here: {found.ours}. Counts as the same: {found.threshold}.",
+                style=style,
+            )
+        note(f"Tables, figures and {output / 'README.md'} are written.")
+    if not all(found.settled for found in outcome.findings):
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
+def studio(
+    folder: Annotated[Path, argument("Where the tables lie.", metavar="[FOLDER]")] = Path(),
+    port: Annotated[int, option("--port", "0 takes a free one.", metavar="NUMBER")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
+    ] = True,
+    database: Annotated[
+        str | None,
+        option("--database", "Where surveys keep answers that no folder has.", metavar="URL"),
+    ] = None,
+    host: Annotated[
+        str, option("--host", "Where to listen, if not on this machine alone.", metavar="NAME")
+    ] = "127.0.0.1",
+    certificate: Annotated[
+        Path | None, option("--tls-cert", "With --host: the certificate.", metavar="FILE")
+    ] = None,
+    key: Annotated[
+        Path | None, option("--tls-key", "With --host: its key.", metavar="FILE")
+    ] = None,
+    understood: Annotated[
+        bool, option("--i-understand", "With --host: that others can reach the true table.")
+    ] = False,
+) -> None:
+    """Open the whole path in a browser: look, recode, choose, protect, check.
+
+    Listens on this machine alone, for whoever has the address that is printed. The session is kept
+    in the folder, and can be closed and opened again.
+
+    Example:
+      pramana studio
+      pramana studio survey/ --no-browser
+    """
+    from pramana.studio import Listening, serve_studio
+
+    at = Listening(host, port, certificate, key, understood)
+
+    def tell(address: str) -> None:
+        typer.echo(f"Pramana studio: {address}")
+        typer.echo("Press Ctrl+C to close it.")
+
+    serve_studio(folder, at, browser=browser, tell=tell, database=database)

@@ -1,21 +1,15 @@
-"""``pramana design``."""
+"""``pramana design``, with the guide to gamma and the number of bins."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.cli.guide import (
-    Accuracy,
-    Gamma,
-    GuideOptions,
-    GuideQuick,
-    GuideTarget,
-    GuideTest,
-    show_guide,
-)
+from pramana.base.text import text_up
 from pramana.cli.options import (
     AsJson,
     Encoding,
@@ -28,11 +22,134 @@ from pramana.cli.options import (
     reading,
     told,
 )
+from pramana.errors import InputError
 
 if TYPE_CHECKING:
+    from pramana.methods.guide import GridPoint
     from pramana.types import Form
 
-__all__ = ["design"]
+Gamma: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--gamma",
+        "Instead of a target: find gamma in this range, and the number of bins, for trees.",
+        metavar="LOW:HIGH",
+        seldom=True,
+    ),
+]
+Accuracy: TypeAlias = Annotated[
+    float | None,
+    option(
+        "--accuracy",
+        "With --gamma: the accuracy that trees must reach on clean records.",
+        metavar="SHARE",
+        seldom=True,
+    ),
+]
+GuideTarget: TypeAlias = Annotated[
+    str | None,
+    option(
+        "--target",
+        "With --gamma and FILE: the column of classes to learn.",
+        metavar="NAME",
+        seldom=True,
+    ),
+]
+GuideTest: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "--test",
+        "With --gamma and FILE: records to test on; a third of FILE where not given.",
+        metavar="FILE",
+        seldom=True,
+    ),
+]
+GuideQuick: TypeAlias = Annotated[
+    bool, option("--quick", "With --gamma: a small grid first.", seldom=True)
+]
+
+
+@dataclass(frozen=True)
+class GuideOptions:
+    """What was asked of the guide."""
+
+    gamma: str
+    accuracy: float | None
+    target: str | None
+    table: Path | None
+    test: Path | None
+    quick: bool
+
+
+def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
+    """Try the grid, choose, and show the table behind the choice."""
+    from pramana import api
+    from pramana.cli.rendering import progress_bar, show_json
+    from pramana.experiments import guide_of, reference_sets, table_sets, try_grid
+
+    ends = api.parse_range(asked.gamma)
+    if asked.table is not None and asked.target is None:
+        raise InputError("The guide needs to know the class: add --target NAME.")
+    sets = (
+        reference_sets(quick=asked.quick)
+        if asked.table is None
+        else table_sets(asked.table, target=str(asked.target), test=asked.test)
+    )
+    gammas, bins = _grid(ends, quick=asked.quick)
+    with progress_bar("Trying the grid", total=len(sets) * len(gammas) * len(bins)) as advance:
+        trials = try_grid(sets, gammas=gammas, bins=bins, seed=2026, advance=advance)
+    guide = guide_of(trials)
+    choice = guide.choose(gammas=ends, accuracy=asked.accuracy)
+    reached = asked.accuracy is None or choice.accuracy >= asked.accuracy
+    if as_json:
+        show_json(_form(choice.to_json(), [p.to_json() for p in guide.points], reached, sets))
+        return
+    _show(guide.points, choice, reached=reached)
+
+
+def _show(points: Sequence[GridPoint], choice: GridPoint, *, reached: bool) -> None:
+    """The grid as a table, and what to take."""
+    from pramana.cli.rendering import bullet, out, table_of
+
+    head = ("gamma", "bins", "entropy", "accuracy", "error")
+    rows = [
+        (
+            text_up(p.gamma, 6),
+            str(p.bins),
+            f"{p.entropy:.3f}",
+            f"{p.accuracy:.1%}",
+            f"{p.error:.3f}",
+        )
+        for p in points
+    ]
+    console = out()
+    console.print(table_of(head, rows, right=head))
+    bullet(
+        console,
+        f"Take N = {choice.bins} bins and gamma = {text_up(choice.gamma, 6)}: accuracy "
+        f"{choice.accuracy:.1%} on clean records, entropy {choice.entropy:.3f} bits."
+        + ("" if reached else " No combination reaches the accuracy asked; this is the highest."),
+        style="green" if reached else "bold red",
+    )
+    bullet(console, "An attribute with at most N distinct values is not binned.")
+
+
+def _grid(ends: tuple[float, float], *, quick: bool) -> tuple[Sequence[float], Sequence[int]]:
+    low, high = ends
+    if quick:
+        return sorted({low, high}), (5, 10)
+    middle = round((low * high) ** 0.5)
+    return sorted({low, float(middle), high}), (5, 10, 15, 20, 40)
+
+
+def _form(choice: Form, grid: list[Form], reached: bool, sets: Sequence[Any]) -> Form:
+    return {
+        "method": "guide",
+        "choice": choice,
+        "reached": reached,
+        "data": [one.name for one in sets],
+        "grid": grid,
+    }
 
 
 def design(

@@ -1,16 +1,121 @@
-"""``pramana learn``."""
+"""``pramana regress``, ``pramana synthesize`` and ``pramana learn``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from pramana.cli.options import AsJson, Encoding, ReleaseFolder, Rename, option, told
+from pramana.cli.options import (
+    AsCsv,
+    AsJson,
+    Encoding,
+    Fay,
+    Filter,
+    Infer,
+    Level,
+    ModelFamily,
+    RebuildMethod,
+    ReleaseFolder,
+    Rename,
+    ReplicateColumns,
+    ReplicatesBy,
+    ReplicationKind,
+    Simultaneous,
+    Unweighted,
+    argument,
+    option,
+    replicates_of,
+    told,
+)
 
 if TYPE_CHECKING:
     from pramana.analysis.trees import LearnedTree
 
-__all__ = ["learn"]
+
+def regress(
+    folder: ReleaseFolder,
+    formula: Annotated[str, argument("'income ~ age + C(region)'", metavar="FORMULA")],
+    family: Annotated[
+        ModelFamily, option("--family", "linear is least squares.")
+    ] = ModelFamily.LINEAR,
+    where: Filter = None,
+    level: Level = 0.95,
+    infer: Annotated[
+        Infer, option("--infer", "About the population behind the records, or about them.")
+    ] = Infer.POPULATION,
+    simultaneous: Simultaneous = False,
+    unweighted: Unweighted = False,
+    replicates: ReplicateColumns = None,
+    replication: ReplicatesBy = ReplicationKind.BRR,
+    fay: Fay = None,
+    as_csv: AsCsv = False,
+    as_json: AsJson = False,
+) -> None:
+    """A regression of the true records, from a release alone.
+
+    Columns on either side may be randomised: the scores of the model are corrected for the
+    published matrices, and the randomisation is part of every standard error.
+
+    Example:
+      pramana regress release/ 'income ~ age + sex + C(region)'
+      pramana regress release/ 'employed ~ age + sex' --family logistic
+    """
+    from pramana import api
+    from pramana.cli.estimate import show_regression, write_csv
+    from pramana.cli.rendering import show_json
+
+    found = api.load(folder).regress(
+        formula,
+        family=family.value,
+        where=where,
+        level=level,
+        infer=infer.value,
+        simultaneous=simultaneous,
+        weighted=not unweighted,
+        replicates=replicates_of(replicates, replication, fay),
+    )
+    if as_json:
+        show_json(found.to_json())
+    elif as_csv:
+        write_csv(found)
+    else:
+        show_regression(found)
+
+
+def synthesize(
+    folder: ReleaseFolder,
+    output: Annotated[Path, option("--output", "Where to write.", short="-o", metavar="FILE")],
+    method: Annotated[
+        RebuildMethod,
+        option("--method", "posterior brings dependence between columns back, rank margins only."),
+    ] = RebuildMethod.POSTERIOR,
+    seed: Annotated[int | None, option("--seed", "Draw the same again.", metavar="NUMBER")] = None,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a table for any learner, from a release alone.
+
+    Draws true values for each record, given all that was released of it and the estimated
+    distribution. No row of the table is anyone's truth.
+
+    Example:
+      pramana synthesize release/ -o mining.parquet
+    """
+    from pramana import api
+    from pramana.cli.rendering import bullet, out, show_json
+
+    written = api.load(folder).write_rebuilt(
+        output,
+        method=method.value,
+        seed=seed,
+        force=force,
+    )
+    if as_json:
+        show_json({"file": str(output), "method": method.value, **written})
+        return
+    console = out()
+    bullet(console, f"{written['records']:,} records in {output}.")
+    bullet(console, str(written["note"]))
 
 
 def learn(

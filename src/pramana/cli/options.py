@@ -16,38 +16,8 @@ from pramana.errors import InputError
 if TYPE_CHECKING:
     from pramana.schema.replicates import Replicates
 
-__all__ = [
-    "AsCsv",
-    "AsJson",
-    "CountMethod",
-    "Encoding",
-    "Fay",
-    "Filter",
-    "Infer",
-    "Level",
-    "MethodName",
-    "ModelFamily",
-    "PlanPath",
-    "RebuildMethod",
-    "ReleaseFolder",
-    "Rename",
-    "ReplicateColumns",
-    "ReplicatesBy",
-    "ReplicationKind",
-    "SchemaFile",
-    "ShareOf",
-    "Simultaneous",
-    "TableFile",
-    "Unweighted",
-    "argument",
-    "listed_methods",
-    "names_of",
-    "option",
-    "reading",
-    "replicates_of",
-    "require_schema",
-    "told",
-]
+DOES_NOT_HOLD = 1
+"""The exit code where a guarantee or a check does not hold."""
 
 
 def option(

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pramana.risk.unchanged_records import UnchangedRecords
     from pramana.types import Form
 
-__all__ = ["protect"]
-
 MOST_NAMED = 3
 """So many releases beside a new one are named."""
 
@@ -172,8 +170,7 @@ def protect(
       pramana protect s3a://bucket/people --schema schema.toml --k 100 -o release/ --engine spark
     """
     from pramana import api
-    from pramana.cli.progress import progress_bar
-    from pramana.cli.rendering import note, show_json
+    from pramana.cli.rendering import note, progress_bar, show_json
     from pramana.cli.targets import Stated, plan_for
 
     place, form = _place(to), _format(file_format)

@@ -1,12 +1,12 @@
-"""How results look in a terminal. Everything here shows, nothing computes."""
+"""How results and progress look in a terminal."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pramana.base.text import text_down, text_up
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from pramana.release.certificate import Certificate
     from pramana.types import Form
     from pramana.verification.checks import Check, Verdict
-
-__all__ = [
-    "bullet",
-    "harmless",
-    "matrices_of_plan",
-    "note",
-    "out",
-    "paste",
-    "plan_made",
-    "show_json",
-    "show_matrices",
-    "show_plan",
-    "show_promises",
-    "show_verdict",
-    "table_of",
-]
 
 NOISY = 0.1
 """Where tables are off by more, analysts get another estimate than the unbiased one by default."""
@@ -389,3 +373,53 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     if asserted:
         are = "1 check is" if asserted == 1 else f"{asserted} checks are"
         console.print(f"[yellow]{are} asserted by the owner and cannot be verified here.[/]")
+
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
+    """A function that advances the bar by a number of records; ``None`` without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    # It draws itself when it is told something: a thread that draws would keep work from copies of
+    # this process, which are made only where there is no other thread.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
+        task = bar.add_task(label, total=total)
+
+        def advance(records: int) -> None:
+            bar.advance(task, records)
+            bar.refresh()
+
+        yield advance
+
+
+@contextmanager
+def stage_status(label: str) -> Iterator[Callable[[str], None] | None]:
+    """A function that shows the current stage; ``None`` without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(label)) as status:
+        yield lambda text: status.update(escape(text))

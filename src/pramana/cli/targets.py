@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pramana.schema.schema import Schema
     from pramana.types import Form, TableLike
 
-__all__ = ["Stated", "method_of", "plan_for", "way_out_shown"]
-
 FEWEST = 2
 TABLES = "--tables"
 """By itself this option chooses no method: it says what the choice is to be made for."""

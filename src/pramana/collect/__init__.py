@@ -12,7 +12,7 @@ from pramana.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
-    from pramana.collect.closing import close_survey, collected_release, status_of
+    from pramana.collect.closing import Live, close_survey, collected_release, live, status_of
     from pramana.collect.consent import consent_of
     from pramana.collect.definition import Definition, remember, respond
     from pramana.collect.demo import demonstrate
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         seen_store,
     )
     from pramana.collect.serving import require_server, serve_survey
-    from pramana.collect.status import Live, live
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
 
@@ -39,14 +38,13 @@ __all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "che
 
 _SOURCES = {
     "channel": "Remembered",
-    "closing": "close_survey collected_release status_of",
+    "closing": "Live close_survey collected_release live status_of",
     "consent": "consent_of",
     "definition": "Definition remember respond",
     "demo": "demonstrate",
     "folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
     "seen_store",
     "serving": "require_server serve_survey",
-    "status": "Live live",
     "store": "Sent",
     "survey": "Survey",
 }

@@ -44,20 +44,6 @@ from pramana.release.certificate_fields import attribute_set_of, mechanism_of
 from pramana.schema.domains import label_text
 from pramana.types import Form
 
-__all__ = [
-    "MOST_CELLS",
-    "AnswerChannel",
-    "Answers",
-    "AskedTogether",
-    "Draw",
-    "Remembered",
-    "SentRecord",
-    "cells_over",
-    "follow",
-    "shortened",
-    "spelled_out",
-]
-
 Cell = tuple[str, ...]
 
 

@@ -59,20 +59,8 @@ from pramana.release.certificate_fields import Text, Weight
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.types import Entries, Form
 
-__all__ = [
-    "DEFINITION",
-    "METHODS",
-    "PAGE",
-    "Definition",
-    "define",
-    "remember",
-    "respond",
-    "way_out",
-]
-
 FORMAT: Final = "pramana-survey"
 VERSION: Final = 2
-"""Since 2 a definition leaves out cells that follow from the questions, and says who made it."""
 
 DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
@@ -84,7 +72,7 @@ class DefinitionForm(Struct):
     """The file of a definition."""
 
     format: Literal["pramana-survey"]
-    version: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    version: int
     survey: Text
     method: Literal["retention", "attribute-sampling"]
     mechanism: Annotated[list[Any], Meta(min_length=1)]
@@ -92,9 +80,9 @@ class DefinitionForm(Struct):
     identity: Text
     promises: Annotated[list[dict[Text, Text | int | float | bool | None]], Meta(min_length=1)]
     consent: list[Text]
+    pramana: Annotated[str, Meta(pattern=r"\A[0-9A-Za-z.+!_-]{1,40}\Z")]
     signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{128}\Z")] | None = None
     stages: list[list[tuple[Weight, Weight]]] | None = None
-    pramana: Annotated[str, Meta(pattern=r"\A[0-9A-Za-z.+!_-]{1,40}\Z")] = ""
 
 
 @dataclass(frozen=True)
@@ -109,8 +97,7 @@ class Definition:
         signature: of the office, hexadecimal.
         stages: the two stages of each draw, in a panel.
         wave: which one, in a panel; no part of what is signed.
-        version: of the form in which it is written.
-        maker: the version of pramana that made it; earlier ones did not say.
+        maker: the version of pramana that made it.
         told: what people are told, as it was signed; what this version says where it is new.
         stated: what is promised to them, as it was signed; the same.
     """
@@ -122,7 +109,6 @@ class Definition:
     signature: str | None = None
     stages: tuple[tuple[Stages, ...], ...] | None = None
     wave: int = 1
-    version: int = VERSION
     maker: str = ""
     told: tuple[str, ...] = ()
     stated: tuple[Entries, ...] = ()
@@ -226,7 +212,7 @@ class Definition:
 
     @cached_property
     def promises_too_much(self) -> bool:
-        """Whether people were promised more than this version finds to hold, or the office was."""
+        """Whether people or the office were promised more than this version finds to hold."""
         found = {one.name: one for one in self.promised()}
         more = [own for own in self.stated if not _implied(found.get(str(own.get("name"))), own)]
         return bool(more or self._waves_too_much or self.short_of(self.survey.expected))
@@ -256,14 +242,12 @@ class Definition:
     @cached_property
     def _matrices(self) -> list[Form]:
         """The plain form of the mechanism."""
-        if self.version == 1:
-            return self.mechanism.to_json()
         return shortened(self.mechanism, self.answers)
 
     def _content(self) -> Form:
         return {
             "format": FORMAT,
-            "version": self.version,
+            "version": VERSION,
             "survey": self.source,
             "method": self.method,
             "mechanism": self._matrices,
@@ -281,12 +265,13 @@ class Definition:
         promises = list(self.stated) or [
             {"name": one.name, **one.to_json()} for one in self.promised()
         ]
-        return (
-            self._content()
-            | {"page": self.page, "identity": self.identity, "promises": promises,
-               "consent": self.consent()}
-            | ({} if self.version == 1 else {"pramana": self.maker})
-        )  # fmt: skip
+        return self._content() | {
+            "page": self.page,
+            "identity": self.identity,
+            "promises": promises,
+            "consent": self.consent(),
+            "pramana": self.maker,
+        }
 
     def to_bytes(self) -> bytes:
         """The file of the definition."""
@@ -301,10 +286,10 @@ class Definition:
         read it, and the office has signed it. Whether it holds is for ``require_kept``.
         """
         form = converted(parse(content, what=DEFINITION), DefinitionForm, what=DEFINITION)
-        if form.version not in (1, VERSION):
+        if form.version != VERSION:
             raise NotARelease(
-                f"{DEFINITION} is of form {form.version}, and this version of pramana "
-                f"reads {VERSION} and before: a later one made it, which also serves and closes it."
+                f"{DEFINITION} has format version {form.version}, and this version of pramana "
+                f"reads {VERSION}. Serve and close the survey with pramana {form.pramana}."
             )
         try:
             found = cls._of(form)
@@ -326,7 +311,6 @@ class Definition:
             source=form.survey,
             method=form.method,
             mechanism=Mechanism(()),
-            version=form.version,
             maker=form.pramana,
             stages=None if form.stages is None else _stages_of(form.stages),
             page=form.page,
@@ -365,8 +349,7 @@ _LASTING: Final = {
 
 def way_out(maker: str) -> str:
     """What to do with a survey that this version cannot read: nothing of it is lost."""
-    by = f"pramana {maker}" if maker else "an earlier pramana"
-    return f"If {by} made it so, that version also serves and closes it."
+    return f"If pramana {maker} made it so, that version also serves and closes it."
 
 
 def _implied(found: Guarantee | None, stated: Entries) -> bool:

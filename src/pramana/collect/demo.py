@@ -26,16 +26,13 @@ from typing import IO, Final
 from pramana.analysis.estimates import Estimate
 from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.randomness import Keystream
-from pramana.collect.closing import close_survey
+from pramana.collect.closing import Live, close_survey, live
+from pramana.collect.consent import SKIPPED
 from pramana.collect.definition import Definition, respond
 from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.serving import require_server
-from pramana.collect.status import Live, live
-from pramana.collect.texts import SKIPPED
 from pramana.errors import InputError, OutputExists
 from pramana.verification.verify import verify_folder
-
-__all__ = ["SURVEY", "Demonstrated", "answer_all", "demonstrate", "people", "serving"]
 
 SURVEY: Final = """title = "How we live"
 office = "Office of a town that does not exist"

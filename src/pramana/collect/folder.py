@@ -13,7 +13,7 @@ from pramana.base.atomic_files import require_free, stands, whole_file, whole_fo
 from pramana.base.file_moves import read_file
 from pramana.base.randomness import Keystream
 from pramana.base.signals import defer_signals
-from pramana.collect.consent import consent_of
+from pramana.collect.consent import WORDS, consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.page import pages_of
 from pramana.collect.store import (
@@ -26,13 +26,9 @@ from pramana.collect.store import (
     reason_of,
 )
 from pramana.collect.survey import Survey
-from pramana.collect.texts import WORDS
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
 from pramana.methods.plan import Plan
 from pramana.verification.checks import Check, Verdict
-
-__all__ = ["answers", "check_survey", "invite", "kept_elsewhere", "load", "load_survey",
-           "new_survey", "opened_store", "page_of", "seen_store"]  # fmt: skip
 
 ANSWERS: Final = "answers.sqlite"
 ELSEWHERE: Final = "answers.elsewhere"
@@ -87,7 +83,7 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     """
     definition, page = load_survey(folder)
     same = page == page_of(definition)
-    by = f"made by pramana {definition.maker}" if definition.maker else "made by an earlier pramana"
+    by = f"made by pramana {definition.maker}"
     follows = f"promises and channel follow; survey {definition.identity}"
     about_page = (
         f"{'' if same else 'not '}the page that this version makes of it; "
@@ -221,7 +217,7 @@ def _answers_of(definition: Definition) -> str:
 def load(folder: str | Path, *, wave: int | None = None) -> Definition:
     """The definition of a survey folder, whose page is the one that it names; of a panel a wave.
 
-    One that an earlier version made is read as it was signed, so that what came can be closed.
+    One that another version made is read as it was signed, so that its answers can be closed.
     """
     found = _loaded(Path(folder))[0]
     return found if wave is None else found.of_wave(wave)

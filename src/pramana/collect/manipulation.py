@@ -19,8 +19,6 @@ from typing import Final
 from pramana.base.rounding import TOTAL
 from pramana.collect.channel import AnswerChannel, Draw, SentRecord
 
-__all__ = ["Suspicion", "suspicions"]
-
 LEVEL: Final = 1e-6
 """How often honest people raise a suspicion, over all counts of a survey together."""
 

@@ -14,13 +14,11 @@ from functools import cache
 from importlib.resources import files
 
 from pramana.collect.channel import follow
+from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS
 from pramana.collect.definition import Definition
 from pramana.collect.survey import SurveyQuestion
-from pramana.collect.texts import NOT_SAID, SKIPPED, WORDS
 from pramana.schema.domains import label_text
 from pramana.types import Form
-
-__all__ = ["pages_of", "questionnaire"]
 
 
 def pages_of(definition: Definition) -> tuple[bytes, bytes]:

@@ -24,8 +24,6 @@ from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
 
-__all__ = ["MOST_CELLS", "Stages", "gamma_of", "product_of", "two_stages"]
-
 Stages = tuple[int, int]
 """How many words give each other cell: once for life, and in every wave."""
 

@@ -20,8 +20,6 @@ from pramana.errors import InputError, MissingExtra
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["PostgresStore"]
-
 Done = TypeVar("Done")
 
 SCHEMA: Final = """

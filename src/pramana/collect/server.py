@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["Inbox", "application", "read_answer", "read_token"]
-
 Read = TypeVar("Read")
 
 MOST_BODY: Final = 4096

@@ -20,8 +20,6 @@ from pramana.collect.server import application
 from pramana.collect.store import Store
 from pramana.errors import InputError, MissingExtra
 
-__all__ = ["Impatient", "require_server", "serve_survey"]
-
 MOST_CONNECTIONS: Final = 2000
 SPARE_FILES: Final = 64
 """What else a process has open: the store, the log of transactions, libraries."""

@@ -30,9 +30,6 @@ from typing import Any, Final, Protocol
 from pramana.base.randomness import Keystream
 from pramana.errors import InputError
 
-__all__ = ["IN_MEMORY", "Outcome", "Sent", "SqliteStore", "Store", "TokenHash", "database_errors",
-           "open_store", "reason_of"]  # fmt: skip
-
 ROOM: Final = 2**16
 """Bytes without which a database finds no room on a disk."""
 

@@ -34,15 +34,13 @@ from typing import Final, NoReturn
 
 from pramana.base.file_moves import read_file
 from pramana.base.name_lists import names_of_table
-from pramana.collect.texts import NOT_SAID, SKIPPED, WORDS
+from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, label_text
 from pramana.schema.labels import Labels
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 from pramana.schema.toml import read_toml
 from pramana.types import Entries
-
-__all__ = ["NOT_SAID", "SKIPPED", "Survey", "SurveyQuestion", "read_survey"]
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 FILLED: Final = re.compile(r"\{[a-z]+\}")

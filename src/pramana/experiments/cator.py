@@ -11,8 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from pramana.base.randomness import Keystream
-from pramana.experiments.figures import Picture, Scatter
-from pramana.experiments.harness import Experiment, Finding, Setting
+from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, Setting
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import SparseRows
@@ -21,8 +20,6 @@ from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.schema.codec import encode
 from pramana.schema.joint_cells import Counts, cell_counts
 from pramana.types import Form, IntArray
-
-__all__ = ["TITLE", "run", "steps"]
 
 TITLE = "The matrix of least loss against spontaneous recognition"
 

@@ -27,8 +27,6 @@ from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Schema
 from pramana.verification.checks import Verdict
 
-__all__ = ["Demonstration", "MarriedByAge", "demonstrate"]
-
 SEED = 2026
 DATA = "people.parquet"
 SCHEMA = "schema.toml"

@@ -14,16 +14,21 @@ from numpy.typing import NDArray
 
 from pramana.analysis.counts import clip
 from pramana.base.randomness import Keystream
-from pramana.experiments.figures import Picture, Scatter, Surface
-from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
+from pramana.experiments.harness import (
+    GENERATED,
+    Experiment,
+    Finding,
+    Picture,
+    Scatter,
+    Setting,
+    Surface,
+)
 from pramana.experiments.learning_sets import LearningSet, applicants, pendigits, spambase
 from pramana.experiments.tree_grid import Trial, guide_of, original_accuracy, try_grid
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.mechanisms.sampler import sample
 from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide
 from pramana.types import FloatArray, Form
-
-__all__ = ["TITLE", "error_surfaces", "run", "steps"]
 
 TITLE = "Decision trees from randomly replaced data: gamma, the number of bins, and a guide"
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.experiments.figures import Histograms, Lines, Picture
-from pramana.experiments.harness import Experiment, Finding, Setting
+from pramana.experiments.harness import Experiment, Finding, Histograms, Lines, Picture, Setting
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.mechanisms.mechanism import SparseRows
 from pramana.mechanisms.sampler import sample
@@ -19,8 +18,6 @@ from pramana.mechanisms.transition import TransitionMatrix
 from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 from pramana.types import Form, IntArray
-
-__all__ = ["TITLE", "run", "steps"]
 
 TITLE = "Inverse-frequency post-randomisation: a bound on the chance of a correct match"
 

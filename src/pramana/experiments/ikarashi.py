@@ -25,8 +25,7 @@ from pramana.analysis.counts import clip
 from pramana.analysis.layout import Layout
 from pramana.analysis.regularised_em import fit
 from pramana.base.randomness import Keystream
-from pramana.experiments.figures import Lines, Picture
-from pramana.experiments.harness import GENERATED, Experiment, Finding, Setting
+from pramana.experiments.harness import GENERATED, Experiment, Finding, Lines, Picture, Setting
 from pramana.experiments.population import make_population
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -40,8 +39,6 @@ from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts
 from pramana.schema.schema import Column, Role, Schema
 from pramana.types import Values
-
-__all__ = ["TITLE", "run", "steps"]
 
 TITLE = "Cross tables rebuilt from Pk-anonymous microdata"
 

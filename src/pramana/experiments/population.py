@@ -22,8 +22,6 @@ from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Impossible, Role, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
-__all__ = ["make_population", "population_schema"]
-
 REGIONS = ("Coast", "Hills", "Lakes", "North", "South", "Islands")
 SEXES = ("F", "M")
 EDUCATIONS = ("primary", "secondary", "vocational", "degree")

@@ -20,19 +20,11 @@ from pramana.base.randomness import Keystream
 from pramana.base.text import counted, listed
 from pramana.engine.choose import open_source
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.experiments.learning_sets import (
-    Cut,
-    LearningSet,
-    applicants,
-    bin_schema,
-    release_at,
-)
+from pramana.experiments.learning_sets import Cut, LearningSet, applicants, bin_schema, release_at
 from pramana.methods.guide import GridPoint, Guide
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.schema import Schema
 from pramana.types import TableLike
-
-__all__ = ["Trial", "guide_of", "original_accuracy", "reference_sets", "table_sets", "try_grid"]
 
 
 @dataclass(frozen=True)

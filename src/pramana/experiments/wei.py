@@ -13,15 +13,23 @@ from typing import Any
 import numpy as np
 
 from pramana.base.randomness import Keystream
-from pramana.experiments.additive import Form
-from pramana.experiments.figures import Histograms, Lines, Panels, Picture
-from pramana.experiments.harness import Experiment, Finding, Setting
-from pramana.experiments.markets import (
+from pramana.experiments.harness import (
+    Experiment,
+    Finding,
+    Histograms,
+    Lines,
+    Panels,
+    Picture,
+    Setting,
+)
+from pramana.experiments.insurance import (
     CELLS,
+    Form,
     Insured,
     Score,
     Split,
     anonymised,
+    found_again,
     group,
     load_people,
     make_markets,
@@ -30,10 +38,7 @@ from pramana.experiments.markets import (
     mean_score,
     score,
 )
-from pramana.experiments.reidentification import found_again
 from pramana.types import FloatArray
-
-__all__ = ["TITLE", "run", "steps"]
 
 TITLE = "Distribution-preserving k-anonymity and the risk of a new market"
 

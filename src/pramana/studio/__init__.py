@@ -13,7 +13,7 @@ How it works::
     charts.py    numbers in words, and charts
     pages/       one module a page
 
-To add a page, write ``pages/NAME.py`` with ``ENTRY`` (its place in the menu) and ``ROUTES``, write
+To add a page, write ``pages/NAME.py`` with ``ENTRIES`` (places in the menu) and ``ROUTES``, write
 ``templates/NAME.html`` that extends ``base.html``, and enter the module in ``PAGES`` of ``app.py``.
 A handler takes a request and gives back ``page(request, "NAME.html", same=..., ...)``; what
 may take longer than a glance is a task: ``await part(request, job, "parts/x.html")`` answers a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,37 +16,40 @@ from pramana.studio import tasks
 from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
 from pramana.studio.pages import (
-    asked,
-    choosing,
-    codebook,
-    collecting,
+    code,
     columns,
-    handing,
-    models,
-    opening,
-    protecting,
+    data,
+    planned_analyses,
+    protection_level,
+    publish,
     release,
-    reporting,
+    report,
     risk,
+    surveys,
     tables,
-    working,
 )
 from pramana.studio.session import StudioSession, plainly
-from pramana.studio.view import Studio, fragment, goto, load_templates, page, studio_of
+from pramana.studio.view import (
+    Studio,
+    form_of,
+    fragment,
+    goto,
+    load_templates,
+    own_page,
+    page,
+    studio_of,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["PAGES", "studio_application"]
-
 PAGES: Final = (
-    *(opening, columns, risk, asked, choosing, protecting, reporting, handing, collecting),
-    *(release, codebook, tables, models),
-    working,
+    *(data, columns, risk, planned_analyses, protection_level, publish, report, code, surveys),
+    *(release, tables),
 )
-"""Modules with ``ENTRY``, the place in the menu if any, and ``ROUTES``; in the order of work."""
+"""Modules with ``ENTRIES``, the places in the menu, and ``ROUTES``; in the order of work."""
 
 
 def studio_application(
@@ -75,10 +79,10 @@ def studio_application(
             jobs.close()
             session.close()
 
+    page_routes = [route for module in PAGES for route in module.ROUTES]
     routes: list[Any] = [
         Route(path, handler, methods=[method])
-        for module in PAGES
-        for method, path, handler in module.ROUTES
+        for method, path, handler in (*page_routes, *SESSION_ROUTES)
     ]
     routes.append(Mount("/assets", StaticFiles(directory=str(files("pramana.studio") / "assets"))))
     app = Starlette(
@@ -91,7 +95,7 @@ def studio_application(
             Exception: _fault,
         },
     )
-    entries = tuple(module.ENTRY for module in PAGES if module.ENTRY is not None)
+    entries = tuple(entry for module in PAGES for entry in module.ENTRIES)
     app.state.studio = Studio(session, jobs, entries, database)
     return Guard(app, token=token, origin=origin, cookie=cookie)
 
@@ -136,3 +140,51 @@ async def _fault(request: Request, error: Exception) -> Response:
     """A fault of ours: its kind alone is told, for its words may show data."""
     words = f"An unforeseen {type(error).__name__}: this is a fault in pramana. Report it."
     return page(request, "refused.html", status=500, words=words)
+
+
+async def cancel(request: Request) -> Response:
+    """Stop a job; nothing of it is left."""
+    jobs = studio_of(request).jobs
+    key = request.path_params["key"]
+    await asyncio.to_thread(jobs.cancel, key)
+    job = jobs.find(key)
+    form = await form_of(request)
+    poll = form.get("poll")
+    if job is None or not request.headers.get("hx-request"):
+        return goto("/")
+    part = "kept" if job.so_far else "cancelled"
+    return fragment(request, f"parts/{part}.html", job=job, poll=own_page(poll))
+
+
+async def again(request: Request) -> Response:
+    """Do a job again that was cancelled."""
+    jobs = studio_of(request).jobs
+    key = request.path_params["key"]
+    jobs.again(key)
+    job = jobs.find(key)
+    form = await form_of(request)
+    if job is None or not request.headers.get("hx-request"):
+        return goto("/")
+    return fragment(request, "parts/progress.html", job=job, poll=own_page(form.get("poll")))
+
+
+async def undo(request: Request) -> Response:
+    """Take the last change back."""
+    form = await form_of(request)
+    studio_of(request).session.undo()
+    return goto(own_page(form.get("here")))
+
+
+async def redo(request: Request) -> Response:
+    """Bring back what was taken back."""
+    form = await form_of(request)
+    studio_of(request).session.redo()
+    return goto(own_page(form.get("here")))
+
+
+SESSION_ROUTES: Final = (
+    ("POST", "/jobs/{key}/cancel", cancel),
+    ("POST", "/jobs/{key}/again", again),
+    ("POST", "/undo", undo),
+    ("POST", "/redo", redo),
+)

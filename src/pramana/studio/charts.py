@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from pramana.errors import PramanaError
 
-__all__ = ["below", "drawn", "percent", "risk", "size"]
-
 MOST_KEPT: Final = 64
 """Charts: a page that asks again is answered at once."""
 

@@ -25,8 +25,6 @@ from pramana.base.leftovers import remove_leftovers
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work
 
-__all__ = ["Job", "Jobs"]
-
 Condition: TypeAlias = Literal["waiting", "running", "done", "refused", "cancelled"]
 GRACE: Final = 5.0
 """Seconds for the worker to take away what it was writing."""

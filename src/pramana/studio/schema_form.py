@@ -11,9 +11,6 @@ from pramana.base.name_lists import as_part, parts_of
 from pramana.errors import InputError
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 
-__all__ = ["HOUSEHOLD", "MISSING", "ROLES", "changed_column", "edges_text", "entries_of",
-           "role_named", "role_of"]  # fmt: skip
-
 HOUSEHOLD: Final = "household"
 ROLES: Final = {
     "key": "Key: people are recognised by it; it is randomised",

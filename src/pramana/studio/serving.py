@@ -15,8 +15,6 @@ from pramana.errors import InputError, MissingExtra
 from pramana.studio.guard import LOOPBACK, Origin, new_token
 from pramana.studio.session import StudioSession
 
-__all__ = ["Listening", "serve_studio"]
-
 HERE: Final = "127.0.0.1"
 ANYWHERE: Final = ("0.0.0.0", "::", "")  # noqa: S104 - refused
 DOOR: Final = (

@@ -18,8 +18,6 @@ from pramana.base.atomic_files import require_free, write_whole
 from pramana.base.leftovers import STUDIO, hidden_folder, remove_leftovers
 from pramana.errors import InputError, OutputExists
 
-__all__ = ["HOME", "Choices", "StudioSession", "plainly", "require_all_free"]
-
 HOME: Final = STUDIO
 PRIVATE: Final = 0o700
 MOST_STATES: Final = 200

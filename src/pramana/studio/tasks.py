@@ -12,10 +12,6 @@ from pramana.errors import PramanaError
 from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
 
-__all__ = ["advise", "attack", "audit", "beforehand", "check", "describe", "foresee", "load_ahead",
-           "look", "parts", "plan", "protect", "report", "search", "shapes", "standing",
-           "wishes"]  # fmt: skip
-
 ROWS = 100
 LARGE = 2_000_000
 """Of so many records, coded keys take more memory than counting them again takes time."""

@@ -24,29 +24,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = [
-    "GLANCE",
-    "OUT_OF_DATE",
-    "Entry",
-    "Form",
-    "SameWork",
-    "Studio",
-    "form_of",
-    "fragment",
-    "goto",
-    "load_templates",
-    "nothing_new",
-    "number_in",
-    "own_page",
-    "page",
-    "part",
-    "place_in",
-    "schema_of",
-    "studio_of",
-    "visible",
-    "waiting",
-]
-
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")

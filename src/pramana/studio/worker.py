@@ -29,8 +29,6 @@ from pramana.base.signals import defer_during_import
 from pramana.base.workers import load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
 
-__all__ = ["GIVE_WAY", "Shelf", "TableAt", "Workbench", "work"]
-
 TOLD_EVERY: Final = 0.1
 """Seconds between two words about how far it is."""
 

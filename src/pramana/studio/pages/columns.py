@@ -12,7 +12,7 @@ from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
-from pramana.studio.pages.opening import file_words, read_words, source_code, table_of
+from pramana.studio.pages.data import file_words, read_words, source_code, table_of
 from pramana.studio.schema_form import (
     HOUSEHOLD,
     MISSING,
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "column_labels", "described", "require_schema", "schema_words"]
-
-ENTRY: Final = Entry("/columns", "Columns", needs="file")
+ENTRIES: Final = (Entry("/columns", "Columns", needs="file"),)
 MOST_LOOKED: Final = 20_000
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""

@@ -1,4 +1,4 @@
-"""The analyst's first page: a release folder, and whether it holds what it states."""
+"""A release to analyse, and its codebook."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "folder_word", "release_of"]
-
-ENTRY: Final = Entry("/release", "Release", group="analyst")
+ENTRIES: Final = (
+    Entry("/release", "Release", group="analyst"),
+    Entry("/codebook", "Codebook", needs="release", group="analyst"),
+)
 CERTIFICATE: Final = "certificate.json"
 HERE: Final = "."
 DEPTH: Final = 3
@@ -118,9 +119,32 @@ def _same(name: str) -> SameWork:
     )
 
 
+async def show_codebook(request: Request) -> Response:
+    """The page; the columns come when they are read."""
+    name = studio_of(request).session.now.analysed
+    return page(request, "codebook.html", same=_codebook_same(name) if name else None)
+
+
+def _codebook_same(name: str) -> SameWork:
+    python = (
+        f"import pramana as pm\n\nrelease = pm.load({name!r})\n"
+        "print(release)\nprint(release.certificate.labels)"
+    )
+    return SameWork((("cat", f"{folder_word(name)}/codebook.csv"),), python)
+
+
+async def listed(request: Request) -> Response:
+    """The columns and their values."""
+    studio = studio_of(request)
+    job = studio.jobs.ask(analyst.describe, **release_of(studio))
+    return await part(request, job, "parts/codebook.html")
+
+
 ROUTES: Final = (
     ("GET", "/release", show),
     ("POST", "/release", choose),
     ("GET", "/release/checked", checked),
     ("GET", "/charts.css", style),
+    ("GET", "/codebook", show_codebook),
+    ("GET", "/codebook/listed", listed),
 )

@@ -8,16 +8,14 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import column_labels, require_schema, schema_words
-from pramana.studio.pages.opening import source_code, table_of
+from pramana.studio.pages.data import source_code, table_of
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES"]
-
-ENTRY: Final = Entry("/risk", "Who stands out", needs="schema")
+ENTRIES: Final = (Entry("/risk", "Who stands out", needs="schema"),)
 ALIKE: Final = 3.0
 """Fewer alike than these count as few."""
 

@@ -12,9 +12,9 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
-from pramana.studio.pages.asked import wanted_tables, wish_texts
 from pramana.studio.pages.columns import require_schema, schema_words
-from pramana.studio.pages.opening import source_code, table_of
+from pramana.studio.pages.data import source_code, table_of
+from pramana.studio.pages.planned_analyses import wanted_tables, wish_texts
 from pramana.studio.view import (
     GLANCE,
     Entry,
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "target_words"]
-
-ENTRY: Final = Entry("/choose", "Choose", needs="schema")
+ENTRIES: Final = (Entry("/choose", "Choose", needs="schema"),)
 CHANCE: Final = 20.0
 
 AT_ONCE: Final = 0.35

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pramana.base.atomic_files import write_whole
 from pramana.studio.pages.columns import require_schema
-from pramana.studio.pages.protecting import plan_file, same_by_plan
+from pramana.studio.pages.publish import plan_file, same_by_plan
 from pramana.studio.session import require_all_free
 from pramana.studio.view import Entry, Studio, form_of, goto, own_page, page, studio_of
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES"]
-
-ENTRY: Final = Entry("/code", "Code", needs="schema")
+ENTRIES: Final = (Entry("/code", "Code", needs="schema"),)
 
 
 async def show(request: Request) -> Response:

@@ -15,7 +15,7 @@ from pramana.studio.pages.columns import (
     require_schema,
     schema_words,
 )
-from pramana.studio.pages.opening import source_code
+from pramana.studio.pages.data import source_code
 from pramana.studio.view import (
     Entry,
     Form,
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES", "wanted_tables", "wish_texts"]
-
-ENTRY: Final = Entry("/asked", "What will be asked", needs="schema")
+ENTRIES: Final = (Entry("/asked", "What will be asked", needs="schema"),)
 MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
 TEXT: Final = "text"

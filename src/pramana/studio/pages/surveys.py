@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from pramana.api import SurveyPlace
 
-__all__ = ["ENTRY", "ROUTES"]
-
-ENTRY: Final = Entry("/surveys", "Surveys", step=False)
+ENTRIES: Final = (Entry("/surveys", "Surveys", step=False),)
 ADDRESS: Final = "postgresql://..."
 """Of a database, where a page tells how to use it: the true one may hold a password."""
 

@@ -1,47 +1,77 @@
-"""People with health-care costs, markets that differ in their demographics, plans that some join.
+"""Insurance markets: rates, regressions and re-identification [Wei, Sec. 4].
+
+``dummy`` lets each function be anything (one coefficient a level), ``numeric`` makes it a line.
+Least squares needs no more of the data than the number of records and the total of the response in
+each cell of the variables, whose levels are 0, 1, 2, ...
 
 [Wei, Sec. 4.2]. A market is the same people with other weights: a smooth tilt of sex, age,
 education and income and of their pairs. Joining a plan depends on age alone. Everything that a
 regression needs is a sum over the cells of the four variables.
+
+Each original record is matched to the released record with the nearest keys, ties at random. The
+chance over the ties is computed, not drawn, so that trials differ by the release alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
 from pramana.analysis.features import logistic_regression
 from pramana.base.randomness import Keystream
-from pramana.experiments.additive import Form, features, levels_of, predict_cells
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
 from pramana.methods.microaggregated import Centroid, Gaussian, Resample
 from pramana.microaggregation.clustering import form_groups
 from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import new_keys
+from pramana.risk.attacks.microaggregated import link_chances
 from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray, IntArray
 
-__all__ = [
-    "CELLS",
-    "SIZES",
-    "GroupedKeys",
-    "Insured",
-    "Score",
-    "Split",
-    "anonymised",
-    "group",
-    "load_people",
-    "make_markets",
-    "make_splits",
-    "market_weight",
-    "mean_score",
-    "score",
-]
+Form = Literal["numeric", "dummy"]
+
+
+def levels_of(shape: Sequence[int]) -> IntArray:
+    """The levels of every cell, one row a cell, in the order of their numbers.
+
+    >>> levels_of((2, 2)).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    cells = np.arange(int(np.prod(shape)))
+    return np.stack(np.unravel_index(cells, tuple(shape)), axis=1).astype(np.int64)
+
+
+def features(shape: Sequence[int], *, form: Form) -> FloatArray:
+    """One row a cell, without the constant: a column a variable, or one for each later level."""
+    levels = levels_of(shape)
+    if form == "numeric":
+        return levels.astype(np.float64)
+    parts = [levels[:, j, None] == np.arange(1, size) for j, size in enumerate(shape)]
+    return np.concatenate(parts, axis=1).astype(np.float64)
+
+
+def predict_cells(
+    shape: Sequence[int], counts: FloatArray, totals: FloatArray, *, form: Form
+) -> FloatArray:
+    """The response predicted for every cell, from weights and weighted totals of the response.
+
+    Directions that the cells leave open (a level that does not occur) get coefficient zero.
+
+    >>> predict_cells((2,), np.array([1.0, 2.0]), np.array([2.0, 8.0]), form="dummy").round(9)
+    array([2., 4.])
+    """
+    x = np.concatenate([np.ones((counts.size, 1)), features(shape, form=form)], axis=1)
+    size = np.sqrt(x.T**2 @ np.abs(counts))
+    scale = np.where(size > 0, size, 1.0)  # one unit for all terms that occur
+    gram = (x.T * counts) @ x / scale[:, None] / scale
+    coefficients = np.linalg.lstsq(gram, x.T @ totals / scale, rcond=1e-10)[0] / scale
+    return np.asarray(x @ coefficients, dtype=np.float64)
 
 
 FILE = "meps2023_adults.csv"
@@ -249,3 +279,33 @@ def mean_score(scores: list[Score]) -> Score:
     """The average over splits."""
     values = np.array([[s.bias, s.r_squared, s.similarity] for s in scores]).mean(axis=0)
     return Score(*(float(value) for value in values))
+
+
+def found_again(
+    people: Insured,
+    rows: IntArray,
+    *,
+    k: int,
+    methods: tuple[str, ...],
+    trials: int,
+    keystream: Keystream,
+) -> dict[str, FloatArray]:
+    """For each method the frequency of re-identification of every record, over ``trials``."""
+    places = _places(people, rows)
+    truth = places[people.cells[rows]]
+    frequency = {method: np.zeros(rows.size) for method in methods}
+    grouped = group(people, rows, k=k, keystream=keystream)  # once: trials differ by the draws
+    for trial in range(trials):
+        seed = int(keystream.words("trials", trial, 1)[0] >> np.uint64(16))
+        released = anonymised(grouped, methods=methods, keystream=Keystream.from_seed(seed))
+        for method, new in released.items():
+            frequency[method] += link_chances(truth, places[new]) / trials
+    return frequency
+
+
+def _places(people: Insured, rows: IntArray) -> FloatArray:
+    """Where each cell lies, every variable in units of its standard deviation."""
+    places = levels_of(SIZES).astype(np.float64)
+    for column in range(len(SIZES)):
+        places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
+    return places

@@ -11,10 +11,10 @@ from pramana import Schema, api
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.asked import wish_texts
-from pramana.studio.pages.choosing import target_words
 from pramana.studio.pages.columns import column_labels, require_schema, schema_words
-from pramana.studio.pages.opening import source_code, table_of
+from pramana.studio.pages.data import source_code, table_of
+from pramana.studio.pages.planned_analyses import wish_texts
+from pramana.studio.pages.protection_level import target_words
 from pramana.studio.view import (
     GLANCE,
     Entry,
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
     from pramana.api import PlanFile
 
-__all__ = ["ENTRY", "ROUTES", "plan_file", "same_by_plan", "same_release"]
-
-ENTRY: Final = Entry("/protect", "Protect", needs="schema")
+ENTRIES: Final = (Entry("/protect", "Protect", needs="schema"),)
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
 
 

@@ -10,7 +10,7 @@ from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import schema_words
-from pramana.studio.pages.opening import source_code, table_of
+from pramana.studio.pages.data import source_code, table_of
 from pramana.studio.session import require_all_free
 from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES"]
-
-ENTRY: Final = Entry("/report", "Report", needs="schema")
+ENTRIES: Final = (Entry("/report", "Report", needs="schema"),)
 EDITIONS: Final = {
     "owner": "For us: with attacks and losses",
     "public": "For everybody: without the truth",

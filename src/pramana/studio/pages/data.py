@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["ENTRY", "ROUTES"]
-
-ENTRY: Final = Entry("/", "Open")
+ENTRIES: Final = (Entry("/", "Open"),)
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
