@@ -46,7 +46,7 @@ MAY_NAME = {
     "studio/pages/publish.py": "the same flags as boxes to tick",
     "engine/duckdb.py": "what the database reads by itself",
     "engine/spark/table.py": "what the cluster writes by itself",
-    "verification/verify.py": "Parquet has each text of a column once",
+    "verification/record_checks.py": "Parquet has each text of a column once",
     "release/documentation.py": "which forms Stata and SPSS open",
 }
 """Files that name members of others all the same, and why."""
@@ -122,8 +122,12 @@ def test_decisions_are_seen() -> None:
     """The test above can fail: by a comparison, a look-up, a table, a list; not in its own file."""
     assert decisions('if plan.method.name == "attribute-sampling": ...', "methods/choice.py")
     assert decisions('METHODS["attribute-sampling"]()', "methods/choice.py")
-    assert decisions('if certificate.kind in ("withheld", "groups"): ...', "verification/verify.py")
-    assert decisions('x = 1 if "attribute-sampling" != kind else 2', "verification/verify.py")
+    assert decisions(
+        'if certificate.kind in ("withheld", "groups"): ...', "verification/record_checks.py"
+    )
+    assert decisions(
+        'x = 1 if "attribute-sampling" != kind else 2', "verification/record_checks.py"
+    )
     assert decisions('SLOW = {"gaussian": 12, "optimal": 12}', "studio/tasks.py")
     assert decisions('PARSED = ("csv", "sav")', "release/contents.py")
     assert decisions('if engine != "local": ...', "api.py")
