@@ -24,7 +24,7 @@ QUESTIONS = {
     "independence of a randomised and another column": "a and ill independent",
     "regression on randomised columns": "regress on a key",
     "regression on columns released as they are": "regress on the kept",
-    "rebuilt records": "synthesize",
+    "synthetic records": "synthesize",
 }
 
 
