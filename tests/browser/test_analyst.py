@@ -89,7 +89,7 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     asked = PATHS[name]
     page, _ = enter(chromium, studio)
     choose_release(page, name)
-    page.get_by_text("Proven here").first.wait_for()
+    page.get_by_text("Passed").first.wait_for()
     page.get_by_role("link", name="Codebook").first.click()
     page.get_by_text("Values of").first.wait_for()
     expect(page.get_by_text(asked["words"], exact=True)).not_to_have_count(0)

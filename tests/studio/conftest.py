@@ -40,7 +40,7 @@ class Visitor:
         return self.client.get(path, headers={"sec-fetch-site": "same-origin", **headers})
 
     def post(self, path: str, data: dict[str, Any] | None = None, **headers: str) -> Any:
-        known = {"origin": ORIGIN, **headers}
+        known = {"origin": ORIGIN, "sec-fetch-site": "same-origin", **headers}
         return self.client.post(path, data=data or {}, headers=known)
 
     def part(self, path: str) -> str:

@@ -60,11 +60,11 @@ def table(analyst: Visitor, **asked: str) -> str:
 
 @pytest.mark.parametrize("kind", METHODS)
 def test_checks_come_in_three_states(analyst, kind):
-    """Proven here, stated by the owner, failed; and the promises in words."""
+    """Passed, asserted by the owner, failed; and the guarantees in words."""
     text = words(opened(analyst, kind).part("/release/checked"))
 
     assert "All verifiable checks passed" in text
-    for state in ("Proven here", "Stated by the owner", "Failed"):
+    for state in ("Passed", "Asserted by the owner", "Failed"):
         assert state in text
     assert "What is promised" in text
     assert kind in words(analyst.get("/release").text)

@@ -389,7 +389,7 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     said = [own[1] for own in heard if own[0] == "said"]
     assert said == [
         "Reading the table",
-        "Trying reports, one in 5, 1 of 3 methods",
+        "Trying attribute-sampling, one in 5, 1 of 3 methods",
         "Trying retention, one in 5, 2 of 3 methods",
         "Trying gaussian, one in 5, 3 of 3 methods",
     ]
