@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.brief import brief
 from tests.depth import DEEP
@@ -19,8 +19,14 @@ for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_library, "1")
 
 # The same examples on every machine, and no verdict on how busy that machine is.
-settings.register_profile("quick", derandomize=True, deadline=None, max_examples=15)
-settings.register_profile("deep", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile(
+    "deep",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("quick", settings.get_profile("deep"), max_examples=15)
 settings.load_profile("deep" if DEEP else "quick")
 
 

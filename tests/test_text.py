@@ -134,7 +134,7 @@ def _public():
         own = getattr(pm, name)
         if inspect.isfunction(own):
             yield name, own
-        elif inspect.isclass(own):
+        elif inspect.isclass(own) and not issubclass(own, pm.PramanaError):
             for verb, method in inspect.getmembers(own, inspect.isroutine):
                 mine = getattr(method, "__module__", "") or ""
                 if verb[0] != "_" and mine.startswith("pramana"):
