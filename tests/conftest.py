@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -58,19 +60,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def quickly(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Tests that are not marked deep; of crossed parameters each value in one example at least."""
-    seen: set[tuple[str, str, int]] = set()
+    """Tests that are not marked deep, or every n-th example of those marked ``deep(every=n)``.
+
+    Of crossed parameters each value is in one example at least.
+    """
+    seen: set[tuple[object, ...]] = set()
+    examples: Counter[str] = Counter()
     kept = []
     for item in items:
-        if item.get_closest_marker("deep"):
+        if mark := item.get_closest_marker("deep"):
+            test = item.nodeid.partition("[")[0]
+            if "every" in mark.kwargs and examples[test] % mark.kwargs["every"] == 0:
+                kept.append(item)
+            examples[test] += 1
             continue
-        indices = item.callspec.indices if hasattr(item, "callspec") else {}
-        test = item.nodeid.partition("[")[0]
-        values = {(test, name, index) for name, index in indices.items()}
+        values = set(crossed(item))
         if not values or values - seen:
             kept.append(item)
         seen |= values
     return kept
+
+
+def crossed(item: pytest.Item) -> Iterator[tuple[object, ...]]:
+    """The test with its value of each parameter, or of parameters that are stated together."""
+    parameters = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    test = item.nodeid.partition("[")[0]
+    for mark in item.iter_markers("parametrize"):
+        stated = mark.args[0]
+        names = re.split(r",\s*", stated) if isinstance(stated, str) else stated
+        yield (test, *names, *(id(parameters.pop(name)) for name in names))
+    for name, value in parameters.items():
+        yield test, name, id(value)
 
 
 PATIENT = {

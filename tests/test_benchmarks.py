@@ -66,6 +66,7 @@ def test_tables_of_other_shapes_are_compared_too():
     assert all(float(row[3]) > 0 for row in result.rows)
 
 
+@pytest.mark.deep
 def test_peers_that_are_not_there_are_named():
     """What is compared with them is measured all the same."""
     few = ("--records", "2000", "--points", "60", "--people", "400")

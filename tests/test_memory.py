@@ -121,6 +121,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system of Linux")
+@pytest.mark.deep
 def test_memory_does_not_grow_with_columns(tmp_path):
     """Read, shuffled and written, 183 MiB in 800 columns take as much as libraries and parts do.
 

@@ -218,6 +218,7 @@ def test_all_orders_of_four_are_equally_likely():
 
 
 @pytest.mark.parametrize("bits", [0, 1, 2])
+@pytest.mark.deep(every=3)
 def test_ties_leave_all_orders_equally_likely(bits):
     """Words of 0, 1 or 2 bits tie most of the time: chi-square over 24 orders at 1e-6."""
     orders = []

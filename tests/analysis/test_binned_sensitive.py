@@ -72,6 +72,7 @@ def plan_of(method: str, own: Schema, table: pa.Table):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.deep(every=5)
 def test_a_sensitive_number_leaves_in_its_bins(tmp_path, method):
     """Three labels leave, as many of each as the truth has; the certificate says what was done."""
     table = people()

@@ -92,6 +92,7 @@ def drawn(times: int, records: int = 400):
 
 
 @pytest.mark.parametrize("what", ["count", "share", "total", "mean"])
+@pytest.mark.deep(every=4)
 def test_errors_of_differences_are_those_of_many_releases(what):
     """The mean stated variance is that of 600 releases to 20 % (3.5 standard errors of a variance
     from 600 draws), and the interval holds in 0.95 of them, give or take 4 standard errors."""

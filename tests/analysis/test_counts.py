@@ -324,6 +324,7 @@ def test_the_share_of_all_who_pass_the_filter_is_no_estimate():
 
 
 @pytest.mark.parametrize("method", ["unbiased", "clipped", "auto"])
+@pytest.mark.deep(every=3)
 def test_intervals_of_a_handful_of_records_are_possible_and_in_order(method):
     """Few records through strong noise, with and without a filter: counts lie between 0 and the
     number of records, shares between 0 and 1, low is not above high, and what is said of a

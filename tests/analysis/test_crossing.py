@@ -211,6 +211,7 @@ def test_answered_openly_said_or_refused(method, name):
         if method != "centroid" and verb not in NO_TABLE and due(method, name) == ANSWER
     ],
 )
+@pytest.mark.deep(every=10)
 def test_answers_are_right_over_many_releases(method, name):
     """Unbiased to 4.5 standard errors of the mean, and 95 % intervals hold as often as a binomial
     of 0.95 does with probability 1 - 1e-4, even if all cells of a table miss together."""
@@ -361,6 +362,7 @@ def test_known_columns_keep_the_keys_where_groups_do():
 
 
 @pytest.mark.parametrize("method", ["retention", "invariant", "resample"])
+@pytest.mark.deep(every=3)
 def test_tests_of_independence_keep_their_level(method):
     """Two columns made independent are rejected at 5 % in at most 8 of 60 releases (a binomial of
     0.05 exceeds that with probability below 1e-2)."""

@@ -183,6 +183,7 @@ def test_keys_drawn_one_after_the_other_have_no_error_together():
         release.independence("marital", "sex")
 
 
+@pytest.mark.deep
 def test_cells_of_few_people_hold_and_claim_no_certainty():
     """200 releases of 60 people. What one of them has is drawn by nobody in a third of them: such
     cells were told to be empty, with standard error 0, and held in 0.65. By docs/proofs/intervals

@@ -81,6 +81,7 @@ def released(names: tuple[str, ...], method: str, **where: Any) -> Any:
 
 
 @pytest.mark.parametrize("names", HOSTILE)
+@pytest.mark.deep(every=5)
 def test_no_answer_depends_on_what_a_column_is_called(names, tmp_path):
     """The very same released records, read under plain names: the same numbers."""
     release = released(names, "retention", to=tmp_path / "one")
@@ -105,6 +106,7 @@ def test_reports_do_not_mind_either(names, tmp_path):
 
 
 @pytest.mark.parametrize("names", HOSTILE[:1] + HOSTILE[3:])
+@pytest.mark.deep(every=3)
 def test_nor_do_the_verbs_of_a_steward(names, tmp_path):
     """Describe, audit, attack, compare, report, the ledger, and the command that follows."""
     table, schema = world(names)

@@ -32,6 +32,7 @@ def released(method: str, *, households: bool):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.deep(every=6)
 def test_households_change_no_answer(method, name):
     """Promises to households are about what is known, not about what is drawn: each question has
     the answer, the error or the refusal that it has of the same people without a number."""

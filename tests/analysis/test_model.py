@@ -151,6 +151,7 @@ def test_many_reports_bring_back_the_truth():
     assert "latent classes" in found.why
 
 
+@pytest.mark.deep
 def test_without_dependence_it_is_independence():
     """One class in the truth: no second one is made up (error level: far below 1 %)."""
     for seed in range(5):
@@ -206,6 +207,7 @@ def test_drawn_records_follow_the_model():
     assert np.mean(gaps) < 0.6 * independent
 
 
+@pytest.mark.deep
 def test_first_record_has_the_distribution_of_the_model():
     """Over many keys one record takes every value as often as it should (|z| < 4.5)."""
     model, runs = world(11, 2), 1_500

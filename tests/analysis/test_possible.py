@@ -86,6 +86,7 @@ def test_each_strength_counts_as_usual_however_many_tables_have_it():
         assert weights[strengths < edge].sum() == pytest.approx(float(usual_below(edge)), abs=0.02)
 
 
+@pytest.mark.deep
 def test_evidence_is_one_on_average_where_columns_are_independent():
     """Law: a ratio of likelihoods has the mean 1 under what stands below, so it seldom is large.
 

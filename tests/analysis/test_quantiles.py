@@ -53,6 +53,7 @@ def test_weights_count_as_copies():
 
 
 @pytest.mark.parametrize("infer", ["records", "population"])
+@pytest.mark.deep(every=2)
 def test_intervals_hold_as_often_as_they_say(infer):
     """Over 400 releases, 0.95 give or take 4 standard errors of a binomial (level 1e-4), for
     groups of quite different sizes; intervals of one standard error would be found."""

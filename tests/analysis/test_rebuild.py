@@ -188,6 +188,7 @@ def test_strata_and_columns_released_as_they_are_stay(monkeypatch, joint_cells):
         assert np.array_equal(synthesized.codes[0][codes[1] == 0], codes[0][codes[1] == 0])
 
 
+@pytest.mark.deep
 def test_many_columns_need_no_joint_table():
     """Twelve columns of ten values: 10^12 cells, never written out."""
     shape = (10,) * 12
@@ -323,6 +324,7 @@ def handed_out(margins, records, seed):
 
 @pytest.mark.parametrize("retention", [0.07, 0.15, 0.4])
 @pytest.mark.parametrize("world", [independent, classed, chained, gaps])
+@pytest.mark.deep(every=12)
 def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
     """Two releases: not above the better of the two by more than 3 %, the noise of such a mean;
     and far below where dependence shows."""
@@ -350,6 +352,7 @@ def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
         assert np.mean(default) <= 0.8 * best
 
 
+@pytest.mark.deep
 def test_many_columns_of_a_rich_release_are_far_better_than_margins():
     """Nine columns, each after the one before, 8,000 people, pairs of 41 effective records a cell:
     off by a third of margins at most. All pairs, taken unseen, were off by two thirds."""

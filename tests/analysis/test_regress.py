@@ -214,6 +214,7 @@ def test_weights_count_as_copies_of_a_record():
         ("poisson, covariates", "records"),
     ],
 )
+@pytest.mark.deep(every=4)
 def test_intervals_hold(model, infer):
     """In each coefficient at least as often as a binomial of 0.95 does but for 1e-4, and the
     stated standard error is within a third of the true one. More releases: benchmarks."""
@@ -228,6 +229,7 @@ def test_intervals_hold(model, infer):
     assert 0.67 < width.min() <= width.max() < 1.5
 
 
+@pytest.mark.deep
 def test_where_noise_is_strong_intervals_miss_to_both_sides():
     """Coefficient and standard error hang on the same noise: of 200 releases at retention 0.4 the
     three intervals of so many standard errors were beyond the truth once, and 2 to 3 % of each fell

@@ -84,6 +84,7 @@ def right(truth: np.ndarray, family: Family, randomised: str) -> np.ndarray:
 @pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
 @pytest.mark.parametrize("moves", [0.1, 0.5])
 @pytest.mark.parametrize("truth", [EVEN, STEEP], ids=["even", "steep"])
+@pytest.mark.deep(every=8)
 def test_intervals_hold_where_hardly_any_record_moves(truth, moves, family, randomised):
     """They held in 0.905 to 0.971, by what is asked, without half a record to both sides."""
     chance = moves / truth.sum()

@@ -124,6 +124,7 @@ def test_reports_are_what_comes_where_no_method_is_stated(release: Path) -> None
 
 
 @pytest.mark.parametrize("command", VERBS)
+@pytest.mark.deep(every=4)
 def test_every_verb_knows_them(release: Path, run: Run, command: str) -> None:
     """It leaves with 0 and one JSON object, and names nobody."""
     outcome = run(f"{command} --json")

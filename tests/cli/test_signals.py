@@ -188,6 +188,7 @@ def test_a_demonstration_leaves_nothing_or_is_told_of(
 
 
 @pytest.mark.parametrize("one", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.deep(every=3)
 def test_who_works_for_a_command_does_not_speak_for_itself(
     steward: Path, one: signal.Signals
 ) -> None:

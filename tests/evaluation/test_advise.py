@@ -288,6 +288,7 @@ def no_ways(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_ways")
+@pytest.mark.deep
 def test_a_pair_of_very_many_cells_stops_neither_reports_nor_advice(tmp_path, capsys):
     """Records are asked for the other pairs, and design says which is left out."""
     table, schema = wide()
@@ -310,6 +311,7 @@ def test_a_pair_of_very_many_cells_stops_neither_reports_nor_advice(tmp_path, ca
 
 
 @pytest.mark.usefixtures("no_ways")
+@pytest.mark.deep
 def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
     """A release that copies everybody is found out, and not recommended over one that does not."""
     from pramana.risk.attacks import linkage as linkers

@@ -140,6 +140,7 @@ def test_tables_to_paste_keep_the_columns_as_they_are(people):
 @pytest.mark.parametrize(
     ("shares", "k"), [((1, 1, 1), 2), ((94, 4, 2), 2), ((94, 4, 2), 50), ((990, 8, 2), 50)]
 )
+@pytest.mark.deep(every=4)
 def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
     """On these data within 10 % over many releases, as analysts get them; without data that of the
     most even truth, which no truth exceeds. Of uneven columns analysts get a table that is off by a

@@ -26,6 +26,7 @@ def _no_data(monkeypatch):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.deep(every=5)
 def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name, tmp_path):
     """Without --data, and the page says so; progress adds up; every finding answers yes."""
     done: list[int] = []

@@ -102,6 +102,7 @@ def test_apart_central_privacy_adds(p: Channel, q: Channel, people: int) -> None
 
 @pytest.mark.parametrize(("p", "q"), CHANNELS)
 @pytest.mark.parametrize("people", [2, 3, 4])
+@pytest.mark.deep(every=5)
 def test_tied_central_privacy_is_that_of_the_product(p: Channel, q: Channel, people: int) -> None:
     """The product of the laws is at or above the truth, and that above releases apart."""
     law = BlanketLaw.of_steps(BlanketLaw.of_mixture(len(c), c[0][0] / c[0][1]) for c in (p, q))

@@ -54,6 +54,7 @@ def mixture_atoms(size: int, ratio: Fraction):
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.deep(every=5)
 def test_no_table_of_a_few_people_shows_more_than_the_bound(seed):
     """Dense channels, mixtures, products, reports, strata: over all tables and neighbours."""
     random = np.random.default_rng(seed)

@@ -33,6 +33,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ["v", ".x", "a.b"])
 @pytest.mark.parametrize("kind", ODD)
+@pytest.mark.deep(every=4)
 def test_they_are_described_released_and_found_again(tmp_path, kind, name):
     """And a sound release is called sound, also under names with dots."""
     truth = pa.table({"sex": DRAW.choice(["F", "M"], N), name: ODD[kind]})

@@ -201,6 +201,7 @@ def data(folder):
 
 @pytest.mark.parametrize("read", READ)
 @pytest.mark.filterwarnings("ignore::pramana.errors.Copies")
+@pytest.mark.deep(every=6)
 def test_the_same_records_give_the_same_bytes(read, plan, expected, tmp_path):
     """Every reader with every method, and each of them with every writer: one after the other.
 
@@ -224,6 +225,7 @@ def test_a_copy_is_the_file_that_a_release_in_its_format_has(plan, expected, tmp
 
 
 @pytest.mark.filterwarnings("ignore::pramana.errors.Copies")
+@pytest.mark.deep(every=4)
 def test_a_loaded_release_is_saved_as_it_was(plan, expected, tmp_path):
     """Through every format and on to the next one.
 

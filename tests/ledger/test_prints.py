@@ -112,6 +112,7 @@ def test_a_few_values_beside_very_many_are_another_column():
 
 
 @pytest.mark.parametrize("share", [0.01, 0.02, 0.05])
+@pytest.mark.deep(every=3)
 def test_a_small_part_of_a_large_table_is_known_again(share):
     """A hundredth of it, twenty times: as often as the page on the ledger says."""
     rng = np.random.default_rng(7)

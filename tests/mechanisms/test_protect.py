@@ -63,6 +63,7 @@ def test_two_columns_together_share_no_words_with_one_that_is_named_like_them():
 
 
 @pytest.mark.parametrize("cut", [1, 7, 1000, None])
+@pytest.mark.deep(every=4)
 def test_batches_never_change_a_result(cut):
     """Words are addressed by record."""
     table = people(1500)

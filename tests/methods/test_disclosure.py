@@ -71,6 +71,7 @@ COUNTS = [(37, 163), (3, 97), (2, 7, 21), (1, 99), (50, 50)]
 
 @pytest.mark.parametrize("counts", COUNTS)
 @pytest.mark.parametrize("stay", [0.5, 0.9])
+@pytest.mark.deep(every=5)
 def test_nearly_every_table_has_the_certificate_of_an_invariant_matrix(
     counts: tuple[int, ...], stay: float
 ) -> None:
@@ -80,6 +81,7 @@ def test_nearly_every_table_has_the_certificate_of_an_invariant_matrix(
 
 
 @pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.deep(every=5)
 def test_nearly_every_table_has_the_certificate_of_an_inverse_frequency_matrix(
     counts: tuple[int, ...],
 ) -> None:
@@ -135,6 +137,7 @@ alike, so that of 37 and 163 every method of groups has 87, as resample has."""
 @pytest.mark.parametrize(
     ("method", "counts"), [(method, counts) for method, own in FIT.items() for counts in own]
 )
+@pytest.mark.deep(every=12)
 def test_several_tables_have_the_whole_certificate(method: str, counts: tuple[int, ...]) -> None:
     """Matrices and shares on a grid: every byte but the data, for every table that there is."""
     asked: pm.Guarantee = pm.KAnonymity(k=2)

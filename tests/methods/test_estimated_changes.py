@@ -59,6 +59,7 @@ def test_a_stricter_alpha_never_changes_fewer(totals: list[int]) -> None:
 
 @pytest.mark.parametrize("keys", [("sex", "age", "region"), ("age", "region", "education"),
                                   ("sex", "age", "region", "education")])  # fmt: skip
+@pytest.mark.deep(every=3)
 def test_the_design_lies_between_the_two(keys: tuple[str, ...]) -> None:
     """On people who do not exist, with one and with four choices of three keys."""
     people = make_population(30_000, keystream=Keystream.from_seed(5)).select(list(keys))

@@ -177,6 +177,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize(("records", "sizes", "alpha", "width"), SHAPES.values(), ids=SHAPES)
+@pytest.mark.deep(every=4)
 def test_certificate_is_smaller_than_the_data(records, sizes, alpha, width, tmp_path):
     """Of data above 8 KiB of Parquet: all values once, all numbers packed, decoys among them."""
     columns, target = people(0, records, sizes), pm.SpontaneousRecognition(alpha, width=width)
@@ -237,6 +238,7 @@ def test_another_table_is_refused_with_the_reason(release):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.deep(every=3)
 def test_loss_is_within_5_percent_of_that_over_all_cells(seed):
     """Where all cells can be considered: listing those that matter costs next to nothing.
 

@@ -135,6 +135,7 @@ def test_every_method_is_tried():
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", HOW)
 @pytest.mark.filterwarnings("ignore::pramana.errors.Copies")
+@pytest.mark.deep(every=6)
 def test_two_orders_of_the_rows_give_the_same_bytes(tmp_path, name, way):
     """The same people with the same words: not a byte tells in which order they stood.
 

@@ -60,6 +60,7 @@ def test_of_few_people_nothing_is_told(method, asked):
     assert {tuple(own.values()) for own in stated} == {(1.0, 1.0)}
 
 
+@pytest.mark.deep
 def test_permuted_copies_are_any_truth_with_these_keys_whatever_was_drawn():
     """A group of three: six truths by six releases, each as likely (chi-square, level 1e-6)."""
     table = pa.table({"x": [1, 2, 3], "s": [10, 20, 30]})

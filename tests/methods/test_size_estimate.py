@@ -134,6 +134,7 @@ def test_columns_released_beside_the_keys_make_room(alone, tmp_path):
 
 
 @pytest.mark.parametrize("rare", [0.5, 0.1, 0.01, 0.001])
+@pytest.mark.deep(every=4)
 def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
     """The entropy of the columns bounds the size of a file, however skewed they are."""
     generator, records = np.random.default_rng(5), 30_000

@@ -134,6 +134,7 @@ GROUPED = [name for name, method in METHODS.items() if issubclass(method, Groupe
 
 
 @pytest.mark.parametrize("method", GROUPED)
+@pytest.mark.deep(every=4)
 def test_a_table_keeps_its_columns_and_types(method):
     """Keys are replaced in place, other columns untouched, labels of groups nowhere."""
     table = people()

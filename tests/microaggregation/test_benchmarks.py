@@ -23,6 +23,7 @@ def _no_data(monkeypatch):
     monkeypatch.delenv("PRAMANA_DATA", raising=False)
 
 
+@pytest.mark.deep
 def test_clustering_is_compared_with_mdav_and_greedy():
     """A row a table and k, with ratios below 1, and a summary."""
     result = clustering.run(options(clustering, "--k", "3", "--rows", "600"))

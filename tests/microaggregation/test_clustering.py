@@ -90,6 +90,7 @@ def test_the_default_finds_the_best_groups_of_small_tables(rows):
 
 @pytest.mark.parametrize("k", [3, 5, 10])
 @pytest.mark.parametrize("kind", ["smooth", "clumped", "discrete", "long tails"])
+@pytest.mark.deep(every=6)
 def test_the_default_beats_greedy_and_mdav(kind, k):
     """At most 0.90 of the sum of squares of mdav and 0.97 of that of greedy.
 

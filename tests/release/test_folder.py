@@ -87,6 +87,7 @@ def test_whoever_loads_altered_data_is_told_that_a_promise_fails(release, change
     assert refused.value.exit_code == 1
 
 
+@pytest.mark.deep
 def test_any_changed_byte_of_the_certificate_is_found(release):
     """Every single byte: white space, digits, words; found by a check or refused outright."""
     path = release.folder / "certificate.json"

@@ -9,6 +9,7 @@ from benchmarks import mutations
 
 
 @pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.deep(every=2)
 def test_no_mutant_verifies_that_should_not(seed):
     """Nor raises anything, nor takes long, nor reads outside its folder."""
     result = mutations.run(argparse.Namespace(number=150, seed=seed))

@@ -64,6 +64,7 @@ def words_of(edition: Edition, form: str) -> str:
 
 
 @pytest.mark.parametrize("form", ["html", "pdf"])
+@pytest.mark.deep(every=5)
 def test_the_truth_is_found_in_no_external_edition(made, form):
     """No cell of it in either, no figure of it in the external one."""
     figure = squeezed(api.audit(truth(), keys=["sex", "school", "region"]).sentences()[0])

@@ -540,6 +540,7 @@ def test_a_mean_is_of_numbers(opened: Visitor) -> None:
     assert choices.index(">income<") < choices.index(">sex<")
 
 
+@pytest.mark.deep
 def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     """Means and models are put to each method that is tried, and what it loses is told."""
     assert "What you said will be asked" not in opened.get("/choose").text

@@ -176,6 +176,7 @@ def unzipped(content: bytes) -> str:
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling", "resample"])
+@pytest.mark.deep(every=3)
 def test_what_others_read_is_made_of_the_release_alone(
     owner: Visitor, method: str, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ def problem_of(content: bytes) -> str:
     return ""
 
 
+@pytest.mark.deep(every=6)
 def test_an_altered_certificate_raises_no_unforeseen_error(form: dict[str, Any]) -> None:
     """Reading it, its sentences and the checks of its parts raise errors of the package alone."""
     for seed in range(MUTATIONS):

@@ -127,6 +127,7 @@ def test_a_false_length_is_refused_before_memory_is_asked_for(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["feather", "parquet", "csv"])
+@pytest.mark.deep(every=3)
 def test_mutated_data_never_crash_and_are_refused_in_one_line(tmp_path, form):
     """A verdict for every mutant: a crash would end the tests."""
     release = released(tmp_path / "r", form)

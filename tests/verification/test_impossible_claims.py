@@ -97,6 +97,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize("name", HOW)
 @pytest.mark.parametrize("claimed", IMPOSSIBLE, ids=str)
+@pytest.mark.deep(every=6)
 def test_no_release_keeps_what_no_release_can(releases, name, claimed):
     """Whoever alone could compute the number, its bounds are anyone's."""
     for asked in (None, claimed):
