@@ -335,6 +335,8 @@ def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
         if pa.types.is_floating(values.type):  # whole numbers lose their point
             return pa.array([label_text(value) for value in values.to_pylist()])
         return values.cast(pa.string())
+    if pa.types.is_boolean(values.type) != pa.types.is_boolean(kind):
+        return values  # a cast would make True and 1 the same label
     try:
         return values.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
