@@ -130,9 +130,11 @@ def look_at_disks(places, seen, needles):
     backwards = [needle[::-1] for needle in needles]
     del needles
 
-    def function(batch, position):
-        for name in holds(Path(places), [needle[::-1] for needle in backwards]):
-            (Path(seen) / name).touch()
+    def function(batch, position):  # workers cannot import this module: nothing of it is used
+        for place in Path(places).rglob("*"):
+            content = place.read_bytes() if place.is_file() else b""
+            if any(needle[::-1] in content for needle in backwards):
+                (Path(seen) / place.name).touch()
         return batch
 
     return function

@@ -354,7 +354,7 @@ def _not_computed(value: Any) -> Any:
 def _spreadsheet_cell(value: Any) -> str:
     """A cell of a text file, between quotes where something in it could part it.
 
-    >>> _cell("x;=1+1"), _cell(0.5), _cell("plain")
+    >>> _spreadsheet_cell("x;=1+1"), _spreadsheet_cell(0.5), _spreadsheet_cell("plain")
     ('"x;=1+1"', '0.5', 'plain')
     """
     text = str(_not_computed(value))
