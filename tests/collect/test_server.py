@@ -229,7 +229,7 @@ async def listening_at(app: object, *, most: int) -> AsyncIterator[int]:
     """An application that listens in this process, to so many at once; gives its port."""
     from uvicorn import Config, Server
 
-    from pramana.collect.serving import Impatient
+    from pramana.collect.connections import Impatient
 
     class Held(Impatient):
         """The same for this test."""
@@ -248,7 +248,7 @@ def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     """Whoever connects and says nothing, or half a head, or a second half, is let go."""
     from starlette.applications import Starlette
 
-    from pramana.collect import serving as connections
+    from pramana.collect import connections
 
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     heads = [b"", b"POST /answer HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTT"]

@@ -297,6 +297,7 @@ def test_a_folder_knows_that_its_answers_are_elsewhere(postgres: str, tmp_path: 
         )
         with TestClient(app, base_url=ORIGIN) as client:
             client.get(f"/?token={TOKEN}")
+            client.headers["sec-fetch-site"] = "same-origin"
             assert said in client.get("/surveys/0/live", headers={"hx-request": "true"}).text
             page = client.get("/surveys/0").text
             assert "--database postgresql://..." in page

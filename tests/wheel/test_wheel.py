@@ -90,6 +90,7 @@ def look_around(address: str) -> None:
     """The page names the table, and all that it fetches is there."""
     visitor = build_opener(HTTPCookieProcessor(CookieJar()))
     visitor.open(address, timeout=30).close()  # the token becomes a cookie
+    visitor.addheaders.append(("Sec-Fetch-Site", "same-origin"))
     base = re.match(r"http://[^/]+", address)[0]
     with visitor.open(base, timeout=30) as opened:
         page = opened.read().decode()
