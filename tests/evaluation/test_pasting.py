@@ -78,6 +78,7 @@ def paste_all(capsys: pytest.CaptureFixture[str], lines: list[str]) -> None:
         capsys.readouterr()
 
 
+@pytest.mark.deep
 def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
     """Describe, design, advise: all that they print, in order, twice."""
     del place
@@ -221,6 +222,7 @@ def test_a_table_without_keys_is_not_sent_on_to_a_design(place: Path, capsys) ->
 
 
 @pytest.mark.parametrize(("rows", "k"), [(40, "8"), (2_000, "20")])
+@pytest.mark.deep(every=2)
 def test_the_first_design_is_made_and_its_release_asked(place: Path, capsys, rows, k) -> None:
     """Also where people are few, have weights of their own, and tell a few columns each."""
     rng = np.random.default_rng(9)

@@ -248,6 +248,7 @@ def test_who_searches_for_each_of_a_household_is_right_no_more_often_than_promis
         ("centroid", pm.KAnonymity(5)),
     ],
 )
+@pytest.mark.deep(every=4)
 def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, method, target):
     """The number is in no release; design, certificate, README and report tell of households."""
     asked = [] if target is None else [target]

@@ -79,6 +79,7 @@ def test_the_truth_is_found_in_no_external_edition(made, form):
 
 
 @pytest.mark.parametrize("form", ["html", "pdf"])
+@pytest.mark.deep(every=3)
 def test_the_external_edition_does_not_depend_on_the_truth(made, form):
     """Byte for byte the same, whichever original is given, or none."""
     assert getattr(made["alone"], form) == getattr(made["of others"], form)

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import time
 import numpy as np
@@ -21,6 +23,7 @@ print(time.process_time() - start)
 """
 
 
+@pytest.mark.deep
 def test_the_linker_is_compiled_in_a_moment(tmp_path):
     """In processor seconds, with nothing kept from before: 1.5 of them, where it was 8."""
     fresh = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

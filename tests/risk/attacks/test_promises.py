@@ -175,6 +175,7 @@ def grouped_tables():
 
 
 @pytest.mark.parametrize("method", ["centroid", "resample", "permute", "gaussian"])
+@pytest.mark.deep(every=4)
 def test_the_nearest_record_linker_stays_within_one_over_k(method):
     """Over 250 small tables a method, in all a thousand: the mean excess over 1/k is not above 0.
 
