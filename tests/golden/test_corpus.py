@@ -24,8 +24,8 @@ def test_every_stored_file_has_its_case() -> None:
 def test_a_small_change_is_seen() -> None:
     facts = {"estimate": [1.5, 2.0], "labels": ["F", "M"], "records": 600}
 
-    assert not list(differences(facts, {**facts, "estimate": [1.5 + 1e-15, 2.0]}))
-    assert list(differences(facts, {**facts, "estimate": [1.5 + 1e-10, 2.0]}))
+    assert not list(differences(facts, {**facts, "estimate": [1.5 + 1e-9, 2.0]}))
+    assert list(differences(facts, {**facts, "estimate": [1.5 + 1e-5, 2.0]}))
     assert list(differences(facts, {**facts, "labels": ["M", "F"]}))
     assert list(differences(facts, {**facts, "records": 601}))
     assert list(differences(facts, {**facts, "records": 600.0})) == []
