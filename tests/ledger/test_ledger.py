@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ import pytest
 
 import pramana as pm
 from pramana.engine.choose import open_source
+from pramana.ledger.chain import Chain
 from pramana.ledger.entry import booked
 from pramana.ledger.fingerprints import table_prints
 
@@ -93,6 +97,36 @@ def test_no_truth_stands_in_it(people, book):
     assert bare.values not in text
     assert bare.shape not in text
     assert pm.Ledger.load(book).entries[0].plan["asked"] == {"pk-anonymity": {"k": 5.0}}
+
+
+SAME = ("income", "again")
+
+
+def test_without_the_key_no_line_tells_one_value_from_another(people, tmp_path):
+    """Columns with the same values share no digest, and neighbours give lines of one length."""
+    texts = []
+    for values in (3, RECORDS):
+        path = tmp_path / f"{values} values"
+        income = pa.array(np.arange(RECORDS) % values * 1001)
+        table = people.append_column("income", income).append_column("again", income)
+        protect(table, path, SEX, AGE, *(pm.Column(name, pm.Role.SENSITIVE) for name in SAME))
+        entry = pm.Ledger.load(path).entries[0]
+        assert entry.columns["income"].sample == entry.columns["again"].sample
+        for column in entry.columns.values():
+            assert column.values not in path.read_text()
+            assert column.to_json()["sample"] not in path.read_text()
+        texts.append(json.loads(path.read_text().splitlines()[1])["sealed"])
+    assert len(texts[0]) == len(texts[1])
+    assert all(len(set(re.findall("." * 8, text))) > len(text) // 8 - 3 for text in texts)
+
+
+def test_entries_of_an_earlier_version_are_read(people, book):
+    """Their fingerprints stand in the open, and count as those of later entries do."""
+    protect(people, book, SEX, AGE)
+    entry = pm.Ledger.load(book).entries[0]
+    chain = Chain.new(book.with_name("earlier"))
+    chain = chain.grown(entry.to_json() | entry.secret())
+    assert pm.Ledger.load(chain.path).entries == (replace(entry, release=None),)
 
 
 def test_a_table_is_known_again_however_it_is_stored(people, book, tmp_path):

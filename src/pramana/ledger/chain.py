@@ -6,6 +6,9 @@ who has not the key cannot write a line that fits. A line that was changed, left
 breaks the chain; lines missing at the end break what the key file says. Who holds both files can
 put back an older pair of them: against that only a copy kept elsewhere helps.
 
+What only the owner may read of a line is encrypted (AES-256-GCM) with a key derived from the same
+key file.
+
 Both files are replaced whole, readable by their owner only, under a lock (``L.lock``), so that two
 at once wait for each other. The ledger is written first: a process that dies between the two leaves
 one line more than the key file knows, which fits the chain and so is accepted.
@@ -13,6 +16,7 @@ one line more than the key file knows, which fits the chain and so is accepted.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -20,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pramana.base.atomic_files import write_whole
 from pramana.base.file_moves import read_file
@@ -27,9 +32,15 @@ from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.types import Entries, Form
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 FORMAT, VERSION = "pramana-ledger", 2
 OWNER_ONLY = 0o600
 KEY_WORDS = 4  # of 64 bits
+NONCE_BYTES = 12
+SEALED = "sealed"
+"""The entry of a line that holds its encrypted part."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,48 @@ class Chain:
             raise _broken(path, f"it is not the one that {key_file(path).name} belongs to")
         return cls(path, key, tuple(lines), digests[-1])
 
-    def grown(self, line: Entries) -> Chain:
-        """With one more line; written, both files, when this returns."""
+    def grown(self, line: Entries, *, secret: Entries | None = None, room: int = 0) -> Chain:
+        """With one more line; written, both files, when this returns.
+
+        Args:
+            line: what everybody who has the ledger may read.
+            secret: what only the holder of the key may read.
+            room: the length that the secret part is filled up to, so that it tells nothing.
+        """
         form = dict(line)
+        if secret is not None:
+            nonce = Keystream.from_system().words("nonce", 0, 2).tobytes()[:NONCE_BYTES]
+            content = _spelled(secret).ljust(room).encode()
+            encrypted = nonce + self._cipher().encrypt(nonce, content, None)
+            form[SEALED] = base64.b64encode(encrypted).decode()
         digest = _digest(self.key, form | {"before": self.last})
         made = Chain(self.path, self.key, (*self.lines, form), digest)
         made._write()
         return made
+
+    def opened(self, line: Entries) -> Form:
+        """A line with its secret part; lines of earlier versions have none.
+
+        Raises:
+            ValueError: where the secret part cannot be decrypted.
+        """
+        form = dict(line)
+        if SEALED not in form:
+            return form
+        from cryptography.exceptions import InvalidTag
+
+        encrypted = base64.b64decode(form.pop(SEALED), validate=True)
+        nonce, content = encrypted[:NONCE_BYTES], encrypted[NONCE_BYTES:]
+        try:
+            secret: Form = json.loads(self._cipher().decrypt(nonce, content, None))
+        except InvalidTag:
+            raise ValueError("The secret part of an entry needs another key.") from None
+        return form | secret
+
+    def _cipher(self) -> AESGCM:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        return AESGCM(hmac.new(self.key, b"secret part of entries", hashlib.sha256).digest())
 
     def _write(self) -> None:
         if not key_file(self.path).exists():

@@ -53,7 +53,10 @@ class Booking:
         """
         before = self._standing()
         try:
-            chain = self.chain.grown(self._entry(certificate).to_json())
+            entry = self._entry(certificate)
+            chain = self.chain.grown(
+                entry.to_json(), secret=entry.secret(), room=entry.secret_room()
+            )
         except OSError as error:
             raise DoesNotHold(
                 f"The release could not be entered in the ledger {self.chain.path} "

@@ -7,6 +7,7 @@ the certificate anyway, but for the date and the keyed fingerprints of the colum
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from pramana.errors import DoesNotHold, NotARelease, PramanaError
 from pramana.guarantees.composition import Together, compose
 from pramana.guarantees.disclosure import Disclosure
 from pramana.ledger.chain import Chain, readable_by_others
-from pramana.ledger.fingerprints import ColumnPrint, TablePrints
+from pramana.ledger.fingerprints import SAMPLED, ColumnPrint, TablePrints
 from pramana.release.certificate import Certificate, disclosed
 from pramana.release.folder import read_certificate
 from pramana.schema.schema import Schema
@@ -200,18 +201,39 @@ class LedgerEntry:
         return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
 
     def to_json(self) -> Form:
-        """A line of the ledger; that the release stands is said by another one."""
+        """The readable part of a line; that the release stands is said by another line."""
         return {
             "line": INTENDED,
             "date": self.date,
             "people": self.people,
-            "columns": {name: one.to_json() for name, one in self.columns.items()},
             "plan": dict(self.plan),
             "promised": dict(self.promised),
             "intended": self.intended,
             "folder": self.folder,
+        }
+
+    def secret(self) -> Form:
+        """The part of a line that is encrypted: fingerprints, and what rests on them.
+
+        One key serves all columns, so that a column is known again under another name. Whoever can
+        read the fingerprints and knows one column therefore knows the digests of its values in all
+        others.
+        """
+        return {
+            "columns": {name: column.to_json() for name, column in self.columns.items()},
             "disclosed": self.disclosed.to_json(),
         }
+
+    def secret_room(self) -> int:
+        """The length that the encrypted part is filled up to: from names and matrices alone."""
+        names = {*self.columns, *self.disclosed.columns}
+        outline = self.disclosed.outline
+        ratios = 0 if outline is None else len(json.dumps(outline.to_json()))
+        return (
+            ROOM_OF_COLUMN
+            + ratios
+            + sum(ROOM_OF_COLUMN + 8 * len(json.dumps(name)) for name in names)
+        )
 
     @classmethod
     def from_json(cls, form: Entries) -> LedgerEntry:
@@ -239,6 +261,9 @@ def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> For
         "owned": {truth.columns[name].values: one for name, one in shown.beside.items()},
     }
 
+
+ROOM_OF_COLUMN = 8 * SAMPLED + 1024
+"""Letters that the fingerprints of a column take at most, without its name."""
 
 INTENDED, CONFIRMED, WITHDRAWN = "intended", "confirmed", "withdrawn"
 """The kinds of lines: a release is entered before it is made, and what came of it after."""
@@ -274,7 +299,7 @@ class Ledger:
         try:
             for line in chain.lines:
                 if line["line"] == INTENDED:
-                    entries.append(LedgerEntry.from_json(line))
+                    entries.append(LedgerEntry.from_json(chain.opened(line)))
                 elif line["line"] == CONFIRMED:
                     entries[-1] = replace(entries[-1], release=line["release"])
                 elif line["line"] == WITHDRAWN:
