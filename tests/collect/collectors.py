@@ -23,7 +23,7 @@ from tests.collect.conftest import PERSON
 
 NURSERY = """
 import json, os, sys
-import pramana.collect.postgres, pramana.collect.serving, pramana.collect.closing
+import pramana.collect.postgres, pramana.collect.connections, pramana.collect.closing
 import pramana.verification.consistency
 import starlette.applications, starlette.requests, starlette.responses
 import uvicorn, uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.httptools_impl
@@ -40,6 +40,8 @@ for line in sys.stdin:
     os.waitpid(child, 0)
     print("gone", flush=True)
 """
+
+JSON = b"Content-Type: application/json\r\n"
 
 
 class Nursery:
@@ -121,12 +123,12 @@ class Collector:
                 "work": ""}  # fmt: skip
         return json.dumps(form | other).encode()
 
-    async def post(self, body: bytes, more: bytes = b"") -> int:
+    async def post(self, body: bytes, more: bytes = b"", kind: bytes = JSON) -> int:
         """The status of the reply; 0 where there is none."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
             head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
-            writer.write(head.encode() + more + b"Connection: close\r\n\r\n" + body)
+            writer.write(head.encode() + kind + more + b"Connection: close\r\n\r\n" + body)
             await writer.drain()
             line = await reader.readline()
             writer.close()
@@ -134,8 +136,8 @@ class Collector:
             return 0
         return int(line.split()[1]) if line else 0
 
-    def posted(self, body: bytes, more: bytes = b"") -> int:
-        return asyncio.run(self.post(body, more))
+    def posted(self, body: bytes, more: bytes = b"", kind: bytes = JSON) -> int:
+        return asyncio.run(self.post(body, more, kind))
 
     def kept(self) -> int:
         """How many records are kept; the folder is opened as the office would."""

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -20,7 +21,7 @@ from pramana.base.randomness import Keystream
 from pramana.collect.definition import respond
 from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.store import Outcome
-from tests.collect.collectors import Collector, Nursery
+from tests.collect.collectors import JSON, Collector, Nursery
 from tests.collect.conftest import PERSON, survey_text
 
 AT_ONCE = 20
@@ -93,6 +94,62 @@ def test_no_other_page_lets_its_visitors_answer(collector: Collector) -> None:
         line = b"Sec-Fetch-Site: " + kind + b"\r\n"
         assert collector.posted(collector.body(number), line) == status
     assert collector.kept() == 2
+
+
+def test_an_answer_from_the_page_of_another_origin_is_refused(collector: Collector) -> None:
+    """Over plain HTTP a browser sends no Sec-Fetch-Site: the origin must be the host."""
+    origins = {b"http://x": 200, b"http://X": 200, b"http://evil.example": 400, b"null": 400}
+    for number, (origin, status) in enumerate(origins.items()):
+        line = b"Origin: " + origin + b"\r\n"
+        assert collector.posted(collector.body(number), line) == status
+    assert collector.kept() == 2
+
+
+@pytest.mark.parametrize("kind", [b"", b"Content-Type: text/plain\r\n"])
+def test_an_answer_that_a_form_can_send_is_refused(collector: Collector, kind: bytes) -> None:
+    """A page of another site can send these types without asking the collector first."""
+    assert collector.posted(collector.body(1), kind=kind) == 415
+    assert collector.kept() == 0
+
+
+def test_behind_a_proxy_the_origin_is_the_public_address() -> None:
+    """The proxy names its own host to the collector, whatever the browser asked for."""
+    from pramana.collect.server import from_own_page
+
+    address = "https://survey.example.org/2026/"
+    for origin, host, public, good in (
+        ("https://survey.example.org", "127.0.0.1:8000", address, True),
+        ("https://survey.example.org", "127.0.0.1:8000", None, False),
+        ("http://127.0.0.1:8000", "127.0.0.1:8000", address, False),
+        ("https://survey.example.org.evil.example", "127.0.0.1:8000", address, False),
+    ):
+        assert from_own_page({"origin": origin, "host": host}, public) is good
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ({"host": "0.0.0.0"}, "unencrypted"),  # noqa: S104
+        ({"host": "192.0.2.1"}, "unencrypted"),
+        ({"host": "127.0.0.1"}, None),
+        ({"host": "0.0.0.0", "public_address": "https://a.example"}, None),  # noqa: S104
+        ({"host": "127.0.0.1", "public_address": "http://a.example"}, "not-https"),
+        ({"host": "0.0.0.0", "certificate": Path(__file__)}, "incomplete-tls"),  # noqa: S104
+        ({"host": "::", "certificate": Path(__file__), "key": Path(__file__)}, None),
+    ],
+)
+def test_other_machines_answer_over_https_alone(words: dict[str, str], code: str | None) -> None:
+    """By TLS of the collector or of a stated proxy; nothing is opened otherwise."""
+    from pramana.collect.server import Encryption
+    from pramana.errors import InputError
+
+    host = words.pop("host")
+    found = None
+    try:
+        Encryption(**words).require_for(host)
+    except InputError as error:
+        found = error.code
+    assert found == code
 
 
 def test_who_serves_a_closed_survey_is_told(collector: Collector) -> None:
@@ -225,16 +282,20 @@ def test_proof_of_work_is_asked_for(tmp_path: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def listening_at(app: object, *, most: int) -> AsyncIterator[int]:
+async def listening_at(
+    app: object, *, most: int, per_client: int | None = None
+) -> AsyncIterator[int]:
     """An application that listens in this process, to so many at once; gives its port."""
     from uvicorn import Config, Server
 
-    from pramana.collect.connections import Impatient
+    from pramana.collect.connections import LimitedConnection
 
-    class Held(Impatient):
+    class Held(LimitedConnection):
         """The same for this test."""
 
-    Held.most = most
+        held: ClassVar[Counter[str]] = Counter()
+
+    Held.most, Held.most_per_client = most, most if per_client is None else per_client
     server = Server(Config(app, port=0, http=Held, log_level="critical"))
     task = asyncio.create_task(server.serve())
     while not server.started:
@@ -281,7 +342,7 @@ def test_a_body_that_never_ends_is_given_up(
     definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
     record = respond(definition, PERSON).spelled(widths=definition.channel.widths)
     body = json.dumps({"survey": definition.key, "record": record, "token": "a" * 64, "work": ""})
-    head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{JSON.decode()}\r\n"
 
     async def sent(port: int, text: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -303,7 +364,8 @@ def test_a_body_that_never_ends_is_given_up(
 
 def request_of(body: bytes, path: str = "/answer") -> bytes:
     """A request that leaves the connection open."""
-    head = f"POST {path} HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: elsewhere\r\nContent-Length: {len(body)}\r\n"
+    head += JSON.decode() + "\r\n"
     return head.encode() + body
 
 
@@ -503,12 +565,44 @@ def test_connections_beyond_the_most_are_let_go() -> None:
     assert asyncio.run(tried()) == [b"", b"HTTP/1.1 404"]
 
 
+def test_one_address_cannot_shut_out_the_others() -> None:
+    """Of 20 half-sent posts from one address 4 are held; another address is answered."""
+    from starlette.applications import Starlette
+
+    async def tried() -> tuple[int, bytes, bytes]:
+        async with listening_at(Starlette(), most=9, per_client=4) as port:
+            half = []
+            for _ in range(20):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(b"POST /answer HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+                half.append((reader, writer))
+            await asyncio.sleep(0.2)
+            held = sum(not reader.at_eof() and reader.exception() is None for reader, _ in half)
+            found = await asked(port, "127.0.0.1"), await asked(port, "127.0.0.2")
+            for _, writer in half:
+                writer.close()
+            return held, *found
+
+    async def asked(port: int, source: str) -> bytes:
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, local_addr=(source, 0)
+            )
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            said = (await reader.read())[:12]
+            writer.close()
+        return said
+
+    assert asyncio.run(tried()) == (4, b"", b"HTTP/1.1 404")
+
+
 @pytest.mark.parametrize(
     ("soft", "hard", "files"),
     [(1024, 4096, 2064), (1024, 1024, 1024), (50_000, 50_000, 50_000), (256, None, 2064)],
 )
 def test_a_collector_asks_the_system_for_room(soft: int, hard: int | None, files: int) -> None:
     """For as many connections as there may be and its own files, and for no more than it gives."""
-    from pramana.collect.serving import _files
+    from pramana.collect.connections import needed_files
 
-    assert _files(2000, soft, hard) == files
+    assert needed_files(2000, soft, hard) == files

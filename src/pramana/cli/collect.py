@@ -117,21 +117,31 @@ def check(
 
 def serve(
     folder: SurveyFolder,
-    host: Annotated[str, option("--host", "Where to listen.", metavar="NAME")] = "127.0.0.1",
-    port: Annotated[int, option("--port", "0 takes a free one.", metavar="NUMBER")] = 8000,
+    host: Annotated[str, option("--host", "Address to listen at.", metavar="NAME")] = "127.0.0.1",
+    port: Annotated[int, option("--port", "Port; 0 takes a free one.", metavar="NUMBER")] = 8000,
+    public_address: Annotated[
+        str | None,
+        option("--public-address", "HTTPS address of the reverse proxy in front.", metavar="URL"),
+    ] = None,
+    certificate: Annotated[
+        Path | None, option("--tls-certificate", "TLS certificate (PEM).", metavar="FILE")
+    ] = None,
+    key: Annotated[Path | None, option("--tls-key", "Its private key.", metavar="FILE")] = None,
     database: Database = None,
     wave: Wave = None,
 ) -> None:
-    """Give out the page and take randomised answers, until it is stopped.
+    """Serve the page and collect randomised answers until stopped.
 
-    Put a server that speaks HTTPS in front of it, and let that keep no log of addresses.
+    Answers of other machines must be encrypted. State the HTTPS address of a reverse proxy, or give
+    a TLS certificate. Let the proxy keep no log of addresses and limit connections per client.
 
     Example:
-      pramana collect serve survey/ --port 8000
+      pramana collect serve survey/ --public-address https://survey.example.org
     """
     from pramana.base.servers import listener_at
     from pramana.cli.rendering import note, out
     from pramana.collect import (
+        Encryption,
         consent_of,
         load_survey,
         opened_store,
@@ -141,6 +151,8 @@ def serve(
     )
 
     require_server()
+    encryption = Encryption(certificate, key, public_address)
+    encryption.require_for(host)
     definition, page = load_survey(folder)
     definition = definition.of_wave(wave)
     with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
@@ -151,10 +163,11 @@ def serve(
             note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
             note("This survey is closed: who answers is told so, and nothing is taken.")
-        where = f"{host}:{at.getsockname()[1]}"
-        out().print(f"People answer at http://{where}/ until this is stopped.", markup=False)
+        scheme = "http" if certificate is None else "https"
+        where = public_address or f"{scheme}://{host}:{at.getsockname()[1]}/"
+        out().print(f"People answer at {where} until this is stopped.", markup=False)
         out().file.flush()
-        serve_survey(definition, store, page, at)
+        serve_survey(definition, store, page, at, encryption=encryption)
 
 
 def invite(

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
         page_of,
         seen_store,
     )
-    from pramana.collect.serving import require_server, serve_survey
+    from pramana.collect.server import Encryption, require_server, serve_survey
     from pramana.collect.store import Sent
     from pramana.collect.survey import Survey
 
-__all__ = ["Definition", "Live", "Remembered", "Sent", "Survey", "answers", "check_survey",
-           "close_survey", "collected_release", "consent_of", "demonstrate", "invite", "live",
-           "load", "load_survey", "new_survey", "opened_store", "page_of", "remember",
-           "require_server", "respond", "seen_store", "serve_survey", "status_of"]  # fmt: skip
+__all__ = ["Definition", "Encryption", "Live", "Remembered", "Sent", "Survey", "answers",
+           "check_survey", "close_survey", "collected_release", "consent_of", "demonstrate",
+           "invite", "live", "load", "load_survey", "new_survey", "opened_store", "page_of",
+           "remember", "require_server", "respond", "seen_store", "serve_survey",
+           "status_of"]  # fmt: skip
 
 _SOURCES = {
     "channel": "Remembered",
@@ -44,7 +45,7 @@ _SOURCES = {
     "demo": "demonstrate",
     "folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
     "seen_store",
-    "serving": "require_server serve_survey",
+    "server": "Encryption require_server serve_survey",
     "store": "Sent",
     "survey": "Survey",
 }

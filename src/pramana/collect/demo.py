@@ -30,7 +30,7 @@ from pramana.collect.closing import Live, close_survey, live
 from pramana.collect.consent import SKIPPED
 from pramana.collect.definition import Definition, respond
 from pramana.collect.folder import new_survey, opened_store
-from pramana.collect.serving import require_server
+from pramana.collect.server import require_server
 from pramana.errors import InputError, OutputExists
 from pramana.verification.verify import verify_folder
 
@@ -256,8 +256,8 @@ def _request(
         "work": "",
     }
     body = json.dumps(form).encode()
-    head = f"POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    head = "POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 async def _status(reader: asyncio.StreamReader) -> int:

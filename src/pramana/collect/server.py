@@ -1,7 +1,7 @@
 """The collector: gives out the page, and takes records that are randomised already.
 
-It keeps no address, no time and no header of who sends; of headers it reads whether a browser says
-that another site has made it send, so that no page elsewhere lets its visitors answer.
+It keeps no address, no time and no header of who sends. It reads three headers, so that no page of
+another site can make its visitors answer: Content-Type, Origin and Sec-Fetch-Site.
 
 Answers that arrive while a transaction is being written wait for the next one and go in together,
 in random order, so that a disk that can confirm a hundred writes a second still takes thousands of
@@ -13,18 +13,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import urlsplit
 
 from pramana.base.randomness import Keystream
+from pramana.base.servers import stop_on_signals
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
-from pramana.errors import InputError
+from pramana.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -44,8 +49,11 @@ TOKEN: Final = 64
 
 MOST_CODE: Final = 64
 
-OTHERS: Final = ("cross-site", "same-site")
-"""Who a browser says has made it send, where that is not the page: other hosts of a domain too."""
+OTHER_SITES: Final = ("cross-site", "same-site")
+"""Values of Sec-Fetch-Site where another page sends; other hosts of a domain are such pages."""
+
+KEEP_SECONDS: Final = 15
+"""How long an idle connection stays open."""
 
 COMPLAIN_SECONDS: Final = 60
 STIR_SECONDS: Final = 60
@@ -217,9 +225,12 @@ class Inbox:
 class _Desk:
     """What is done with each request of a survey."""
 
-    def __init__(self, definition: Definition, store: Store, page: bytes) -> None:
+    def __init__(
+        self, definition: Definition, store: Store, page: bytes, public_address: str | None
+    ) -> None:
         self._definition = definition
         self._store = store
+        self._public_address = public_address
         self._page = page
         self._told = definition.to_bytes()
         self._inbox: Inbox | None = None
@@ -275,8 +286,11 @@ class _Desk:
     ) -> Response:
         from starlette.requests import ClientDisconnect
 
-        if request.headers.get("sec-fetch-site") in OTHERS:
+        if not from_own_page(request.headers, self._public_address):
             return _said(400, error="Another page than that of the survey has sent this.")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":  # a form of another page cannot send this type
+            return _said(415, error="The content type of an answer must be application/json.")
         try:
             asked = read(self._definition, await asyncio.wait_for(_body(request), BODY_SECONDS))
         except (TimeoutError, ClientDisconnect):
@@ -292,12 +306,40 @@ class _Desk:
         return _said(STATUS[outcome], outcome=str(outcome))
 
 
-def application(definition: Definition, store: Store, page: bytes) -> Starlette:
+def from_own_page(headers: Mapping[str, str], public_address: str | None) -> bool:
+    """Whether a request comes from the page of the survey, or from no browser at all.
+
+    A browser states the origin of the page that sends. It must be the host that the request names,
+    or the public address where a reverse proxy stands in front.
+    """
+    if headers.get("sec-fetch-site") in OTHER_SITES:
+        return False
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    if public_address is not None:
+        return origin.lower() == origin_of(public_address)
+    return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != ""
+
+
+def origin_of(address: str) -> str:
+    """Scheme, host and port of an address, as browsers state them.
+
+    >>> origin_of("https://Survey.example.org:443/2026/")
+    'https://survey.example.org'
+    """
+    parts = urlsplit(address.lower())
+    return f"{parts.scheme}://{parts.netloc.removesuffix(':443')}"
+
+
+def application(
+    definition: Definition, store: Store, page: bytes, *, public_address: str | None = None
+) -> Starlette:
     """The web application of one survey."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    desk = _Desk(definition, store, page)
+    desk = _Desk(definition, store, page, public_address)
     found = Starlette(
         routes=[
             Route("/", desk.show, methods=["GET"]),
@@ -331,3 +373,108 @@ async def _body(request: Request) -> bytes:
             raise InputError("The answer is too long.")
         parts.append(part)
     return b"".join(parts)
+
+
+def require_server() -> None:
+    """Refuse before anything is written where what serves is not installed."""
+    try:
+        import httptools  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("The collector needs more: pip install 'pramana[collect]'.") from None
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """How answers are encrypted on their way.
+
+    Attributes:
+        certificate: the TLS certificate, where the collector speaks HTTPS itself.
+        key: its private key.
+        public_address: the address of the page, where a reverse proxy speaks HTTPS in front.
+    """
+
+    certificate: Path | None = None
+    key: Path | None = None
+    public_address: str | None = None
+
+    def require_for(self, host: str) -> None:
+        """Refuse to listen to other machines without encryption."""
+        if (self.certificate is None) != (self.key is None):
+            raise InputError(
+                "TLS needs both --tls-certificate and --tls-key.", code="incomplete-tls"
+            )
+        for path in (self.certificate, self.key):
+            if path is not None and not path.is_file():
+                raise InputError(f"There is no file {path}.", code="no-file", path=str(path))
+        address = self.public_address
+        if address is not None and not (
+            address.lower().startswith("https://") and urlsplit(address).netloc
+        ):
+            raise InputError(
+                f"--public-address must begin with https://, got {address!r}.",
+                code="not-https",
+            )
+        if self.certificate is None and address is None and not is_loopback(host):
+            raise InputError(
+                f"Answers to {host} would travel unencrypted. State the HTTPS address of the "
+                "reverse proxy in front (--public-address), or give --tls-certificate and "
+                "--tls-key.",
+                code="unencrypted",
+                host=host,
+            )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.2"), is_loopback("0.0.0.0"), is_loopback("")
+    (True, True, False, False)
+    """
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def serve_survey(
+    definition: Definition,
+    store: Store,
+    page: bytes,
+    at: socket.socket,
+    *,
+    encryption: Encryption | None = None,
+) -> None:
+    """Listen until the process is told to stop; nothing about who sends is written anywhere."""
+    require_server()
+    import uvicorn
+
+    from pramana.collect.connections import (
+        MOST_PER_CLIENT,
+        LimitedConnection,
+        available_connections,
+    )
+
+    encryption = encryption or Encryption()
+    most = available_connections()
+    behind_proxy = encryption.public_address is not None and encryption.certificate is None
+    LimitedConnection.most = most
+    # All connections of a proxy come from one address: the proxy limits its clients.
+    LimitedConnection.most_per_client = most if behind_proxy else MOST_PER_CLIENT
+    config = uvicorn.Config(
+        application(definition, store, page, public_address=encryption.public_address),
+        http=LimitedConnection,
+        ws="none",
+        access_log=False,
+        log_level="critical",  # a client that hangs up in the middle would fill the terminal
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_SECONDS,
+        ssl_certfile=encryption.certificate,
+        ssl_keyfile=encryption.key,
+    )
+    server = uvicorn.Server(config)
+    with stop_on_signals(server):
+        server.run(sockets=[at])
