@@ -141,6 +141,53 @@ def test_the_r_snippet_loads_records_with_labels(folders):
     subprocess.run(["Rscript", "-e", code], cwd=folders["csv"], check=True)
 
 
+CODES = {
+    "county": ["01", "02", "11"],  # FIPS, as categories
+    "icd": ["250.00", "250.10", "401.9"],
+    "flag": ["T", "F", "T"],
+    "grade": ["1E5", "2E3", "NA"],
+    "income": [100000.0, 2.5, 3.0],
+    "member": [True, False, True],
+    "kind": ["1", "x", "1"],  # of categories that are a number and a text
+}
+
+
+@pytest.fixture(scope="module")
+def codes(tmp_path_factory):
+    """Texts that a reader takes for numbers or truth values, as CSV."""
+    frame = pd.DataFrame({name: values * 100 for name, values in CODES.items()})
+    schema = Schema((
+        Column("county", Role.KEY, Categories(("01", "02", "11"))),
+        Column("kind", Role.KEY, Categories((1, "x"))),
+        *(Column(name, Role.SENSITIVE) for name in CODES if name not in ("county", "kind")),
+    ))  # fmt: skip
+    plan = api.design(schema, PkAnonymity(k=3), records=300, method="retention")
+    release = api.protect(frame, plan, seed=1)
+    return release.save(tmp_path_factory.mktemp("codes") / "release", file_format="csv").folder
+
+
+def test_python_keeps_codes_that_look_like_numbers(codes):
+    """Codes of counties and diseases keep their zeros; numbers are numbers."""
+    records = runpy.run_path(str(codes / "load.py"))["records"]
+    assert set(records["county"]) == {"01", "02", "11"}
+    assert set(records["kind"]) == {"1", "x"}
+    for name in ("icd", "flag", "grade", "income", "member"):
+        assert set(records[name].tolist()) == set(CODES[name])
+    assert records["income"].dtype == float
+    assert records["member"].dtype == bool
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not here")
+def test_r_keeps_codes_that_look_like_numbers(codes):
+    """The same in R."""
+    program = """source("load.R")
+    stopifnot(setequal(records$county, c("01", "02", "11")), setequal(records$kind, c("1", "x")),
+      setequal(records$icd, c("250.00", "250.10", "401.9")), setequal(records$flag, c("T", "F")),
+      setequal(records$grade, c("1E5", "2E3", "NA")), is.numeric(records$income),
+      setequal(records$income, c(100000, 2.5, 3)), is.logical(records$member))"""
+    subprocess.run(["Rscript", "-e", program], cwd=codes, check=True)
+
+
 def _pspp(folder, program: str) -> str:
     """What PSPP, which reads the language of SPSS, makes of a program."""
     (folder.parent / f"{folder.name}.sps").write_text(program)

@@ -326,11 +326,11 @@ class CsvFormat(Format):
     writes: ClassVar[bool] = True
     parsed: ClassVar[bool] = True
     in_python: ClassVar[str] = (
-        "pd.read_csv(HERE / {name}, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, "
-        'na_values=[""])'
+        'pd.read_csv(HERE / {name}, dtype=str, keep_default_na=False, na_values=[""])'
     )
     in_r: ClassVar[str] = (
-        'read.csv({name}, check.names = FALSE, na.strings = "", colClasses = texts)'
+        'read.csv({name}, check.names = FALSE, na.strings = "", colClasses = "character", '
+        'encoding = "UTF-8")'
     )
 
     def open(self, path: Path, *, encoding: str | None = None) -> OpenedTable:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pramana.io.base import FORMATS
+from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
 from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
@@ -27,6 +27,9 @@ LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.
 """The snippets and their languages."""
 
 WARNING: Final = "The records are not to be counted as they stand: README.md says how to estimate."
+NUMBER: Final = r"-?((0|[1-9][0-9]{0,14})([.][0-9]*[1-9])?(e[+-][0-9]+)?|inf)"
+"""How a released number is written. Codes such as 01 or 250.00 are none: they would change."""
+
 TEXT_WIDTH: Final = 255
 MOST_MISSING: Final = 3
 
@@ -67,6 +70,11 @@ def _is_text(column: Column) -> bool:
     return isinstance(domain, Bins) and domain.release == "label"
 
 
+def _spelled(member: Format) -> bool:
+    """Whether a format keeps numbers as text, so that a reader must find out which are numbers."""
+    return member.parsed and not member.labelled
+
+
 # -- Python ----------------------------------------------------------------------------------------
 
 ANY_IN_PYTHON: Final = "__import__('pramana').load(HERE).opened.to_arrow().to_pandas()"
@@ -93,9 +101,17 @@ def _python(certificate: Certificate) -> Iterator[str]:
     yield f"TEXTS = {texts!a}"
     yield ""
     yield f"records = {read.format(name=ascii(name))}"
+    if member is not None and _spelled(member):
+        yield "for name in records.columns.difference(TEXTS, sort=False):"
+        yield "    values = records[name].dropna()"
+        yield '    if values.isin(["true", "false"]).all():'
+        yield '        records[name] = records[name].map({"true": True, "false": False})'
+        yield f"    elif values.str.fullmatch({NUMBER!r}).all():"
+        yield "        records[name] = pd.to_numeric(records[name])"
     yield 'records.attrs["labels"] = LABELS'
     for column, values, labels in _coded(certificate):
         own = ascii(column.name)
+        values = tuple(map(label_text, values)) if _is_text(column) else values
         kind = f"pd.CategoricalDtype({list(values)!a}, ordered={column.ordered})"
         yield f"records[{own}] = records[{own}].astype({kind})"
         renamed = {v: t for v, t in zip(values, labels, strict=True) if t != label_text(v)}
@@ -117,14 +133,22 @@ def _r(certificate: Certificate) -> Iterator[str]:
     name, form = _data(certificate, "csv")
     yield "# Loads the released records as a data frame 'records', with labels."
     yield f"# {WARNING}"
-    texts = [c.name for c in certificate.schema.released if c.coded and _is_text(c)]
-    pairs = ", ".join(f'{_r_text(own)} = "character"' for own in texts)
-    yield f"texts <- c({pairs})"
     member = FORMATS.get(form)
     if member is None or not member.in_r:
         yield f"stop({_r_text(f'R does not read {form}: save the release as csv with pramana.')})"
         return
     yield f"records <- {member.in_r.format(name=_r_text(name))}"
+    if _spelled(member):
+        coded = ", ".join(_r_text(column.name) for column, _, _ in _coded(certificate))
+        yield f"coded <- c({coded})"
+        yield "for (name in setdiff(names(records), coded)) {"
+        yield "  values <- records[[name]][!is.na(records[[name]])]"
+        yield '  if (all(values %in% c("true", "false"))) {'
+        yield '    records[[name]] <- records[[name]] == "true"'
+        yield f'  }} else if (all(grepl("^({NUMBER})$", values))) {{'
+        yield "    records[[name]] <- as.numeric(records[[name]])"
+        yield "  }"
+        yield "}"
     if member.labelled:
         return  # haven brings the labels along
     for column, values, labels in _coded(certificate):
@@ -167,9 +191,15 @@ def _stata(certificate: Certificate) -> Iterator[str]:
         yield "python: exec(open('load.py').read().replace('__file__', repr('load.py')))"
         yield "python: records.astype(object).to_csv('data_for_stata.csv', index=False)"
         name = "data_for_stata.csv"
+    coded = {column.name for column, _, _ in _coded(certificate)}
+    texts = " ".join(
+        str(place)
+        for place, column in enumerate(certificate.schema.released, start=1)
+        if column.name in coded and (_is_text(column) or form != "csv")
+    )
     yield (
         f"import delimited using {_stata_text(name)}, clear varnames(1) case(preserve) "
-        "encoding(utf-8) bindquote(strict)"
+        f"encoding(utf-8) bindquote(strict){f' stringcols({texts})' if texts else ''}"
     )
     for place, column in enumerate(certificate.schema.released, start=1):
         yield f"unab own : _all\nlocal v{place} : word {place} of `own'"
