@@ -34,6 +34,7 @@ from pramana.analysis.attribute_sampling_sums import (
     reporting_of,
     se_of,
 )
+from pramana.analysis.contrasts import SharesWithin
 from pramana.analysis.counts import (
     SMALL_ERROR,
     TAKEN_IN,
@@ -128,7 +129,11 @@ class AttributeSamplingReading(BesidePlain):
         low, high = interval_of(*figures, question, half=half, most=most)
         what = "share" if share else "count"
         ratio = share and sums.whole_of(found) != sums.whole
-        made = sums.estimate((*figures, low, high), question, what, found, ratio=ratio)
+        counted = sums.counted(found, question)
+        made = sums.estimate(
+            (*figures, low, high), question, what, found, ratio=ratio,
+            together=SharesWithin(counted) if share else counted,
+        )  # fmt: skip
         error = expected_error(np.nan_to_num(se_of(found, question)), sums.whole)
         if method == "unbiased" or sums.filtered or error <= SMALL_ERROR:
             return made
@@ -170,7 +175,10 @@ class AttributeSamplingReading(BesidePlain):
         noise = self._noise(of, question, sums, counts.totals) ** 2
         ratio = sums.ratio(counts, totals, question, noise)
         figures = ratio.told(question.z(ratio.above.size))
-        return sums.estimate(figures, question, f"mean of {of}", totals, ratio=True)
+        return sums.estimate(
+            figures, question, f"mean of {of}", totals, ratio=True,
+            together=sums.averaged(ratio, question),
+        )  # fmt: skip
 
     def total(self, question: Question, of: str) -> Estimate:
         """Sums of values are undone like counts."""
@@ -182,7 +190,10 @@ class AttributeSamplingReading(BesidePlain):
         figures = found.totals, np.hypot(se_of(found, question), noise)
         wide = question.z(figures[0].size) * figures[1] + half_of(found, question)
         low, high = figures[0] - wide, figures[0] + wide
-        return sums.estimate((*figures, low, high), question, f"total of {of}", found, ratio=False)
+        return sums.estimate(
+            (*figures, low, high), question, f"total of {of}", found, ratio=False,
+            together=sums.summed(found, question),
+        )  # fmt: skip
 
     def _noise(
         self, of: str, question: Question, sums: ReportSums, weights: FloatArray

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
@@ -27,10 +28,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.analysis.attribute_sampling_estimates import share_of_cells
+from pramana.analysis.contrasts import VaryTogether
 from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import Curve, quantiles_of
-from pramana.analysis.question import Question
+from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
@@ -425,6 +427,7 @@ class ReportSums:
         found: ReportedTotals,
         *,
         ratio: bool,
+        together: VaryTogether | None = None,
     ) -> Estimate:
         """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
         estimate, se, low, high = (
@@ -438,8 +441,175 @@ class ReportSums:
                 f"{told} {sets} these columns.",
             level=question.level, infer=question.infer, estimate=estimate, se=se,
             low=low, high=high, records=round(self.people),
-            simultaneous=question.simultaneous,
+            simultaneous=question.simultaneous, together=together,
         )  # fmt: skip
+
+    def counted(self, found: ReportedTotals, question: Question) -> ReportInfluence:
+        """How counts vary together: each record counts its weight."""
+        one = np.ones_like(found.totals)
+        return ReportInfluence(
+            self, question.infer, found.totals, np.zeros_like(one), one, found.step
+        )
+
+    def summed(self, found: ReportedTotals, question: Question) -> ReportInfluence:
+        """How totals vary together: each record counts its value."""
+        one = np.ones_like(found.totals)
+        return ReportInfluence(
+            self, question.infer, found.totals, one, np.zeros_like(one), found.step
+        )
+
+    def averaged(self, ratio: Ratio, question: Question) -> ReportInfluence:
+        """How means vary together: what a value differs from the mean, as a share of its cell."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)
+        mean = ratio.value
+        return ReportInfluence(
+            self, question.infer, mean, slope, -mean * slope, np.zeros_like(mean)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReportInfluence:
+    """How numbers from reports vary together: sums over people of w (slope y + level), by cell.
+
+    Groups of people are told apart and answer by themselves; the cells of one group are told by
+    the same reports. The covariance is that of ``SetSums.variance`` with two functions of the cell
+    in place of the square of one. Figures, slope and level are groups by cells.
+
+    Attributes:
+        sums: The sums over reports.
+        infer: About these records or the population behind them.
+        figures: The numbers.
+        slope: What a value counts in each cell.
+        level: What a weight counts in each cell.
+        step: What a single report that says something else changes of each number.
+    """
+
+    sums: ReportSums
+    infer: Inference
+    figures: FloatArray
+    slope: FloatArray
+    level: FloatArray
+    step: FloatArray
+    degrees: float = math.inf
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """Laid out by the columns asked for."""
+        return self._laid_out(self.figures)
+
+    @property
+    def record(self) -> FloatArray:
+        """The luck of a sample is no matter of single reports."""
+        return self._laid_out(self.step * (self.infer == "records"))
+
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
+        """Reports are many or an interval is endless: nothing is added."""
+        none = np.zeros_like(self.unbiased)
+        return none, none
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """Of combinations shaped like the table; ``nan`` where a number in use does not exist."""
+        combined = [
+            contrast.transpose(np.argsort(self.sums.order)).reshape(self.figures.shape)
+            for contrast in contrasts
+        ]
+        used = np.any([part != 0 for part in combined], axis=0)
+        if not (np.isfinite(self.slope) & np.isfinite(self.level) & np.isfinite(self.figures))[
+            used
+        ].all():
+            return np.full((len(combined), len(combined)), np.nan)
+        sides = [
+            (np.where(used, part * self.slope, 0.0), np.where(used, part * self.level, 0.0))
+            for part in combined
+        ]
+        return np.array([[self._covariance(one, two) for two in sides] for one in sides])
+
+    def _covariance(
+        self, one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]
+    ) -> float:
+        """Of two sums of w (a y + d): draws of people within a group, less those among them."""
+        first, second = self._sum(one), self._sum(two)
+        shared = self._products(one, two, self._moments)
+        drawn = np.zeros_like(first)
+        for place, weight in enumerate(self._weights):
+            base, kept = self.sums.bases[place], float(self.sums.used[place].matrix.retention)
+            noise_one, noise_two = (
+                tuple((1 - kept) * (side * base).sum(axis=1, keepdims=True) for side in sides)
+                for sides in (one, two)
+            )
+            people = self._people[place]
+            spread = (
+                kept * shared
+                + (1 - kept) * self._products(one, two, [base * part for part in people])
+                - kept * self._products(one, noise_two, self._moments)
+                - kept * self._products(noise_one, two, self._moments)
+                - self._products(noise_one, noise_two, people)
+            )
+            reports = np.maximum(self.sums.sums[place]["n"], 1)
+            drawn = drawn + weight**2 * (spread / kept**2 - first * second) / reports
+        if self.infer == "records":
+            drawn = drawn - (shared - first * second) / self.sums.everyone
+        return float(np.nansum(self.sums.everyone**2 * drawn))
+
+    @staticmethod
+    def _products(
+        one: Sequence[FloatArray], two: Sequence[FloatArray], moments: Sequence[FloatArray]
+    ) -> FloatArray:
+        """Sums over cells of w^2 (a y + d) (b y + e), from the means of w^2 y^2, w^2 y, w^2."""
+        (a, d), (b, e), (yy, y, n) = one, two, moments
+        found = a * b * yy + (a * e + d * b) * y + d * e * n
+        return np.asarray(found.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def _sum(self, side: tuple[FloatArray, FloatArray]) -> FloatArray:
+        a, d = side
+        values, weights = self._firsts
+        return np.asarray((a * values + d * weights).sum(axis=1, keepdims=True), dtype=np.float64)
+
+    @cached_property
+    def _weights(self) -> list[FloatArray]:
+        """Of each set, by group."""
+        precision = [
+            sums["n"] * float(used.matrix.retention) ** 2
+            for sums, used in zip(self.sums.sums, self.sums.used, strict=True)
+        ]
+        whole = np.sum(precision, axis=0)
+        return [part / np.where(whole == 0, 1, whole) for part in precision]
+
+    @cached_property
+    def _moments(self) -> list[FloatArray]:
+        """Unbiased means over people of w^2 y^2, w^2 y and w^2 inside each cell."""
+        return [self._mean(name) for name in ("wwyy", "wwy", "ww")]
+
+    @cached_property
+    def _firsts(self) -> list[FloatArray]:
+        return [self._mean(name) for name in ("wy", "w")]
+
+    @cached_property
+    def _people(self) -> list[list[FloatArray]]:
+        """The same over all cells, by set."""
+        return [
+            [
+                sums.get(name, np.zeros_like(sums["n"])) / np.maximum(sums["n"], 1)
+                for name in ("wwyy", "wwy", "ww")
+            ]
+            for sums in self.sums.sums
+        ]
+
+    def _mean(self, name: str) -> FloatArray:
+        """Undone and averaged over the sets."""
+        mean = np.zeros_like(self.figures)
+        for place, weight in enumerate(self._weights):
+            cells, whole = self.sums.sets[place], self.sums.sums[place]
+            if name not in cells:
+                continue
+            kept = float(self.sums.used[place].matrix.retention)
+            undone = (cells[name] - (1 - kept) * self.sums.bases[place] * whole[name]) / kept
+            mean = mean + weight * undone / np.maximum(whole["n"], 1)
+        return mean
+
+    def _laid_out(self, figure: FloatArray) -> FloatArray:
+        return np.nan_to_num(figure).reshape(self.sums.shape).transpose(self.sums.order)
 
 
 def se_of(found: ReportedTotals, question: Question) -> FloatArray:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -301,15 +301,20 @@ class Contrast:
 
 @dataclass(frozen=True)
 class TwoNumbers:
-    """Two numbers as the table shows them, their unbiased forms, and how these vary together.
+    """The unbiased numbers of two cells, and how they vary together.
 
-    ``record`` is what a single record that moves changes of each; ``unseen`` has for each how far
-    it can lie below and above at least, given z, where few records tell of it; ``degrees`` of
-    freedom has the covariance; ``least_z`` errors an interval reaches at least.
+    Attributes:
+        figures: The two numbers.
+        covariance: Two by two.
+        why: One sentence on the covariance.
+        record: What a single record that moves changes of each.
+        unseen: For each how far it can lie below and above at least, given z, where few records
+            tell of it.
+        degrees: Degrees of freedom of the covariance.
+        least_z: How many errors an interval reaches at least.
     """
 
-    shown: tuple[float, float]
-    unbiased: tuple[float, float]
+    figures: tuple[float, float]
     covariance: FloatArray
     why: str
     record: tuple[float, float] = (0.0, 0.0)
@@ -321,74 +326,72 @@ class TwoNumbers:
     def of(
         cls,
         together: VaryTogether | Apart | None,
-        shown: FloatArray,
+        unbiased: FloatArray,
         se: FloatArray,
         places: tuple[tuple[int, ...], tuple[int, ...]],
     ) -> TwoNumbers:
-        """From two cells; where nobody knows how they vary together, as badly as it can be."""
+        """From two cells; where their covariance is not known, the worst case."""
         first, second = places
-        pair = (float(shown[first]), float(shown[second]))
         if together is None or isinstance(together, Apart):
-            own = together or Apart()
+            apart = together or Apart()
             a, b = float(se[first]), float(se[second])
             spread = np.array([[a**2, -a * b], [-a * b, b**2]])
             why = "how the two vary together is not known: an upper bound."
-            return cls(pair, pair, spread, why, (own.step, own.step), least_z=own.least_z)
+            figures = (float(unbiased[first]), float(unbiased[second]))
+            return cls(figures, spread, why, (apart.step, apart.step), least_z=apart.least_z)
         contrasts = []
         for place in places:
-            one = np.zeros(shown.shape)
-            one[place] = 1.0
-            contrasts.append(one)
-        unbiased = together.unbiased
-        figures = (float(unbiased[first]), float(unbiased[second]))
-        why = "the two come from the same draws, which is part of the error."
-        record = together.record
-        steps = (float(record[first]), float(record[second]))
+            contrast = np.zeros(unbiased.shape)
+            contrast[place] = 1.0
+            contrasts.append(contrast)
+        table, record = together.unbiased, together.record
 
         def unseen(z: float) -> FloatArray:
             ends = together.unseen(z)
             return np.array([[float(end[place]) for end in ends] for place in places])
 
-        spread = together.covariance(contrasts)
-        return cls(pair, figures, spread, why, steps, unseen, together.degrees)
+        return cls(
+            (float(table[first]), float(table[second])),
+            together.covariance(contrasts),
+            "the two come from the same draws, which is part of the error.",
+            (float(record[first]), float(record[second])),
+            unseen,
+            together.degrees,
+        )
 
-    def z(self, level: float, misses: float) -> float:
-        """The quantile for a level, with so many times its misses."""
-        sure = quantile(max(1 - misses * (1 - level), min(level, 1e-6)))
-        return max(students(sure, self.degrees), self.least_z)
+    def z(self, level: float) -> float:
+        """The quantile for a level."""
+        return max(students(quantile(level), self.degrees), self.least_z)
 
     def reach(self, z: float) -> tuple[FloatArray, bool]:
         """For each how far it can lie below and above, and whether few records tell of either."""
         least = self.unseen(z)
-        own = z * np.sqrt(np.maximum(np.diag(self.covariance), 0))
-        return np.maximum(least, own[:, None]), bool(least.any())
+        wide = z * np.sqrt(np.maximum(np.diag(self.covariance), 0))
+        return np.maximum(least, wide[:, None]), bool(least.any())
 
 
-def difference_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
-    """The first less the second; the interval is that of the unbiased numbers."""
-    spread = pair.covariance
+def difference_of(pair: TwoNumbers, what: str, *, level: float) -> Contrast:
+    """The first less the second."""
+    spread, z = pair.covariance, pair.z(level)
     se = math.sqrt(max(float(spread[0, 0] - 2 * spread[0, 1] + spread[1, 1]), 0.0))
     se = se if np.isfinite(spread).all() else math.nan
-    middle, z = pair.unbiased[0] - pair.unbiased[1], pair.z(level, misses)
-    wide = z * se + _half_of_both(se, *pair.record)
-    below, above = wide, wide
+    middle = pair.figures[0] - pair.figures[1]
+    below = above = z * se + _half_of_both(se, *pair.record)
     (first, second), few = pair.reach(z)
-    if few:  # whoever is missing in one cell may stand in the other
-        below, above = max(wide, first[0] + second[1]), max(wide, first[1] + second[0])
-    return _taken_in(
-        Contrast(what, pair.shown[0] - pair.shown[1], se, middle - below, middle + above, level,
-                 pair.why)
-    )  # fmt: skip
+    if few:  # people missing in one cell may belong to the other
+        below, above = max(below, first[0] + second[1]), max(above, first[1] + second[0])
+    if math.isnan(middle):
+        se = below = above = math.nan
+    return Contrast(what, middle, se, middle - below, middle + above, level, pair.why)
 
 
-def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) -> Contrast:
+def ratio_of(pair: TwoNumbers, what: str, *, level: float) -> Contrast:
     """The first over the second, with Fieller's interval."""
-    spread, (above, below) = pair.covariance, pair.unbiased
-    one = [np.array([value]) for value in (above, below, spread[0, 0], spread[0, 1], spread[1, 1])]
-    ratio, z = Ratio(*one), pair.z(level, misses)
+    spread, (above, below) = pair.covariance, pair.figures
+    parts = (above, below, spread[0, 0], spread[0, 1], spread[1, 1])
+    ratio, z = Ratio(*(np.array([value]) for value in parts)), pair.z(level)
+    estimate, se = float(ratio.value[0]), float(ratio.se[0])
     low, high = (float(end[0]) for end in ratio.interval(z))
-    shown = pair.shown[0] / pair.shown[1] if pair.shown[1] > 0 else math.nan
-    se = float(ratio.se[0])
     if below > 0:
         steps = (pair.record[0] / below, abs(above) * pair.record[1] / below**2)
         half = _half_of_both(se, *steps)
@@ -401,22 +404,19 @@ def ratio_of(pair: TwoNumbers, what: str, *, level: float, misses: float = 1.0) 
         high = max(high, (above + first[1]) / rest) if rest > 0 else math.inf
     if not np.isfinite(spread).all():  # no error is stated, which is less than an endless interval
         low = high = math.nan
-    if few and math.isnan(shown) and not math.isnan(low):
-        why = (
-            "by the estimate nobody is in the second cell, but some may be: there is no upper end."
-        )
-        return Contrast(what, shown, math.nan, low, math.inf, level, why)
-    return _taken_in(Contrast(what, shown, se, low, high, level, pair.why))
+    why = pair.why
+    if math.isnan(estimate):
+        se = math.nan
+        if few and not math.isnan(low):
+            high, why = math.inf, (
+                "by the estimate nobody is in the second cell, but some may be: there is no upper "
+                "end."
+            )  # fmt: skip
+        else:
+            low = high = math.nan
+    return Contrast(what, estimate, se, low, high, level, why)
 
 
 def _half_of_both(se: float, first: float, second: float) -> float:
     """Half a record of each where few move: one that moves may leave one and enter the other."""
     return 2 * float(half_a_record(np.array(se), (first + second) / 2))
-
-
-def _taken_in(found: Contrast) -> Contrast:
-    """The interval, widened to hold the number that is shown; none where no number can be told."""
-    if math.isnan(found.estimate):
-        return replace(found, se=math.nan, low=math.nan, high=math.nan)
-    ends = (min(found.low, found.estimate), max(found.high, found.estimate))
-    return Contrast(found.what, found.estimate, found.se, *ends, level=found.level, why=found.why)

@@ -230,7 +230,6 @@ def estimate_counts(
         why=why,
         records=moments.count,
         together=SharesWithin(counted) if share else counted,
-        misses=TAKEN_IN if chosen == "shrunk" else 1.0,
         unbiased=solved.figures(share=share)[0],
     )
 

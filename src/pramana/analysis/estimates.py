@@ -59,8 +59,6 @@ class Estimate:
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
         together: How the numbers vary together, where that is known.
-        misses: How many times the misses asked for an interval starts with, before it takes in
-            the number that is shown.
         unbiased: The unbiased estimates to which ``se`` and the intervals belong; where
             ``estimate`` was not shrunk, the same numbers.
         spoken: What the codes of a labelled file mean.
@@ -83,7 +81,6 @@ class Estimate:
     weight: str | None = None
     like: Any = field(default=None, repr=False)
     together: VaryTogether | Apart | None = field(default=None, repr=False)
-    misses: float = field(default=1.0, repr=False)
     unbiased: FloatArray | None = field(default=None, repr=False)
     spoken: Labels = field(default_factory=Labels, repr=False)
 
@@ -107,7 +104,6 @@ class Estimate:
         why: str,
         records: float,
         together: VaryTogether | Apart | None = None,
-        misses: float = 1.0,
         unbiased: FloatArray | None = None,
     ) -> Estimate:
         """From estimate, se, low and high by group; impossible combinations become 0."""
@@ -127,7 +123,6 @@ class Estimate:
             records=round(records),
             simultaneous=question.simultaneous,
             together=together,
-            misses=misses,
             unbiased=None if unbiased is None else _laid_out(layout, unbiased),
         )
 
@@ -185,18 +180,19 @@ class Estimate:
         *,
         level: float | None = None,
     ) -> Contrast:
-        """The number of one cell less that of another, with an interval.
+        """The unbiased number of one cell less that of another, with an interval.
 
-        Numbers of a table vary together, so that the error is not that of two numbers apart.
+        Numbers of a table vary together, so that the error is not that of two numbers apart. What
+        shrinking does to a difference has no known error: the unbiased numbers are compared.
 
         Args:
             first: The label of a cell; a tuple, in the order of ``by``, where there are several.
             second: That of the other cell.
             level: Of the interval; that of the table if not given.
         """
-        pair, what, misses = self._pair(first, second, "less")
-        own = self.level if level is None else level
-        return replace(difference_of(pair, what, level=own, misses=misses), weight=self.weight)
+        pair, what = self._pair(first, second, "less")
+        asked = self.level if level is None else level
+        return replace(difference_of(pair, what, level=asked), weight=self.weight)
 
     def ratio(
         self,
@@ -205,29 +201,32 @@ class Estimate:
         *,
         level: float | None = None,
     ) -> Contrast:
-        """The number of one cell over that of another, with an interval [Fieller].
+        """The unbiased number of one cell over that of another, with an interval [Fieller].
 
         Args:
             first: The label of a cell; a tuple, in the order of ``by``, where there are several.
             second: That of the other cell.
             level: Of the interval; that of the table if not given.
         """
-        pair, what, misses = self._pair(first, second, "over")
-        own = self.level if level is None else level
-        return replace(ratio_of(pair, what, level=own, misses=misses), weight=self.weight)
+        pair, what = self._pair(first, second, "over")
+        asked = self.level if level is None else level
+        return replace(ratio_of(pair, what, level=asked), weight=self.weight)
 
     def _pair(
         self, first: Label | tuple[Label, ...], second: Label | tuple[Label, ...], word: str
-    ) -> tuple[TwoNumbers, str, float]:
+    ) -> tuple[TwoNumbers, str]:
         places = self._place(first), self._place(second)
         names = [
-            ", ".join(_text(own[at]) for own, at in zip(self.labels, place, strict=True))
+            ", ".join(_text(labels[at]) for labels, at in zip(self.labels, place, strict=True))
             for place in places
         ]
-        pair = TwoNumbers.of(self.together, self.estimate, self.se, places)
+        assert self.unbiased is not None  # noqa: S101 - for the type checker
+        pair = TwoNumbers.of(self.together, self.unbiased, self.se, places)
         if self.no_interval:
             pair = replace(pair, why=f"no interval: {self.no_interval}")
-        return pair, f"{self.what}, {names[0]} {word} {names[1]}", self.misses
+        elif "unbiased" in self.figures:
+            pair = replace(pair, why=f"of the unbiased numbers; {pair.why}")
+        return pair, f"{self.what}, {names[0]} {word} {names[1]}"
 
     def to_json(self) -> Form:
         """A plain form; numbers that do not exist (a mean of nobody) become null."""

@@ -96,7 +96,6 @@ def replicated_estimate(
         why=f"{found.why.rstrip('.')}; errors by {len(drawn)} replicate weights "
         f"({replicates.kind}).",
         together=ReplicatedTogether(figures, drawn, factor, more),
-        misses=1.0,
     )
 
 

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import Apart, SharesWithin, VaryTogether
+from pramana.analysis.contrasts import Apart, SharesWithin
 from pramana.analysis.counts import CountMethod
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout
@@ -62,9 +62,10 @@ def shares_within(
         for label in labels
     ]
     found = _of_table(_stacked(rows, question, place, whole, table.records), table, place)
-    together = _together(reading, question, place, table if method == reading.unbiased else None)
-    known = together is not None and together.unbiased.shape == found.estimate.shape
-    return replace(found, together=together if known else None)
+    counts = table.together
+    if counts is None or isinstance(counts, Apart) or table.labels != found.labels:
+        return replace(found, together=None)
+    return replace(found, together=SharesWithin(counts, place))
 
 
 def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
@@ -99,16 +100,6 @@ SHRUNKEN = ("clipped", "shrunk")
 
 MODELLED = "model"
 """The method of tables that no report holds."""
-
-
-def _together(
-    reading: Reading, question: Question, place: int, table: Estimate | None
-) -> VaryTogether | None:
-    """How the shares vary together: by the counts that they are made of, where they are there."""
-    if table is None:
-        table = reading.counts(question, method=reading.unbiased, share=False)
-    counts = table.together
-    return None if counts is None or isinstance(counts, Apart) else SharesWithin(counts, place)
 
 
 def _row(
