@@ -30,12 +30,12 @@ def _no_data(monkeypatch):
 def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name, tmp_path):
     """Without --data, and the page says so; progress adds up; every finding answers yes."""
     done: list[int] = []
-    outcome = run_experiment(name, to=tmp_path, quick=True, progress=done.append)
+    outcome = run_experiment(name, to=tmp_path, size="quick", progress=done.append)
 
     page = (tmp_path / "README.md").read_text()
     assert title(name) in page
     assert outcome.data in page
-    assert sum(done) == count_steps(name, quick=True)
+    assert sum(done) == count_steps(name, size="quick")
     for file, columns in outcome.tables.items():
         rows = list(csv.DictReader((tmp_path / f"{file}.csv").read_text().splitlines()))
         assert len(rows) == len(next(iter(columns.values())))
@@ -50,7 +50,7 @@ def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name
 def test_the_same_seed_gives_the_same_files(tmp_path):
     """Byte for byte, figures included; another seed gives other numbers."""
     for folder, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run_experiment("ghatak", to=tmp_path / folder, quick=True, seed=seed)
+        run_experiment("ghatak", to=tmp_path / folder, size="quick", seed=seed)
     first, second, other = (
         {path.name: path.read_bytes() for path in sorted((tmp_path / folder).iterdir())}
         for folder in ("a", "b", "c")
@@ -62,11 +62,11 @@ def test_the_same_seed_gives_the_same_files(tmp_path):
 
 def test_parts_of_an_experiment_have_seeds_of_their_own():
     """Different numbers, different seeds; the same numbers, the same seed."""
-    setting = Setting(None, quick=True, seed=5)
+    setting = Setting(None, "quick", seed=5)
     seeds = {setting.seeded(i, j) for i in range(20) for j in range(20)}
 
     assert len(seeds) == 400
-    assert setting.seeded(3, 4) == Setting(None, quick=False, seed=5).seeded(3, 4)
+    assert setting.seeded(3, 4) == Setting(None, "usual", seed=5).seeded(3, 4)
 
 
 def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch):
@@ -75,8 +75,8 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch):
         run_experiment("newton", to=tmp_path)
     with pytest.raises(InvalidTable, match="does not exist"):
         run_experiment("ikarashi", to=tmp_path, data=tmp_path / "nowhere")
-    with pytest.raises(InvalidTable, match="must hold acs2018"):
-        run_experiment("ikarashi", to=tmp_path, data=tmp_path, quick=True)
+    with pytest.raises(InvalidTable, match="must hold uscensus1990"):
+        run_experiment("ikarashi", to=tmp_path, data=tmp_path, size="quick")
     monkeypatch.setenv("PRAMANA_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(InvalidTable, match="does not exist"):
         run_experiment("ikarashi", to=tmp_path)

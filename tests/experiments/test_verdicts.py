@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from pramana.base.randomness import Keystream
-from pramana.experiments import cator, dowd, ikarashi, wei
+from pramana.experiments import cator, dowd, ghatak, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.insurance import Score
 from pramana.methods.guide import BINS, GAMMAS
 from pramana.methods.optimal.search import optimal_design
+from pramana.methods.symmetric_flows import theta_of
 
 
 def answers(findings: tuple[Finding, ...]) -> dict[str, str]:
@@ -44,6 +45,10 @@ def curves() -> dict[str, list[dict[str, float]]]:
         "attributes": [row(1, 0.001, 0.001, 5.0), row(2, 0.05, 0.04, 5.0), row(3, 2.0, 0.3, 5.0)],
         "k": [row(4, 20.0, 0.43, 4.9), row(4, 40.0, 0.47, 2.6)],
         "pairs": [{"attributes": a, whole: 0.3 + a / 50, reported: 0.1} for a in (2, 3, 4)],
+        "epsilons": [
+            {"epsilon": epsilon, f"added, {whole}": noise, f"added, {reported}": noise / 20}
+            for epsilon, noise in ((2.0, 3.0), (4.0, 0.9), (8.0, 0.04))
+        ],
     }
 
 
@@ -68,6 +73,7 @@ def test_results_as_the_paper_has_them_are_a_yes():
         ("k", 1, "epsilon", 5.1, "Does the error grow with k"),
         ("k", 1, 2, 41.0, "Is the regularised EM never worse"),
         ("pairs", 1, 1, 0.5, "Are tables of two attributes"),
+        ("epsilons", 1, f"added, {list(ikarashi.WAYS)[1]}", 0.9, "From which epsilon on"),
     ],
 )
 def test_a_broken_curve_is_a_no(figure, place, name, value, question):
@@ -79,6 +85,18 @@ def test_a_broken_curve_is_a_no(figure, place, name, value, question):
     found = answers(ikarashi._findings(results))
     begun = next(own for own in found if own.startswith(question))
     assert found[begun] == "no"
+
+
+# -- ghatak ---------------------------------------------------------------------------------------
+
+
+def test_a_matrix_that_is_not_the_printed_one_is_a_no():
+    """One unit of the third decimal is seen."""
+    printed = ghatak._paper_block(ghatak.FREQUENCIES, theta_of(2, 10), 6)
+    other = ghatak._paper_block(ghatak.FREQUENCIES, theta_of(2, 10) + 0.006, 6)
+
+    assert ghatak._matrix_finding(printed).answer == "yes"
+    assert ghatak._matrix_finding(other).answer == "no"
 
 
 # -- cator -----------------------------------------------------------------------------------------
@@ -97,6 +115,22 @@ def test_an_optimum_that_is_none_has_no_flatness_to_differ_by():
 
 
 # -- dowd: errors by distribution, N and gamma -----------------------------------------------------
+
+
+def recovered(replacement: float) -> dict[str, list]:
+    """What spectral filters leave of noise, and of replacement."""
+    return {
+        "gamma": [5, 5, 5],
+        "perturbation": ["additive_noise", "replacement", "replacement"],
+        "attack": ["pca", "pca", "posterior"],
+        "left": [0.4, replacement, 0.1],
+    }
+
+
+def test_filters_that_recover_replaced_values_are_a_no():
+    """Of the attacks only those made for noise count."""
+    assert dowd._recovery_finding(recovered(0.6)).answer == "yes"
+    assert dowd._recovery_finding(recovered(0.3)).answer == "no"
 
 
 def surfaces() -> dict[str, np.ndarray]:
@@ -177,7 +211,7 @@ def test_a_broken_curve_in_k_is_a_no(broken, question):
     usual |= {("centroid", 50): Score(-0.3, 0.5, 0.4)}
 
     def made(own):
-        return {("same market", m, "none", "dummy", k): found for (m, k), found in own.items()}
+        return {(wei.SAME, m, "none", "dummy", k): found for (m, k), found in own.items()}
 
     assert set(answers(wei._curve_findings(made(usual), (5, 50), "")).values()) == {"yes"}
     assert only_no(wei._curve_findings(made(usual | broken), (5, 50), ""), question)
@@ -185,10 +219,14 @@ def test_a_broken_curve_in_k_is_a_no(broken, question):
 
 @pytest.mark.parametrize(
     ("method", "times", "question"),
-    [("resample", 1.1, "Is the average frequency"), ("gaussian", 0.6, "Is it far lower")],
+    [
+        ("centroid", 1.1, "Is the average frequency"),
+        ("gaussian", 0.6, "Is it far lower"),
+        ("resample", 0.9, "Is resample at most as risky"),
+    ],
 )
 def test_an_attack_that_succeeds_is_a_no(method, times, question):
-    """Above 1/k, or gaussian nearly as open as resample."""
+    """Above 1/k, gaussian nearly as open as resample, or resample above centroid."""
     usual = {"centroid": 0.8, "resample": 0.8, "gaussian": 0.3}
 
     def made(own):

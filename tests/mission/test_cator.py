@@ -172,6 +172,6 @@ def test_what_the_acquaintance_knows_can_be_stated() -> None:
 def test_the_experiment_is_reproduced(tmp_path) -> None:
     from pramana.experiments import run_experiment
 
-    found = run_experiment("cator", to=tmp_path / "out", quick=True)
+    found = run_experiment("cator", to=tmp_path / "out", size="quick")
 
     assert all(finding.settled for finding in found.findings)

@@ -18,7 +18,7 @@ THETA = 1.656854
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory: pytest.TempPathFactory):
-    return run_experiment("ghatak", to=tmp_path_factory.mktemp("ghatak") / "out", quick=True)
+    return run_experiment("ghatak", to=tmp_path_factory.mktemp("ghatak") / "out", size="quick")
 
 
 @pytest.fixture(scope="module")

@@ -164,7 +164,7 @@ def test_figures_2_and_3_are_reproduced(tmp_path) -> None:
     """Errors fall with records and grow with attributes and k [Sec. 5]."""
     from pramana.experiments import run_experiment
 
-    found = run_experiment("ikarashi", to=tmp_path / "out", quick=True)
+    found = run_experiment("ikarashi", to=tmp_path / "out", size="quick")
 
     assert found.findings
     assert all(finding.settled for finding in found.findings)

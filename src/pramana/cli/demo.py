@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pramana.experiments.demonstration import Demonstration
+    from pramana.experiments.harness import Size
 
 DATA, RELEASE = Path("demo-data"), Path("demo-release")
 NEXT = (
@@ -119,6 +120,9 @@ def experiment(
         ),
     ] = None,
     quick: Annotated[bool, option("--quick", "Small sizes, under a minute.")] = False,
+    full: Annotated[
+        bool, option("--full", "As many trials as in the paper: hours for dowd and wei.")
+    ] = False,
     seed: Annotated[
         int, option("--seed", "The same seed, the same numbers.", metavar="NUMBER")
     ] = 2026,
@@ -141,7 +145,10 @@ def experiment(
         return
     if name is None or output is None:
         raise InputError("experiment run needs a NAME and a folder to write to: -o FOLDER.")
-    _run(name, output, data=data, quick=quick, seed=seed, as_json=as_json)
+    if quick and full:
+        raise InputError("experiment run takes --quick or --full, not both.")
+    size: Size = "quick" if quick else "full" if full else "usual"
+    _run(name, output, data=data, size=size, seed=seed, as_json=as_json)
 
 
 def _list(*, as_json: bool) -> None:
@@ -156,15 +163,13 @@ def _list(*, as_json: bool) -> None:
 
 
 def _run(
-    name: str, output: Path, *, data: Path | None, quick: bool, seed: int, as_json: bool
+    name: str, output: Path, *, data: Path | None, size: Size, seed: int, as_json: bool
 ) -> None:
     from pramana.cli.rendering import bullet, note, out, progress_bar, show_json
     from pramana.experiments import count_steps, run_experiment
 
-    with progress_bar(f"Experiment {name}", total=count_steps(name, quick=quick)) as advance:
-        outcome = run_experiment(
-            name, to=output, data=data, quick=quick, seed=seed, progress=advance
-        )
+    with progress_bar(f"Experiment {name}", total=count_steps(name, size=size)) as advance:
+        outcome = run_experiment(name, to=output, data=data, size=size, seed=seed, progress=advance)
     if as_json:
         show_json({"experiment": name, "output": str(output)} | outcome.to_json())
     else:

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from pramana.base.randomness import Keystream
-from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, Setting
+from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, Setting, Size
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import SparseRows
@@ -35,7 +35,7 @@ COMBINATIONS = 104
 FREQUENT = 3
 
 
-def steps(quick: bool) -> int:  # noqa: ARG001 - the same for both
+def steps(size: Size) -> int:  # noqa: ARG001 - the same for all
     """Two designs of the example, one of the larger table."""
     return 3
 

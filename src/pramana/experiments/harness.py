@@ -1,8 +1,8 @@
 """Runs an experiment and writes its findings, tables and figures.
 
-An experiment is a module with ``TITLE``, ``steps(quick)`` and ``run(setting)``, which gives an
-``Outcome``. The harness finds the data, counts the progress, and writes CSV files, figures (PNG
-and SVG) and a page that puts our numbers beside those that the paper prints.
+An experiment is a module with ``TITLE``, ``steps(size)`` and ``run(setting)``, which gives an
+``Experiment``. The harness finds the data, counts the progress, and writes CSV files, figures (PNG
+and SVG) and a page that compares our numbers with those that the paper prints.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ import pyarrow as pa
 from pramana.base.atomic_files import whole_folder
 from pramana.base.charts import COLOURS, altair, rows_of, styled, write_picture
 from pramana.base.randomness import Keystream
+from pramana.base.rounding import require_choice
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.types import Entries, Form
 
@@ -241,6 +242,14 @@ _DRAWERS: dict[type[Picture], Callable[[Any], Any]] = {
 }
 
 
+Size = Literal["quick", "usual", "full"]
+SIZES: dict[Size, str] = {
+    "quick": "quick run, small sizes",
+    "usual": "usual run",
+    "full": "full run, the paper's own numbers of trials",
+}
+"""How large an experiment is: under a minute, minutes, or as large as in the paper."""
+
 EXPERIMENTS = ("cator", "dowd", "ghatak", "ikarashi", "wei")
 """Named after the papers."""
 
@@ -326,9 +335,14 @@ class Setting:
     """How an experiment is to run: with which data, how large, from which seed."""
 
     data: Path | None
-    quick: bool
+    size: Size
     seed: int = SEED
     progress: Callable[[int], None] | None = field(default=None, compare=False)
+
+    @property
+    def quick(self) -> bool:
+        """Whether sizes are small."""
+        return self.size == "quick"
 
     @property
     def keystream(self) -> Keystream:
@@ -362,9 +376,9 @@ def title(name: str) -> str:
     return str(_module(name).TITLE)
 
 
-def count_steps(name: str, *, quick: bool) -> int:
+def count_steps(name: str, *, size: Size) -> int:
     """How many steps a progress bar has."""
-    return int(_module(name).steps(quick))
+    return int(_module(name).steps(size))
 
 
 def run_experiment(
@@ -372,7 +386,7 @@ def run_experiment(
     *,
     to: str | Path,
     data: str | Path | None = None,
-    quick: bool = False,
+    size: Size = "usual",
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
 ) -> Experiment:
@@ -383,19 +397,21 @@ def run_experiment(
         to: the folder to write; if it is there already, it must be empty.
         data: the folder of real data; the one that ``PRAMANA_DATA`` names if not given; without
             either the data are generated, and the page says so.
-        quick: small sizes, under a minute.
+        size: ``quick`` takes under a minute, ``usual`` minutes, ``full`` hours: as many trials as
+            in the paper.
         seed: the same seed gives the same numbers.
         progress: is told how many more steps are done.
     """
     module, folder = _module(name), Path(to)
+    require_choice("size", size, tuple(SIZES))
     if os.path.lexists(folder):
         _require_empty(folder)
     chosen = data if data is not None else os.environ.get(DATA_VARIABLE) or None
     where = None if chosen is None else Path(chosen)
     if where is not None and not where.is_dir():
         raise InvalidTable(f"The folder of data does not exist: {where}.")
-    outcome: Experiment = module.run(Setting(where, quick, seed, progress))
-    _write(folder, name, outcome, quick=quick, seed=seed)
+    outcome: Experiment = module.run(Setting(where, size, seed, progress))
+    _write(folder, name, outcome, size=size, seed=seed)
     return outcome
 
 
@@ -410,7 +426,7 @@ def _require_empty(folder: Path) -> None:
         raise OutputExists(f"{folder} must be a new or empty folder to write to, and is not.")
 
 
-def _write(folder: Path, name: str, outcome: Experiment, *, quick: bool, seed: int) -> None:
+def _write(folder: Path, name: str, outcome: Experiment, *, size: Size, seed: int) -> None:
     from pyarrow import csv
 
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -419,12 +435,11 @@ def _write(folder: Path, name: str, outcome: Experiment, *, quick: bool, seed: i
             csv.write_csv(pa.table(dict(columns)), work / f"{file}.csv")
         for file, picture in outcome.pictures.items():
             draw(picture, work / file)
-        (work / "README.md").write_text(_page(name, outcome, quick=quick, seed=seed))
+        (work / "README.md").write_text(_page(name, outcome, size=size, seed=seed))
 
 
-def _page(name: str, outcome: Experiment, *, quick: bool, seed: int) -> str:
-    size = "quick run, small sizes" if quick else "whole run"
-    lines = [f"# {title(name)}", "", f"Experiment `{name}`, {size}, seed {seed}."]
+def _page(name: str, outcome: Experiment, *, size: Size, seed: int) -> str:
+    lines = [f"# {title(name)}", "", f"Experiment `{name}`, {SIZES[size]}, seed {seed}."]
     lines += [f"Data: {outcome.data}.", ""]
     lines += [
         "## Findings",

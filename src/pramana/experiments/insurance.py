@@ -89,10 +89,18 @@ CELLS = int(np.prod(SIZES))
 
 @dataclass(frozen=True, eq=False)
 class Insured:
-    """Levels of the four variables, and the cost of a year."""
+    """Levels of the four variables, the cost of a year, and the weight of each record.
+
+    Attributes:
+        levels: One array a variable.
+        cost: The cost of a year.
+        weight: How many people a record stands for, with a mean of 1.
+        words: Where they come from.
+    """
 
     levels: tuple[IntArray, ...] = field(repr=False)
     cost: FloatArray = field(repr=False)
+    weight: FloatArray = field(repr=False)
     words: str
 
     @property
@@ -111,12 +119,12 @@ class Insured:
         return np.array(JOINS)[levels_of(SIZES)[:, 1]]
 
     def sums(self, cells: IntArray, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Number, total cost and total squared cost by cell."""
-        cost, size = self.cost[rows], CELLS
+        """Weighted number, total cost and total squared cost by cell."""
+        cost, weight, size = self.cost[rows], self.weight[rows], CELLS
         return (
-            np.bincount(cells, minlength=size).astype(np.float64),
-            np.bincount(cells, cost, size).astype(np.float64),
-            np.bincount(cells, cost**2, size).astype(np.float64),
+            np.bincount(cells, weight, size).astype(np.float64),
+            np.bincount(cells, weight * cost, size).astype(np.float64),
+            np.bincount(cells, weight * cost**2, size).astype(np.float64),
         )
 
 
@@ -139,7 +147,8 @@ def load_people(setting: Setting) -> Insured:
     )
     # costs that depend on pairs of variables, so that a sum of functions of one is not the truth
     sick = 1 + levels[1] * (4 - levels[3]) * (1 + levels[0]) / 4
-    return Insured(levels, people["cost"].to_numpy()[adult] * sick, GENERATED)
+    cost = people["cost"].to_numpy()[adult] * sick
+    return Insured(levels, cost, np.ones(cost.size), GENERATED)
 
 
 def _surveyed(path: Path) -> Insured:
@@ -157,8 +166,16 @@ def _surveyed(path: Path) -> Insured:
         income,
     )
     cost = table["TOTEXP23"].to_numpy().astype(np.float64)
-    words = f"{FILE}: {int(known.sum()):,} adults whose education is known"
-    return Insured(tuple(level[known].astype(np.int64) for level in levels), cost[known], words)
+    weight = table["PERWT23F"].to_numpy().astype(np.float64)[known]
+    words = (
+        f"{FILE}: {int(known.sum()):,} adults whose education is known, with the survey's weights"
+    )
+    return Insured(
+        tuple(level[known].astype(np.int64) for level in levels),
+        cost[known],
+        weight / weight.mean(),
+        words,
+    )
 
 
 def make_markets(number: int, setting: Setting) -> dict[str, FloatArray]:

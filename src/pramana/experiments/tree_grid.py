@@ -1,11 +1,11 @@
 """Accuracy of trees over a grid of (gamma, N): what the guide of ``methods`` reads.
 
-Every point goes the whole way: bins, release, rebuild, tree, clean test.
+Every point goes the whole way: bins, release, synthetic records, tree, clean test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,29 +13,52 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.counts import clip
-from pramana.analysis.features import attribute_of, codes_in_test, default_tree, feature_table
+from pramana.analysis.features import (
+    LEAF,
+    attribute_of,
+    codes_in_test,
+    default_tree,
+    feature_table,
+)
 from pramana.analysis.release import Release
-from pramana.analysis.trees import learn_tree
+from pramana.analysis.trees import LearnFrom, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.base.text import counted, listed
 from pramana.engine.choose import open_source
 from pramana.errors import InvalidTable, UnknownColumn
+from pramana.experiments.gain_ratio import GainRatioTree
 from pramana.experiments.learning_sets import Cut, LearningSet, applicants, bin_schema, release_at
 from pramana.methods.guide import GridPoint, Guide
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.schema import Schema
 from pramana.types import TableLike
 
+WAYS: dict[str, tuple[LearnFrom, bool]] = {
+    "posterior": ("posterior", False),
+    "rank": ("rank", False),
+    "none": ("none", False),
+    "posterior, gain ratio": ("posterior", True),
+    "rank, gain ratio": ("rank", True),
+}
+"""How a tree may be learned: from which records, and whether by gain ratio instead of gain."""
+
 
 @dataclass(frozen=True)
 class Trial:
-    """One data set at one point of the grid."""
+    """One data set at one point of the grid.
+
+    Attributes:
+        name: The data set.
+        gamma: The largest ratio of two probabilities in a column of the matrix.
+        bins: The number of bins.
+        accuracy: The accuracy on clean records, by way, averaged over releases.
+        error: The error of the estimated distributions, averaged over attributes and releases.
+    """
 
     name: str
     gamma: float
     bins: int
-    posterior: float
-    rank: float
+    accuracy: Mapping[str, float]
     error: float
 
 
@@ -46,16 +69,18 @@ def try_grid(
     bins: Sequence[int],
     seed: int,
     cut: Cut = "width",
+    ways: Sequence[str] = ("posterior", "rank"),
+    releases: int = 1,
     advance: Callable[[int], None] | None = None,
 ) -> list[Trial]:
-    """Every data set at every point."""
+    """Every data set at every point, as many releases each as asked."""
     trials = []
     for place, data in enumerate(sets):
         for number in bins:
             schema = bin_schema(data, number, cut=cut)
             for gamma in gammas:
                 base = seed + 10_007 * place + 101 * number + int(13 * gamma)
-                trials.append(_try(data, schema, number, gamma, base))
+                trials.append(_try(data, schema, number, gamma, base, ways, releases))
                 if advance is not None:
                     advance(1)
     return trials
@@ -71,7 +96,7 @@ def guide_of(trials: Iterable[Trial]) -> Guide:
             GridPoint(
                 gamma,
                 bins,
-                accuracy=float(np.mean([trial.posterior for trial in some])),
+                accuracy=float(np.mean([trial.accuracy["posterior"] for trial in some])),
                 error=float(np.mean([trial.error for trial in some])),
             )
             for (gamma, bins), some in sorted(by_point.items())
@@ -141,16 +166,38 @@ def _bare(schema: Schema, name: str) -> Any:
     return replace(schema.column(name), domain=None, randomise=False)
 
 
-def _try(data: LearningSet, schema: Schema, bins: int, gamma: float, seed: int) -> Trial:
-    release = release_at(data, schema, gamma=gamma, seed=seed)
-    found = {}
-    for method in ("posterior", "rank"):
-        learned = learn_tree(
-            release, target=data.target, test=data.test, synthesis=method, seed=seed
-        )
-        found[method] = learned.accuracy.value if learned.accuracy else float("nan")
-    error = _estimation_error(data, schema, release)
-    return Trial(data.name, gamma, bins, found["posterior"], found["rank"], error)
+def _try(
+    data: LearningSet,
+    schema: Schema,
+    bins: int,
+    gamma: float,
+    seed: int,
+    ways: Sequence[str],
+    releases: int,
+) -> Trial:
+    accuracies: dict[str, list[float]] = {way: [] for way in ways}
+    errors = []
+    for number in range(releases):
+        release = release_at(data, schema, gamma=gamma, seed=seed + 1_000_003 * number)
+        errors.append(_estimation_error(data, schema, release))
+        for way in ways:
+            synthesis, by_gain_ratio = WAYS[way]
+            learned = learn_tree(
+                release,
+                target=data.target,
+                test=data.test,
+                learner=_gain_ratio_tree(data.train.num_rows) if by_gain_ratio else None,
+                synthesis=synthesis,
+                seed=seed,
+            )
+            accuracies[way].append(learned.accuracy.value if learned.accuracy else float("nan"))
+    means = {way: float(np.mean(values)) for way, values in accuracies.items()}
+    return Trial(data.name, gamma, bins, means, float(np.mean(errors)))
+
+
+def _gain_ratio_tree(records: int) -> GainRatioTree:
+    """With leaves as large as those of the default tree, so that only the criterion differs."""
+    return GainRatioTree(least=max(5, round(LEAF * records)))
 
 
 def _estimation_error(data: LearningSet, schema: Schema, release: Release) -> float:
