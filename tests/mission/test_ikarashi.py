@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import permutations, product
 
 import numpy as np
@@ -168,3 +169,36 @@ def test_figures_2_and_3_are_reproduced(tmp_path) -> None:
 
     assert found.findings
     assert all(finding.settled for finding in found.findings)
+
+
+@pytest.mark.parametrize("classes", [(0, 0, 1, 1), (0, 0, 0, 1), (0, 1, 2, 2)])
+def test_theorem_2_a_deterministic_release_is_pk_anonymous_for_its_k(
+    classes: tuple[int, ...],
+) -> None:
+    """By enumeration: the largest posterior of a link is 1 over the smallest released class.
+
+    Values are merged into classes and records are shuffled. Whoever knows the whole table finds
+    person i in record j with probability 0, or 1 over the number of records of that class.
+    """
+    for released in {tuple(sorted(classes[p] for p in people)) for people in VALUES_OF_FOUR}:
+        sizes = [released.count(merged) for merged in set(released)]
+
+        assert largest_posterior(released) == Fraction(1, pm.KAnonymity.of(sizes).k)
+
+
+VALUES_OF_FOUR = tuple(product(range(4), repeat=4))
+"""All tables of four people and a column of four values."""
+
+
+def largest_posterior(released: tuple[int, ...]) -> Fraction:
+    """Over all released orders, people and records: the share of permutations with the link."""
+    n, largest = len(released), Fraction(0)
+    orders = list(permutations(range(n)))
+    for shown in {tuple(released[person] for person in order) for order in orders}:
+        fitting = [
+            order for order in orders if tuple(released[person] for person in order) == shown
+        ]
+        for person, record in product(range(n), repeat=2):
+            links = sum(order[record] == person for order in fitting)
+            largest = max(largest, Fraction(links, len(fitting)))
+    return largest

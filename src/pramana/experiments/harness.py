@@ -297,7 +297,7 @@ class Finding:
             "paper": self.paper,
             "ours": self.ours,
             "threshold": self.threshold,
-            "holds": self.holds,
+            "holds": bool(self.holds),
             "answer": self.answer,
         }
 
