@@ -122,3 +122,35 @@ def test_weights_that_were_cut_are_said_to_be():
     ):
         assert words in found.why
     assert words not in release.crosstab("sex", weighted=False).why
+
+
+def ages(*, integers: bool):
+    """Whole years of age, randomised in bins, and an income that rises with age."""
+    draw = np.random.default_rng(5)
+    years = draw.integers(20, 60, 4_000)
+    income = 100.0 * years + draw.normal(0, 10, 4_000)
+    schema = Schema((
+        Column("age", Role.KEY, Bins((20, 30, 40, 50, 59), integers=integers)),
+        Column("income", Role.SENSITIVE),
+    ))  # fmt: skip
+    table = pa.table({"age": years, "income": income})
+    plan = api.design(schema, DifferentialPrivacy(epsilon=8), method="retention", records=4_000)
+    return api.protect(table, plan, seed=3)
+
+
+def test_bins_of_whole_numbers_stand_for_the_middle_of_these():
+    """Income at age 0 is 0: with centres half a unit too high it was -50, with a tight interval."""
+    found = ages(integers=True).regress("income ~ age")
+    assert found["Intercept"]["low"] < 0 < found["Intercept"]["high"]
+    assert ages(integers=False).regress("income ~ age")["Intercept"]["high"] < 0
+
+
+def test_a_model_says_that_centres_stand_for_bins_and_has_none_of_a_binned_response():
+    """As means do: bins do not tell the mean of their values, and no interval covers that."""
+    release = ages(integers=True)
+    assert "centre of each bin stands for the values of age" in release.regress("income ~ age").why
+    assert "centre" not in release.regress("income ~ C(age)").why
+    for formula in ("age ~ 1", "age ~ income"):
+        with pytest.raises(NotCovered) as caught:
+            release.regress(formula)
+        assert caught.value.fields["column"] == "age"

@@ -34,6 +34,10 @@ IN_COLUMNS = {
         f'{KEY}[columns.b]\nrole = "key"\ncategories = [{{missing = true}}, 2, 3] # !\n',
         f'{KEY}[columns.b]\nrole = "key"\nbins = [1, 2, 3]\ncategories = [1, 2] # !\n',
     ],
+    "integers": [
+        f'{AGE}integers = "yes" # !\n',
+        f"{KEY}integers = true # !\n",
+    ],
     "ordered": [
         f'{KEY}ordered = "yes" # !\n',
         f"{AGE}ordered = true # !\n",

@@ -8,6 +8,7 @@ an unordered one as one column a level. Missing numbers are nan, which trees tak
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -96,7 +97,8 @@ class Attribute:
             return None
         domain = self.column.domain if self.column else None
         if isinstance(domain, Bins):
-            return np.array([*_centres(domain), *([np.nan] * (len(self.labels) - domain.size))])
+            missing = [np.nan] * (len(self.labels) - domain.size)
+            return np.array([*_centres(domain), *missing])
         gone = (None, *(domain.missing_labels if domain is not None else ()))
         known = [label for label in self.labels if label not in gone]
         if all(isinstance(label, int | float) for label in known):
@@ -195,10 +197,14 @@ def feature_names(attributes: list[Attribute]) -> list[str]:
 
 def _centres(bins: Bins) -> list[float]:
     """Open outer bins are read as their finite edge."""
-    centres = []
-    for low, high in zip(bins.edges, bins.edges[1:], strict=False):
-        ends = [edge for edge in (low, high) if np.isfinite(edge)]
-        centres.append(float(np.mean(ends)) if ends else 0.0)
+    low, high = bins.edges[0], bins.edges[-1]
+    centres = [float(centre) for centre in bins.centres]
+    if math.isinf(low):
+        centres[0] = bins.edges[1] if math.isfinite(bins.edges[1]) else 0.0
+    if math.isinf(high) and bins.size > 1:
+        centres[-1] = bins.edges[-2]
+    elif math.isinf(high) and math.isfinite(low):
+        centres[-1] = low
     return centres
 
 

@@ -31,6 +31,7 @@ from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import is_number
+from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray
 
 MOST_NUMBERS = 60_000_000
@@ -190,6 +191,13 @@ def fit_formula(
     changed = records.changed(names)
     own = {name: records.certificate.schema.column(name) for name in names}
     require_values(*([own[n] for n in side] for side in (model.response, model.covariates)))
+    centred = [name for name in own if stands_for_centres(own[name], model)]
+    for name in set(centred) & set(model.response):
+        raise NotCovered(
+            f"'{name}' left in bins, so that there is no model of its values. Ask for shares of "
+            f"the bins by groups, or write C({name}) for two bins.",
+            column=name,
+        )
     summed = _summed_response(records, model, changed, family)
     kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
     found = cells(ModelAsked(model, family, tuple(changed), kept, summed, question))
@@ -215,6 +223,11 @@ def fit_formula(
     solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
     basis = f"{event}{found.basis}"
     remarks = f"{_who_is_left_out(records, changed)}{recoded_words(own.values())}"
+    if centred:
+        remarks += (
+            f" The centre of each bin stands for the values of {' and '.join(centred)}: intervals "
+            "do not cover what this changes."
+        )
     return Regression(
         formula=text,
         family=family,
@@ -254,6 +267,14 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
         if asked.changed
         else "these columns were released as they are",
     )
+
+
+def stands_for_centres(column: Column, model: Model) -> bool:
+    """Whether a model reads a column of bins as numbers, of which it knows the bins' centres."""
+    domain = column.domain
+    if not isinstance(domain, Bins) or model.as_categories(column.name):
+        return False
+    return column.randomised or (column.binned and domain.release != "label")
 
 
 def _summed_response(
@@ -336,7 +357,7 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
     known = [label for label in column.labels if label not in gone]
     filled = [known[0] if label in gone else label for label in labels]
     domain = column.domain
-    if isinstance(domain, Bins) and not model.as_categories(name):
+    if isinstance(domain, Bins) and stands_for_centres(column, model):
         if not all(math.isfinite(edge) for edge in domain.edges):
             raise NotCovered(
                 f"'{name}' has bins without an end, which have no centre: write C({name}) to use "

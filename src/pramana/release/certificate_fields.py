@@ -79,6 +79,7 @@ class ColumnForm(Struct):
     bins: Annotated[list[Number | None], Meta(min_length=1)] | None = None
     release: BinRelease = "label"
     labels: tuple[Text, ...] = ()
+    integers: bool = False
     missing_values: tuple[Value, ...] = ()
     domain: Text = "declared"
     missing: Missing = "refuse"
@@ -152,6 +153,7 @@ def _domain_to_json(domain: Domain) -> Form:
         edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
         form = {"bins": edges, "release": domain.release}
         form |= {"labels": list(domain.names)} if domain.names else {}
+        form |= {"integers": True} if domain.integers else {}
     codes = domain.missing_values
     return form | ({"missing_values": list(codes)} if codes else {})
 
@@ -211,7 +213,7 @@ def _domain_of(form: ColumnForm) -> Domain | None:
         *(math.nan if edge is None else edge for edge in inner),  # only the ends may be open
         math.inf if last is None else last,
     )
-    return Bins(edges, form.release, codes, form.labels)
+    return Bins(edges, form.release, codes, form.labels, form.integers)
 
 
 # -- labels ----------------------------------------------------------------------------------------

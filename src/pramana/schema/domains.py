@@ -131,7 +131,8 @@ class Bins:
     ``release`` says what is published: the bin's label, its centre, or a number drawn
     uniformly inside it. ``missing_values`` are numbers by which a survey says why there is none:
     they lie in no bin, and each is a value of its own. ``names`` are labels that the steward
-    gives, one a bin.
+    gives, one a bin. ``integers`` says that the number is a whole one, such as years of age: the
+    centre of [20, 30) is then that of 20 to 29.
 
     >>> Bins((20, 30, 40)).labels
     ('[20, 30)', '[30, 40]')
@@ -139,12 +140,15 @@ class Bins:
     ('[20, 30)', '[30, 40]', '98', '99')
     >>> Bins((0, 18, 120), names=("child", "adult")).labels
     ('child', 'adult')
+    >>> Bins((0, 18, 121)).centres, Bins((0, 18, 120), integers=True).centres
+    ((9.0, 69.5), (8.5, 69.0))
     """
 
     edges: tuple[float, ...]
     release: BinRelease = "label"
     missing_values: tuple[Label, ...] = ()
     names: tuple[str, ...] = ()
+    integers: bool = False
 
     ordered: ClassVar[bool] = True
 
@@ -241,9 +245,14 @@ class Bins:
 
     @cached_property
     def centres(self) -> tuple[float, ...]:
-        """The middle of each bin; integers where all of them are whole."""
-        pairs = zip(self.edges, self.edges[1:], strict=False)
-        middles = [low + (high - low) / 2 for low, high in pairs]
+        """The middle of each bin, or of the integers in it; integers where all are whole."""
+        middles = []
+        for at, (low, high) in enumerate(zip(self.edges, self.edges[1:], strict=False), 1):
+            if self.integers and math.isfinite(low) and math.isfinite(high):
+                first = math.ceil(low)
+                last = math.floor(high) if at == self.size else math.ceil(high) - 1
+                low, high = (first, last) if first <= last else (low, high)
+            middles.append(low + (high - low) / 2)
         if all(middle.is_integer() for middle in middles):
             return tuple(int(middle) for middle in middles)
         return tuple(middles)
@@ -252,6 +261,7 @@ class Bins:
         """The entries of a column in a schema file."""
         entries: dict[str, object] = {"bins": list(self.edges), "release": self.release}
         entries |= {"labels": list(self.names)} if self.names else {}
+        entries |= {"integers": True} if self.integers else {}
         return entries | _missing_entry(self.missing_values)
 
     @cached_property

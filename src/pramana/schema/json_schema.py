@@ -66,6 +66,7 @@ COLUMN: Final[dict[str, tuple[Form, str]]] = {
         "Edges at which a number is cut, rising.",
     ),
     "labels": (_or_list({"type": "string"}, uniqueItems=True), "A name for each bin."),
+    "integers": ({"type": "boolean"}, "Whether only whole numbers lie in the bins."),
     "release": ({"enum": list(RELEASES)}, "What is published of a bin."),
     "missing": ({"enum": list(MISSING)}, "What becomes of records without a value."),
     "missing_values": (

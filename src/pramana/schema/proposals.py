@@ -355,7 +355,8 @@ def propose_bins(tally: Tally) -> Bins:
     edges = sorted({low, high} | {edge for edge in inner if low < edge < high})
     if len(edges) < 3:
         edges = [low, low + max(step, (high - low) // (2 * step) * step), high]
-    return Bins(_opened(tally, [_tidy(edge) for edge in edges]))
+    tidy = _opened(tally, [_tidy(edge) for edge in edges])
+    return Bins(tidy, integers=tally.kind == "integer")
 
 
 def _range(tally: Tally, lowest: float, highest: float) -> tuple[float, float]:

@@ -144,7 +144,7 @@ TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "rep
        "missing_codes", "keys", "sensitive", "weight", "public", "identifiers")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
-           "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
+           "integers", "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
@@ -314,7 +314,7 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
         if entry not in ENTRIES:
             _unknown(word, ENTRIES, name)
         entries[entry] = value
-    for entry in ("ordered", "randomise", "declared"):
+    for entry in ("ordered", "integers", "randomise", "declared"):
         if not isinstance(entries.get(entry, False), bool):
             raise InvalidSchema(
                 f"{entry} of '{name}' must be true or false.", column=name, entry=entry
@@ -385,21 +385,23 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
     return role
 
 
+OF_BINS = {
+    "release": "it says what is published of a bin",
+    "labels": "it names them, one label each",
+    "integers": "it says that only whole numbers lie in them",
+}
+
+
 def _domain(name: str, entries: Entries) -> Domain | None:
     if "categories" in entries and "bins" in entries:
         raise InvalidSchema(
             f"'{name}' must have categories or bins, not both.", column=name, entry="categories"
         )
-    if "release" in entries and "bins" not in entries:
-        raise InvalidSchema(
-            f"release of '{name}' needs bins: it says what is published of a bin.",
-            column=name,
-            entry="release",
-        )
-    if "labels" in entries and "bins" not in entries:
-        raise InvalidSchema(
-            f"labels of '{name}' need bins: they name them, one each.", column=name, entry="labels"
-        )
+    for entry, what in OF_BINS.items():
+        if entry in entries and "bins" not in entries:
+            raise InvalidSchema(
+                f"{entry} of '{name}' needs bins: {what}.", column=name, entry=entry
+            )
     if "ordered" in entries and "categories" not in entries:
         raise InvalidSchema(f"ordered of '{name}' needs categories.", column=name, entry="ordered")
     if "missing_values" in entries and not {"categories", "bins"} & set(entries):
@@ -418,7 +420,8 @@ def _domain(name: str, entries: Entries) -> Domain | None:
                 raise InvalidSchema("Bins must be a list of numbers in rising order.", entry="bins")
             names = _labels("labels", entries.get("labels", []))
             release = entries.get("release", "label")
-            return Bins(tuple(entries["bins"]), release, codes, names)  # type: ignore[arg-type]
+            integers = entries.get("integers", False)
+            return Bins(tuple(entries["bins"]), release, codes, names, integers)  # type: ignore[arg-type]
     except InvalidSchema as error:
         raise _in_column(name, error) from None
     return None
