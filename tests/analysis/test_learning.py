@@ -195,3 +195,36 @@ def test_what_nothing_undoes_is_learned_from_as_it_stands_where_told_so(method):
     with pytest.raises(pm.NotCovered, match="--synthesis none"):
         pm.learn_tree(release, target="ill")
     assert pm.learn_tree(release, target="ill", synthesis="none").synthesis == "none"
+
+
+def test_integers_that_do_not_occur_in_the_release_are_numbers():
+    """A column of few integers without a domain: 11 lies between 10 and 12, and 40 beyond 30."""
+    draw = np.random.default_rng(7)
+    years = draw.choice([0, 5, 10, 12, 20, 30], 2_000)
+    schema = Schema(
+        (
+            Column("sex", Role.KEY, Categories(("F", "M")), missing="refuse"),
+            Column("years", Role.SENSITIVE),
+            Column("pay", Role.SENSITIVE),
+            Column("high", Role.SENSITIVE),
+        )
+    )
+    pay = 100.0 * years + draw.normal(0, 1, 2_000)
+    table = pa.table({
+        "sex": draw.choice(["F", "M"], 2_000), "years": years, "pay": pay,
+        "high": np.where(years > 11, "yes", "no"),
+    })  # fmt: skip
+    matrices = {"sex": UniformMixture.of(("F", "M"), gamma=8)}
+    release = api.protect(
+        table, api.design(schema, data=table, method=GivenMatrices(matrices)), seed=1
+    )
+    raw = pd.DataFrame({"sex": ["F"] * 3, "years": [11, 40, 3], "high": ["no"] * 3})
+    raw["pay"] = 100.0 * raw["years"]
+
+    found = pm.ReleasedFeatures.of(release, target="pay").transform(raw)
+    assert found[:, 2].tolist() == [11, 40, 3]
+    model = pm.learn(release, "pay", learner=LinearRegression(), seed=1)
+    assert model.predict(raw) == pytest.approx([1100, 4000, 300], rel=0.1)
+    learner = LogisticRegression(max_iter=500)
+    learned = pm.learn_tree(release, target="high", learner=learner, seed=1)
+    assert learned.predict(raw)[1:] == ["yes", "no"]

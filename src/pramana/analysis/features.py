@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray, TableLike, Values
+
+if TYPE_CHECKING:
+    from pramana.analysis.release import Release
 
 LEAF = 0.002
 
@@ -115,6 +118,16 @@ class Attribute:
             return [self.name]
         return [f"{self.name}={label_text(label) or 'missing'}" for label in self.labels]
 
+    @property
+    def is_number(self) -> bool:
+        """Whether any number is a value of it: numbers without a declared domain."""
+        if self.labels is None:
+            return True
+        declared = self.column is not None and self.column.domain is not None
+        known = [label for label in self.labels if label is not None]
+        numbers = all(isinstance(label, int | float) for label in known)
+        return numbers and not declared and bool(known)
+
     def features(self, values: Values) -> FloatArray:
         """From codes (or plain numbers); a code of -1 is unknown."""
         if self.labels is None:
@@ -125,6 +138,17 @@ class Attribute:
             return found
         numbers: FloatArray = np.append(levels, np.nan)[values]
         return numbers[:, None]
+
+    def features_of_raw(self, values: pa.ChunkedArray) -> FloatArray:
+        """From a column of true records.
+
+        A number stands for itself, also where it does not occur in the release. Other values have
+        the features of their codes.
+        """
+        plain = _flat(values)
+        if self.is_number and _is_number(plain.type):
+            return _numbers(plain)[:, None]
+        return self.features(codes_in_test(self, values))
 
 
 def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[Attribute, Any]:
@@ -139,6 +163,13 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
     coded = plain.dictionary_encode(null_encoding="encode")
     labels = tuple(coded.dictionary.to_pylist())
     return Attribute(name, labels, column), coded.indices.to_numpy().astype(np.int64)
+
+
+def released_attribute(release: Release, name: str) -> Attribute:
+    """What a column of a release is to a learner; cells that were not reported are left out."""
+    values = release.opened.to_arrow([name])[name]
+    told = values if release.certificate.nature.whole else values.drop_null()
+    return attribute_of(name, release.certificate.true_schema.column(name), told)[0]
 
 
 def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -> pa.Table:
@@ -182,6 +213,11 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
     found = [known.get(label_text(value), -1) for value in coded.dictionary.to_pylist()]
     places: IntArray = np.array(found, dtype=np.int64)[coded.indices.to_numpy()]
     return places
+
+
+def raw_feature_table(attributes: Sequence[Attribute], rows: pa.Table) -> FloatArray:
+    """All features of true records side by side."""
+    return np.concatenate([own.features_of_raw(rows[own.name]) for own in attributes], axis=1)
 
 
 def feature_table(attributes: list[Attribute], values: list[Values]) -> FloatArray:

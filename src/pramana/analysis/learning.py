@@ -19,11 +19,10 @@ import numpy as np
 
 from pramana.analysis.features import (
     Attribute,
-    attribute_of,
-    codes_in_test,
     feature_names,
-    feature_table,
+    raw_feature_table,
     raw_records,
+    released_attribute,
 )
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.trees import LearnFrom, ReleasedColumns, require_synthesis_method
@@ -66,7 +65,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
         if target is not None and target not in names:
             raise UnknownColumn(f"The target '{target}' is not in the release.", column=target)
-        return cls(tuple(_attribute(opened, name) for name in names if name != target))
+        return cls(tuple(released_attribute(opened, name) for name in names if name != target))
 
     def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
         """Nothing is learned from raw records: the release has said what the columns are."""
@@ -76,9 +75,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: TableLike) -> FloatArray:
         """One row of numbers a record of a file or data frame with the release's columns."""
-        rows = raw_records(self.attributes, X)
-        values = [codes_in_test(own, rows[own.name]) for own in self.attributes]
-        return feature_table(list(self.attributes), values)
+        return raw_feature_table(self.attributes, raw_records(self.attributes, X))
 
     def get_feature_names_out(self, input_features: object = None) -> Values:  # noqa: ARG002
         """The names of the numbers."""
@@ -118,7 +115,7 @@ def learn(
     opened = release if isinstance(release, Release) else load_release(release)
     features = ReleasedFeatures.of(opened, target=target)
     keystream = Keystream.of(seed)
-    own = _attribute(opened, target)
+    own = released_attribute(opened, target)
     if own.labels is None:
         x, y, weight = _numbers(opened, target, features, synthesis, keystream)
     else:
@@ -138,13 +135,6 @@ def learn(
         )
     model.fit(x, y, **({} if weight is None else {"sample_weight": weight}))
     return Pipeline([("release", features), ("learner", model)])
-
-
-def _attribute(release: Release, name: str) -> Attribute:
-    """What a column of the release is to a learner; cells that a report was not asked for aside."""
-    values = release.opened.to_arrow([name])[name]
-    told = values if release.certificate.nature.whole else values.drop_null()
-    return attribute_of(name, release.certificate.true_schema.column(name), told)[0]
 
 
 def _default(target: Attribute, records: int) -> Any:
@@ -183,14 +173,9 @@ def _numbers(
         raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
     else:
         table = release.synthesized(keystream, method=synthesis)
-    columns = release.certificate.true_schema
-    values = [
-        attribute_of(own.name, columns.column(own.name), table[own.name])[1]
-        for own in features.attributes
-    ]
-    x, y = feature_table(list(features.attributes), values), _column(table, target)
+    x, y = raw_feature_table(features.attributes, table), _column(table, target)
     kept = ~np.isnan(y)
-    weight = columns.weight
+    weight = release.certificate.true_schema.weight
     if weight is None:
         return x[kept], y[kept], None
     return x[kept], y[kept], np.nan_to_num(_column(table, weight.name)[kept])  # none: no weight

@@ -17,12 +17,13 @@ import pyarrow as pa
 from pramana.analysis.channels import Channels
 from pramana.analysis.features import (
     Attribute,
-    attribute_of,
     codes_in_test,
     default_tree,
     feature_names,
     feature_table,
+    raw_feature_table,
     raw_records,
+    released_attribute,
     scikit_learn,
 )
 from pramana.analysis.layout import Axis, Layout
@@ -163,10 +164,8 @@ class LearnedTree:
         return form
 
     def _codes(self, table: pa.Table) -> IntArray:
-        values = [codes_in_test(own, table[own.name]) for own in self.attributes]
-        x = feature_table(list(self.attributes), values)
-        codes: IntArray = np.asarray(self.learner.predict(x)).astype(np.int64)
-        return codes
+        x = raw_feature_table(self.attributes, table)
+        return np.asarray(self.learner.predict(x)).astype(np.int64)
 
 
 def learn_tree(
@@ -282,9 +281,9 @@ class ReleasedColumns:
                 f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
                 column=target,
             )
-        pairs = {name: attribute_of(name, schema.column(name), table[name]) for name in names}
-        own, classes = pairs.pop(target)
-        if own.labels is None or not pairs:
+        own = released_attribute(release, target)
+        attributes = [released_attribute(release, name) for name in names if name != target]
+        if own.labels is None or not attributes:
             raise InvalidTable(
                 f"'{target}' must be a column of classes, and there must be others to learn from. "
                 "Cut a column of numbers into bins first.",
@@ -293,9 +292,9 @@ class ReleasedColumns:
         weight = schema.weight
         return cls(
             own,
-            classes,
-            [attribute for attribute, _ in pairs.values()],
-            [values for _, values in pairs.values()],
+            codes_in_test(own, table[target]),
+            attributes,
+            [codes_in_test(attribute, table[attribute.name]) for attribute in attributes],
             Mechanism(()) if synthesis == "none" else release.reading.channel(),
             None if weight is None else _numbers(table[weight.name]),
             "" if weight is None else weight.name,
