@@ -64,8 +64,9 @@ if TYPE_CHECKING:
     from pramana.schema.distributions import shapes_of
     from pramana.schema.json_schema import json_schema
     from pramana.schema.opened_table import OpenedTable
+    from pramana.schema.origins import Provenance
     from pramana.schema.recoded_table import merge_values
-    from pramana.schema.schema import Schema
+    from pramana.schema.schema import Schema, origin_named
     from pramana.schema.toml import text_of
     from pramana.schema.weights import coarse_weight_of
     from pramana.verification.checks import Verdict
@@ -82,6 +83,7 @@ __all__ = [
     "Ledger",
     "MissingValues",
     "PlanFile",
+    "Provenance",
     "ReleaseAudit",
     "SurveyPlace",
     "UniquenessCounter",
@@ -115,6 +117,7 @@ __all__ = [
     "merge_values",
     "open_source",
     "options_of",
+    "origin_named",
     "parse_range",
     "preview_plan",
     "protect",
@@ -162,7 +165,9 @@ _SOURCES = {
     "schema.describe": "complete usual_k",
     "schema.distributions": "shapes_of",
     "schema.json_schema": "json_schema",
+    "schema.origins": "Provenance",
     "schema.recoded_table": "merge_values",
+    "schema.schema": "origin_named",
     "schema.toml": "text_of",
     "schema.weights": "coarse_weight_of",
 }

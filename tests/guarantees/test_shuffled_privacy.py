@@ -268,7 +268,7 @@ def test_a_list_that_was_read_off_the_data_is_told_of_wherever_epsilon_is() -> N
     certificate = pm.protect(
         pa.table({"job": ["clerk"] * 6 + ["nurse"] * 3 + ["queen"]}), plan
     ).certificate
-    assert disclosed(certificate).read == ("job",)
+    assert disclosed(certificate).choices.read == ("job",)
     assert any(words in one for one in compose([disclosed(certificate)]).sentences())
     assert "read off the data is taken as public" in ShuffledPrivacy.assumption
 

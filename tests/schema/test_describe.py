@@ -19,6 +19,7 @@ from pramana.schema.codec import encode
 from pramana.schema.describe import complete
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.labels import Labels
+from pramana.schema.origins import Provenance
 from pramana.schema.schema import Column, Impossible, Role, Schema
 
 RNG = np.random.default_rng(3)
@@ -147,7 +148,7 @@ def test_completing_fills_only_the_gaps():
     )
     full = complete(schema, open_table(PEOPLE))
     assert full.column("sex") == Column(
-        "sex", Role.KEY, Categories(("F", "M")), missing="refuse", declared=False
+        "sex", Role.KEY, Categories(("F", "M")), missing="refuse", origin=Provenance.READ_OFF
     )
     assert full.column("age") == Column("age", Role.KEY, Bins((0, 50, 100)), missing="category")
     assert full.column("work") == schema.column("work")

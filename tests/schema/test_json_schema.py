@@ -34,7 +34,7 @@ SPELLED = """
 [] [1] [1,2] [2,1] [0,1,inf] [1.5,2.5] ["a"] ["a","b"] ["a","a"] ["F"] ["F","M"] [true,false]
 [1,"a"] [1,1.0] [[1]] [["sex","age"]] [["a"]] [{missing=true}] [{x=1}] {} {a=1} {a=["F"]} {a="F"}
 {a=[]} {a=[1,2]} {a=[1,1]} {a={}} 1979-05-27 [1979-05-27] 07:32:00 "%d.%m.%Y" "%Y" "%Y-%m-%q" ["c"]
-["sex*age"] "sex*age" {distribution="laplace",scale=3} {distribution="laplace",scale=inf}
+["sex*age"] "sex*age" "trials" {distribution="laplace",scale=3} {distribution="laplace",scale=inf}
 {distribution="laplace",scale=3,more=1} {columns=["r1","r2"],method="jackknife"}
 {columns="r*",method="brr"} {columns=["r1","r2"],method="fay",fay=0.5} {columns=["r1"]}
 {columns=["r1","r2"],scale=true} {sex=["F"],age=["[0,18)"]} [{sex="F",age={missing=true}}]

@@ -84,7 +84,11 @@ IN_COLUMNS = {
         f'{KEY}[columns.w]\nrole = "weight"\nrandomise = true # !\n',
         f'{KEY}[columns.i]\nrole = "identifier"\nrandomise = true # !\n',
     ],
-    "declared": [f"{KEY}declared = 1 # !\n"],
+    "declared": [
+        f"{KEY}declared = 1 # !\n",
+        f'{KEY}origin = "trials"\ndeclared = true # !\n',
+    ],
+    "origin": [f'{KEY}origin = "luck" # !\n', f"{KEY}origin = 1 # !\n"],
     "missing_codes": [
         f"{KEY}missing_codes = [[1]] # !\n",
         f'{KEY}[columns.i]\nrole = "identifier"\nmissing_codes = [1] # !\n',
@@ -132,6 +136,7 @@ IN_COLUMNS = {
 }
 BOTH = KEY + AGE
 AT_THE_TOP = {
+    "origin": [f'origin = "luck" # !\n{KEY}', f"origin = [1] # !\n{KEY}"],
     "missing_codes": [f"missing_codes = [[1]] # !\n{KEY}"],
     "strata": [
         f"strata = 3 # !\n{KEY}",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidSchema
 from pramana.schema.domains import Bins, Categories, label_text
+from pramana.schema.origins import Provenance
 from pramana.schema.schema import Column, Impossible, Role, Schema
 
 EXAMPLE = """
@@ -137,7 +138,7 @@ def test_errors_of_a_file_name_the_file(tmp_path):
 
 def test_a_domain_read_off_the_data_says_so(tmp_path):
     """A comment for the reader, an entry for the program."""
-    schema = Schema((Column("a", Role.KEY, Categories((1, 2)), declared=False),))
+    schema = Schema((Column("a", Role.KEY, Categories((1, 2)), origin=Provenance.READ_OFF),))
     assert "# read off the data: check" in schema.to_toml()
     schema.save(tmp_path / "s.toml")
     assert Schema.load(tmp_path / "s.toml") == schema
@@ -172,7 +173,7 @@ def columns(draw, name):
         choices.append(None)
     exempt = draw(st.lists(st.sampled_from(choices), unique=True)) if choices else []
     return Column(name, role, domain, missing, tuple(exempt),
-                  draw(st.none() | st.booleans()), draw(st.booleans()))  # fmt: skip
+                  draw(st.none() | st.booleans()), draw(st.sampled_from(Provenance)))  # fmt: skip
 
 
 @st.composite
@@ -185,7 +186,9 @@ def schemas(draw):
     if len(tied) == 2:
         rules = (Impossible.of({c.name: [draw(st.sampled_from(c.domain.labels))] for c in tied}),)
     strata = tuple(c.name for c in made if not c.randomised)
-    return Schema(made, rules, draw(st.sampled_from([strata, ()])), (tuple(names),))
+    origin = draw(st.sampled_from(Provenance))
+    strata = draw(st.sampled_from([strata, ()]))
+    return Schema(made, rules, strata, (tuple(names),), origin=origin)
 
 
 @given(schemas())

@@ -14,6 +14,7 @@ from pramana.cli.options import (
     AsJson,
     Encoding,
     MethodName,
+    OriginName,
     PlanPath,
     Rename,
     SchemaFile,
@@ -26,6 +27,7 @@ from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.methods.guide import GridPoint
+    from pramana.methods.plan import Plan
     from pramana.types import Form
 
 Gamma: TypeAlias = Annotated[
@@ -104,10 +106,12 @@ def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
     if as_json:
         show_json(_form(choice.to_json(), [p.to_json() for p in guide.points], reached, sets))
         return
-    _show(guide.points, choice, reached=reached)
+    _show(guide.points, choice, reached=reached, tried_on_data=asked.table is not None)
 
 
-def _show(points: Sequence[GridPoint], choice: GridPoint, *, reached: bool) -> None:
+def _show(
+    points: Sequence[GridPoint], choice: GridPoint, *, reached: bool, tried_on_data: bool
+) -> None:
     """The grid as a table, and what to take."""
     from pramana.cli.rendering import bullet, out, table_of
 
@@ -132,6 +136,13 @@ def _show(points: Sequence[GridPoint], choice: GridPoint, *, reached: bool) -> N
         style="green" if reached else "bold red",
     )
     bullet(console, "An attribute with at most N distinct values is not binned.")
+    if tried_on_data:
+        bullet(
+            console,
+            "Trials on your records made this choice. If you release the same people by it, write "
+            'origin = "trials" into the schema under each column that you bin: no epsilon covers '
+            "the choice.",
+        )
 
 
 def _grid(ends: tuple[float, float], *, quick: bool) -> tuple[Sequence[float], Sequence[int]]:
@@ -166,6 +177,15 @@ def design(
         ),
     ] = None,
     method: MethodName = None,
+    origin: OriginName = "declared",
+    blind: Annotated[
+        bool | None,
+        option(
+            "--blind/--by-trials",
+            "Compare other ways by the schema and expected errors alone, or by trials on FILE. "
+            "Blind where an epsilon is the target.",
+        ),
+    ] = None,
     smallest_group: Annotated[
         int | None,
         option(
@@ -220,7 +240,7 @@ def design(
     )
     from pramana.cli.targets import Stated, plan_for
 
-    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
+    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan, origin=origin)
     hints = stated.hints(table, reading(encoding, rename), _people(records, smallest_group))
     made, opened = plan_for(
         stated,
@@ -231,14 +251,12 @@ def design(
     )
     if save_plan is not None:
         stated.save(save_plan, force=False)
+    if blind is None:
+        blind = made.aims_at_epsilon
+    if blind:
+        opened = None
     if as_json:
-        instead = api.alternative_summary(made)
-        more: Form = {} if instead is None else {"instead": instead}
-        here = None if opened is None else api.errors_on_data(made, opened)
-        if here is not None:
-            more["expected_errors_here"] = here.to_json()["tables"]
-        more["ways"] = [way.to_json() for way in api.suggest_changes_if_poor(made, opened=opened)]
-        show_json(made.to_json() | more | (matrices_of_plan(made) if show_matrix else {}))
+        show_json(_plan_form(made, opened) | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
     for told_so in api.preview_plan(made, opened, hints=hints):
@@ -246,8 +264,25 @@ def design(
         paste(out(), told_so.command)
     if show_matrix:
         show_matrices(made)
+    if blind and table is not None:
+        note("Compared by the schema and expected errors alone; --by-trials tries FILE itself.")
     if table is not None:
         note(f"Make the release: {hints.release()}")
+
+
+def _plan_form(plan: Plan, opened: Any) -> Form:
+    """The plan with its alternatives; tried on the table only where it is given."""
+    from pramana import api
+
+    form = plan.to_json()
+    instead = api.alternative_summary(plan)
+    if instead is not None:
+        form["instead"] = instead
+    here = None if opened is None else api.errors_on_data(plan, opened)
+    if here is not None:
+        form["expected_errors_here"] = here.to_json()["tables"]
+    ways = api.suggest_changes_if_poor(plan, opened=opened)
+    return form | {"ways": [way.to_json() for way in ways]}
 
 
 def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:

@@ -95,6 +95,17 @@ MethodName: TypeAlias = Annotated[
 ]
 
 
+OriginName: TypeAlias = Annotated[
+    str,
+    option(
+        "--origin",
+        "Where method and target come from: declared, read-off or trials. The certificate says it.",
+        metavar="WORD",
+        seldom=True,
+    ),
+]
+
+
 def told(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
     """The true table: its path, or what is read there in the encoding that was stated."""
     if path is None or (encoding is None and not rename):

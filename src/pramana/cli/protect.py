@@ -16,6 +16,7 @@ from pramana.cli.options import (
     AsJson,
     Encoding,
     MethodName,
+    OriginName,
     PlanPath,
     Rename,
     SchemaFile,
@@ -49,6 +50,7 @@ def protect(
         Path | None, option("--output", "Where to.", short="-o", metavar="FOLDER")
     ] = None,
     method: MethodName = None,
+    origin: OriginName = "declared",
     file_format: Annotated[
         str | None,
         option(
@@ -176,7 +178,7 @@ def protect(
     place, form = _place(to), _format(file_format)
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
-    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan)
+    stated = Stated.of(context.obj, schema=schema, method=method, plan=plan, origin=origin)
     hints = stated.hints(table, reading(encoding, rename))
     made, opened = plan_for(stated, table=data, looked_at=True, hints=hints)
     forms = {"csv": csv, "dta": stata, "sav": spss}

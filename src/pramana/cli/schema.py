@@ -13,6 +13,7 @@ from pramana.base.name_lists import as_file, pasted
 from pramana.cli.options import (
     AsJson,
     Encoding,
+    OriginName,
     Rename,
     TableFile,
     argument,
@@ -207,6 +208,7 @@ def schema(
         Path | None, option("--output", "Where to write it.", short="-o", metavar="TOML")
     ] = None,
     force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
+    origin: OriginName = "declared",
     encoding: Encoding = None,
     rename: Rename = False,
     as_json: AsJson = False,
@@ -237,7 +239,9 @@ def schema(
         opened = None
         if table is not None:
             opened = api.open_source(told(table, encoding, rename), schema=found)
-        text = api.changed_file(api.text_of(path), without=dropped, coarsen=coarser, opened=opened)
+        text = api.changed_file(
+            api.text_of(path), without=dropped, coarsen=coarser, opened=opened, origin=origin
+        )
         write_whole(to, text, force=force)
         weight = found.weight
         if opened is not None and weight is not None and weight.name in coarser:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pramana.types import Form, TableLike
 
 FEWEST = 2
+DECLARED = "declared"
 TABLES = "--tables"
 """By itself this option chooses no method: it says what the choice is to be made for."""
 
@@ -37,12 +38,14 @@ class Stated:
         schema: where it lies.
         method: where one is named.
         copies: further formats of the released data.
+        origin: where method and target come from.
     """
 
     targets: CliTargets
     schema: Path | None
     method: str | None
     copies: tuple[str, ...] = ()
+    origin: str = DECLARED
 
     @classmethod
     def of(
@@ -52,11 +55,13 @@ class Stated:
         schema: Path | None,
         method: str | None,
         plan: Path | None = None,
+        origin: str = DECLARED,
     ) -> Stated:
-        """An option counts before what the plan file says."""
-        if plan is None:
-            return cls(targets, schema, method)
+        """An option counts before what the plan file says; of two origins the weaker one."""
         from pramana import api
+
+        if plan is None:
+            return cls(targets, schema, method, origin=api.origin_named(origin))
 
         found = api.PlanFile.load(plan)
         given = {name: value for name, value in targets.numbers.items() if value is not None}
@@ -68,6 +73,7 @@ class Stated:
             schema or found.schema_beside(plan),
             method or found.method or None,
             found.copies,
+            api.Provenance.weakest(api.origin_named(origin), api.origin_named(found.origin)),
         )
 
     def hints(
@@ -88,6 +94,7 @@ class Stated:
             (*how, *(word for own in options.items() for word in _words(*own))),
             people,
             tables if isinstance(tables, str) else ",".join(tables),
+            api.origin_named(self.origin),
         )
 
     def save(self, place: Path, *, force: bool) -> None:
@@ -98,7 +105,9 @@ class Stated:
         numbers = {name: own for name, own in self.targets.numbers.items() if own is not None}
         options = {flag[2:]: _plain(own) for flag, own in self.targets.options.items()}
         beside = os.path.relpath(schema, place.parent)
-        made = api.PlanFile(Path(beside).as_posix(), numbers, self.method or "", options)
+        made = api.PlanFile(
+            Path(beside).as_posix(), numbers, self.method or "", options, origin=self.origin
+        )
         made.save(place, force=force)
 
 
@@ -160,6 +169,7 @@ def plan_for(
             smallest_group=smallest_group,
             method=chosen,
             looked_at=looked_at,
+            origin=stated.origin,
         )
     if plan.records < FEWEST:
         raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")

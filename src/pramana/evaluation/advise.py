@@ -43,6 +43,7 @@ from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import Form
@@ -261,7 +262,13 @@ class Advice(Shown):
 
     def _about(self, one: MethodTrial, hints: CliHints) -> CliHints:
         targets, how = target_words([one.scenario.guarantee]), ("--method", one.scenario.method)
-        return replace(hints, targets=targets, how=how, tables=as_tables(self.stated))
+        # A method that was tried here is taken for what came out on these data.
+        origin = Provenance.weakest(
+            hints.origin, Provenance.TRIALS if one.answers else Provenance.DECLARED
+        )
+        return replace(
+            hints, targets=targets, how=how, tables=as_tables(self.stated), origin=origin
+        )
 
     def to_json(self) -> Form:
         """A plain form."""

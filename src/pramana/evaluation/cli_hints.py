@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pramana.base.atomic_files import free_name
 from pramana.base.name_lists import as_file, as_list, as_tables, pasted, tables_in
 from pramana.guarantees.base import Guarantee
+from pramana.schema.origins import Provenance
 
 if TYPE_CHECKING:  # which tries releases, and whoever only names files waits for none
     from pramana.evaluation.schema_suggestions import SchemaSuggestion
@@ -42,6 +43,7 @@ class CliHints:
         how: the method and its options, where they were stated.
         people: the options that stand for a table that is yet to be collected.
         tables: those that will be asked for, where they were named beside the schema.
+        origin: where method and target come from.
     """
 
     schema: str
@@ -51,13 +53,16 @@ class CliHints:
     how: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     tables: str = ""
+    origin: Provenance = Provenance.DECLARED
 
     def of(self, verb: str, *more: str) -> str:
         """A verb about the table and its schema."""
         about = self.people if self.table is None else (as_file(self.table),)
         words = ["pramana", verb, *about, "--schema", as_file(self.schema)]
         asked = ("--tables", self.tables) if self.tables else ()
-        return pasted([*words, *self.targets, *self.how, *asked, *more, *self.reading])
+        planned = verb in ("design", "protect")
+        origin = ("--origin", str(self.origin)) if planned and not self.origin.declared else ()
+        return pasted([*words, *self.targets, *self.how, *asked, *more, *origin, *self.reading])
 
     def release(self, *more: str) -> str:
         """The release, into a folder that is not there yet."""
@@ -78,7 +83,7 @@ class CliHints:
 
     def coarser(self, names: Sequence[str]) -> str:
         """The schema with these columns in a coarser form, and the design by it."""
-        return self._changed("--coarsen", names)[0]
+        return self._changed("--coarsen", names, origin=Provenance.READ_OFF)[0]
 
     def ways(self, found: Iterable[SchemaSuggestion]) -> list[Hint]:
         """Each way with its command; no two of them write to one place."""
@@ -86,24 +91,40 @@ class CliHints:
         taken: list[str] = []
         for way in found:
             if not (way.without or way.column):
-                command = f"{self.otherwise().of('design')} {way.entry}"
+                about = replace(
+                    self.otherwise(), origin=Provenance.weakest(self.origin, way.origin)
+                )
+                command = f"{about.of('design')} {way.entry}"
                 told.append(Hint(way.gain, command))
                 continue
             option = "--without" if way.without or way.drops else "--coarsen"
-            command, place = self._changed(option, way.without or [way.column], taken)
+            names = way.without or [way.column]
+            command, place = self._changed(option, names, taken, origin=way.origin)
             taken.append(place)
             told.append(Hint(way.gain, command))
         return told
 
     def _changed(
-        self, option: str, names: Sequence[str], taken: Collection[str] = ()
+        self,
+        option: str,
+        names: Sequence[str],
+        taken: Collection[str] = (),
+        *,
+        origin: Provenance = Provenance.DECLARED,
     ) -> tuple[str, str]:
-        """A schema that is changed, and then the same design by it; and where the schema goes."""
+        """A schema that is changed, and then the same design by it; and where the schema goes.
+
+        A change that was chosen by the schema alone is made without the table.
+        """
         stem = f"{Path(self.schema).stem}-{CHANGES[option]}-{'-'.join(names)}"
         read = [] if self.table is None else ["--table", as_file(self.table), *self.reading]
         to = free_name(_plain(stem), ".toml", taken=taken)
         words = ["pramana", "schema", as_file(self.schema), option, as_list(names)]
-        command = pasted([*words, *(read if option == "--coarsen" else []), "-o", to])
+        if origin is Provenance.TRIALS:
+            words += ["--origin", str(origin)]
+        if option == "--coarsen" and not origin.declared:
+            words += read
+        command = pasted([*words, "-o", to])
         if not (self.targets or self.how) or not (self.table or self.people):
             return command, to
         gone = set(names) if option == "--without" else set()

@@ -30,7 +30,7 @@ from pramana.evaluation.audit import audit_release
 from pramana.evaluation.questions import QuestionLoss, as_it_is, losses_of, questions_of
 from pramana.evaluation.utility import UtilityReport, assess_utility
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claims import Claim, guarantee_from_json, read_off, takes_as_public
+from pramana.guarantees.claims import Claim, guarantee_from_json
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES, central_text
@@ -45,6 +45,7 @@ from pramana.reporting.pages import render_comparison
 from pramana.risk.unchanged_records import UnchangedRecords
 from pramana.schema.describe import settle_missing
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import FloatArray, Form
 
@@ -86,7 +87,7 @@ class ScenarioOutcome:
         seconds: to design and protect.
         measuring: seconds to attack the release and to compare it with the truth.
         note: why there is no outcome, or what was left out.
-        read_off: columns whose lists of values were read off the data, where epsilons are stated.
+        choices: what the data decided, where epsilons are stated.
     """
 
     scenario: Scenario
@@ -98,7 +99,7 @@ class ScenarioOutcome:
     measuring: float = 0.0
     note: str = ""
     verbatim: UnchangedRecords | None = None
-    read_off: tuple[str, ...] = ()
+    choices: DataChoices = ALL_DECLARED
 
     @property
     def exposure(self) -> float:
@@ -140,7 +141,7 @@ class ScenarioOutcome:
             "seconds": self.seconds,
             "measuring": self.measuring,
             "note": self.note,
-            "read_off": list(self.read_off),
+            "read_off": list(self.choices.read),
         }
 
 
@@ -277,9 +278,9 @@ class Comparison(Shown):
         if beaten:
             names = "; ".join(other.scenario.name for other in beaten)
             lines.append(f"Beaten in both: {names}.")
-        read = dict.fromkeys(name for outcome in self.outcomes for name in outcome.read_off)
-        if read:
-            lines.append(f"Of every epsilon here:{takes_as_public(tuple(read))}")
+        choices = DataChoices.together(outcome.choices for outcome in self.outcomes)
+        if choices:
+            lines.append(f"Of every epsilon here:{choices.sentence()}")
         return lines
 
     def rows(self) -> tuple[Row, list[Row]]:
@@ -465,8 +466,8 @@ def _run(
     claims = (*plan.published, *release.certificate.claims)
     promises = {claim.attained.name: claim.attained.to_json() for claim in claims}
     fixed = any(Need.FIXED_MATRICES in claim.attained.needs for claim in claims)
-    read = read_off(plan.schema) if fixed else ()
-    done = ScenarioOutcome(scenario, promises, seconds=seconds, read_off=read)
+    choices = DataChoices.of(plan.schema) if fixed else ALL_DECLARED
+    done = ScenarioOutcome(scenario, promises, seconds=seconds, choices=choices)
     try:
         utility = replace(assess_utility(release, table), asked=lost(release))
         again = (protect(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))

@@ -37,6 +37,7 @@ from pramana.methods.microaggregated import Grouped
 from pramana.methods.plan import Plan
 from pramana.release.kinds import KINDS
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
 from pramana.schema.schema import CATEGORY_LIMIT
 
 SEED = 20
@@ -50,7 +51,8 @@ def preview_plan(
 ) -> Iterator[Hint]:
     """Sentences about what the wanted tables will be off by, groups, and better ways.
 
-    Where it is known how files were named, ways come with commands to paste.
+    Without the table they rest on the schema and on expected errors alone. Where it is known how
+    files were named, ways come with commands to paste.
     """
     if isinstance(plan.method, Grouped):
         if opened is not None:
@@ -79,6 +81,8 @@ def _instead(
     if other is None:
         return
     way = f"--method {other.method.name}"
+    if hints is not None and found:
+        hints = replace(hints, origin=Provenance.TRIALS)
     command = "" if hints is None else hints.otherwise().of("design", *way.split())
     if not found or opened is None:
         said = alternative_summary(plan, other)

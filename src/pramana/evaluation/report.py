@@ -302,9 +302,8 @@ def _asked(name: str, mechanism: AttributeSampler) -> str:
 
 def _domain(column: Column) -> str:
     kind = "bins" if isinstance(column.domain, Bins) else "categories"
-    listed = "declared" if column.declared else "read off the data"
     missing = ", missing is one of them" if None in column.labels else ""
-    return f"{len(column.labels)} {kind}, {listed}{missing}"
+    return f"{len(column.labels)} {kind}, {column.origin.words}{missing}"
 
 
 # -- for the owner -------------------------------------------------------------------------

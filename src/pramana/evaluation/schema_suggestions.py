@@ -25,9 +25,10 @@ from pramana.methods.plan import Plan
 from pramana.risk.uniqueness import UniquenessCounter
 from pramana.schema.domains import Bins, Categories, Label
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.recoding import Recoding
-from pramana.schema.schema import Column, Role, Schema
+from pramana.schema.schema import Column, Role, Schema, origin_named
 from pramana.schema.tally import tally
 from pramana.schema.toml import entry_of, header_of, rewritten
 from pramana.schema.weights import coarse_weight_of
@@ -62,6 +63,7 @@ class SchemaSuggestion:
         error: of a typical table afterwards.
         was: of the same tables before.
         without: columns that go, where it is several.
+        origin: where the choice comes from: the schema alone, or trials on the data.
     """
 
     what: str
@@ -70,18 +72,25 @@ class SchemaSuggestion:
     error: float
     was: float
     without: tuple[str, ...] = ()
+    origin: Provenance = Provenance.DECLARED
 
     @property
     def how(self) -> str:
-        """What to do for it."""
-        if self.without:
-            return f"In the schema under each of them: {self.entry}"
-        if not self.column:
-            return f"Add to the command: {self.entry}"
+        """What to do for it; what the data decided is to be stated too."""
+        stated = "" if self.origin.declared else entry_of("origin", str(self.origin))
+        if not self.column and not self.without:
+            return f"Add to the command: {self.entry}" + (
+                f" --origin {self.origin}" if stated else ""
+            )
         shown = self.entry
         if len(shown) > LONG:
             shown = f"{shown[:LONG].rpartition(', ')[0]}, ... (whole with --json, under ways)"
-        return f"In the schema under {header_of(self.column)}: {shown}"
+        where = "each of them" if self.without else header_of(self.column)
+        if not stated:
+            return f"In the schema under {where}: {shown}"
+        if self.without or self.drops:
+            return f"In the schema at the top: {stated}; under {where}: {shown}"
+        return f"In the schema under {where}: {shown}; {stated}"
 
     @property
     def drops(self) -> bool:
@@ -154,8 +163,9 @@ def suggest_changes(
 ) -> list[SchemaSuggestion]:
     """The best changes, most helpful first; none where no error can be foreseen.
 
-    With the table at hand those that promise most are tried on it, and told by what came out;
-    ``before`` is what came out of the plan itself, where that is known.
+    Without the table they are chosen by the schema and the expected error alone. With it those that
+    promise most are tried on it, and told by what came out; ``before`` is what came out of the plan
+    itself, where that is known.
     """
     plan = asking(plan)
     if typical_error(plan) is None:
@@ -163,7 +173,12 @@ def suggest_changes(
     foreseen = sorted(_foreseen(plan, opened), key=lambda one: one.way.error / one.way.was)
     together = _together(plan)  # changes no table that is asked for, so it is told in any case
     if opened is None or opened.rows > MOST_RECORDS:
-        found = [one.way for one in foreseen if one.way.error <= WORTH * one.way.was]
+        origin = Provenance.DECLARED if opened is None else Provenance.READ_OFF
+        found = [
+            replace(one.way, origin=origin)
+            for one in foreseen
+            if one.way.error <= WORTH * one.way.was
+        ]
         return [*found[: MOST_WAYS - len(together)], *(one.way for one in together)]
     before = before or tried(plan, opened)
     further = [*together, *_half(plan), *_narrower(plan, list(before))]
@@ -174,7 +189,7 @@ def suggest_changes(
     for one, errors in zip(chosen, after, strict=True):
         error, was = typical(errors, errors), typical(before, errors)
         if error is not None and was is not None and error <= WORTH * was:
-            ways.append(replace(one.way, error=error, was=was))
+            ways.append(replace(one.way, error=error, was=was, origin=Provenance.TRIALS))
     return sorted(ways, key=lambda way: way.error / way.was)
 
 
@@ -286,9 +301,14 @@ def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[s
         yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
     elif isinstance(domain, Categories) and domain.size > 3:
         rare = _rarest(key.name, domain, opened)
-        column = merge_values(replace(key, domain=replace(domain, ordered=False)), rare, "other")
+        origin = (
+            key.origin if opened is None else Provenance.weakest(key.origin, Provenance.READ_OFF)
+        )
+        unordered = replace(key, domain=replace(domain, ordered=False), origin=origin)
+        column = merge_values(unordered, rare, "other")
         entry = entry_of("merge", column.recoding.to_dict()["merge"])
-        yield f"'{key.name}' with its {len(rare)} rarest values as one", entry, column
+        which = f"{len(rare)} last" if opened is None else f"{len(rare)} rarest"
+        yield f"'{key.name}' with its {which} values as one", entry, column
 
 
 def changed_file(
@@ -297,8 +317,12 @@ def changed_file(
     without: Sequence[str] = (),
     coarsen: Sequence[str] = (),
     opened: OpenedTable | None = None,
+    origin: Provenance | str = Provenance.DECLARED,
 ) -> str:
     """A schema file with some columns dropped or coarser, its other lines as they were.
+
+    What is merged by the counts of a table is marked as read off it. ``origin`` says where the
+    choice of these columns comes from.
 
     Keys are coarsened as the ways to a better release say: half as many bins, or the rarer half of
     the values as one, by the table where it is given and otherwise those that are listed last.
@@ -306,7 +330,9 @@ def changed_file(
     for name in without:
         schema = Schema.from_toml(text)
         dropped = Column(schema.column(name).name, Role.IDENTIFIER)
-        text = rewritten(text, with_column(schema, dropped), name)
+        changed = with_column(schema, dropped)
+        known = Provenance.weakest(schema.origin, origin_named(origin))
+        text = rewritten(text, replace(changed, origin=known), name)
     for name in coarsen:
         schema = Schema.from_toml(text)
         column = _coarser(schema.column(name), opened)
@@ -316,7 +342,8 @@ def changed_file(
                 "weight of a table that is given (--table) and has enough people for each step.",
                 column=name,
             )
-        text = rewritten(text, with_column(schema, column), name)
+        known = Provenance.weakest(column.origin, origin_named(origin))
+        text = rewritten(text, with_column(schema, replace(column, origin=known)), name)
     return text
 
 
@@ -401,6 +428,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
         tuple(table for table in schema.tables if not gone or column.name not in table),
         schema.household,
         None if gone and replicated else schema.replicates,
+        schema.origin,
     )
 
 
@@ -454,9 +482,11 @@ def recoding_gains(
             continue
         for what, entry, column in changed_columns(key, opened):
             try:
-                changed = with_column(schema, column)
+                changed = with_column(schema, replace(column, origin=Provenance.TRIALS))
                 unique = standing.of(changed).unique
             except PramanaError:
                 continue
+            if column.role is Role.IDENTIFIER:
+                changed = replace(changed, origin=Provenance.TRIALS)
             found.append(RecodingGain(what, key.name, entry, unique, changed))
     return sorted(found, key=lambda one: one.unique)

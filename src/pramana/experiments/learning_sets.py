@@ -26,6 +26,7 @@ from pramana.experiments.harness import Setting
 from pramana.mechanisms.mechanism import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories, Domain
+from pramana.schema.origins import Provenance
 from pramana.schema.schema import Column, Role, Schema
 from pramana.types import BoolArray, FloatArray, Form
 
@@ -265,7 +266,7 @@ def bin_schema(data: LearningSet, bins: int, *, cut: Cut = "width") -> Schema:
     for name in data.attributes:
         values = data.train[name].to_numpy().astype(np.float64)
         domain = domain_of(values, bins, cut=cut, ends=data.ranges.get(name))
-        columns.append(Column(name, Role.KEY, domain, missing="refuse", declared=False))
+        columns.append(Column(name, Role.KEY, domain, missing="refuse", origin=Provenance.READ_OFF))
     classes = Categories(tuple(sorted(set(data.train[data.target].to_pylist()))))
     return Schema((*columns, Column(data.target, Role.SENSITIVE, classes, missing="refuse")))
 

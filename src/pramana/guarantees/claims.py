@@ -20,6 +20,7 @@ from pramana.base.text import listed
 from pramana.errors import NotARelease, NotCovered, TooLarge
 from pramana.guarantees.base import Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.registry import GUARANTEES
+from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form
 
@@ -37,9 +38,7 @@ __all__ = [
     "lacks",
     "never_offered",
     "paired",
-    "read_off",
     "recomputed",
-    "takes_as_public",
 ]
 
 ANY_SIZE: Final = (2, 4)
@@ -162,9 +161,9 @@ class Claim:
         Columns that are released as they are and called sensitive stay with their record: who
         knows them of a person finds it, whatever is promised about linking. What compares this
         table with others compares it with those that have the same lists: one that was read off
-        the data would be another one for them. Groups that were formed by other columns than keys
-        tell of these to who knows how that is done. Of reports, who knows what a person was asked
-        for looks at fewer of them.
+        the data, or a choice that was made by trials on them, would be another one for them.
+        Groups that were formed by other columns than keys tell of these to who knows how that is
+        done. Of reports, who knows what a person was asked for looks at fewer of them.
         """
         words = self.attained.sentence() + self.missed
         if self.attained.against_outsiders:
@@ -174,7 +173,7 @@ class Claim:
         if made.picked and self.attained.in_a_anonymity_set:
             words += PICKED
         if Need.FIXED_MATRICES in self.attained.needs:
-            words += takes_as_public(read_off(schema))
+            words += DataChoices.of(schema).sentence()
         return words + household_words(self.attained, made.households)
 
     @property
@@ -216,19 +215,6 @@ def _spelled(numbers: Form) -> Form:
         name: int(own) if isinstance(own, float) and own.is_integer() and abs(own) < 2**53 else own
         for name, own in numbers.items()
     }
-
-
-def read_off(schema: Schema) -> tuple[str, ...]:
-    """The randomised columns whose lists of values were read off the data."""
-    return tuple(column.name for column in schema.randomised if not column.declared)
-
-
-def takes_as_public(columns: Sequence[str]) -> str:
-    """What a promise of epsilon takes as public, as a sentence to go after it; nothing if none."""
-    if not columns:
-        return ""
-    lists = "list" if len(columns) == 1 else "lists"
-    return f" It takes as public the {lists} of values of {', '.join(columns)}, read off the data."
 
 
 def _taken_as_unknown(schema: Schema) -> str:

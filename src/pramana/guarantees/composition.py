@@ -32,9 +32,9 @@ from functools import cached_property
 from pramana.base.rounding import float_down, float_up
 from pramana.base.text import text_down, text_up
 from pramana.errors import InvalidNumber
-from pramana.guarantees.claims import takes_as_public
 from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.types import Form
 
 __all__ = ["TiedReleases", "Together", "compose", "tied_groups"]
@@ -56,7 +56,7 @@ class Together:
         uncovered: why there is no rule, release by release.
         uncounted: columns that tied releases show as they are, where nobody has counted how many
             people share all that all of them show: an anonymity set of one is taken.
-        read: randomised columns whose lists of values were read off the data.
+        choices: what the data decided of any of them.
     """
 
     releases: int
@@ -69,7 +69,7 @@ class Together:
     anonymity_set: int
     uncovered: tuple[str, ...] = ()
     uncounted: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
+    choices: DataChoices = ALL_DECLARED
 
     @property
     def tied(self) -> bool:
@@ -101,7 +101,7 @@ class Together:
                 f"Central epsilon = {text_up(self.central.epsilon)} with delta = "
                 f"{text_up(self.central.delta or 0.0, 3)}, local epsilon = {text_up(self.local)}, "
                 "for columns that no release shows as they are."
-                f"{takes_as_public(self.read)}"
+                f"{self.choices.sentence()}"
             )
         return found + [f"Not covered: {reason}." for reason in self.uncovered]
 
@@ -125,7 +125,8 @@ class Together:
             "central": None if self.central is None else self.central.to_json(),
             "uncovered": list(self.uncovered),
             "uncounted": list(self.uncounted),
-            "read_off": list(self.read),
+            "read_off": list(self.choices.read),
+            **{k: v for k, v in self.choices.to_json().items() if k != "read"},
         }
 
 
@@ -174,7 +175,7 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
         anonymity_set=min(part.anonymity_set for part in parts),
         uncovered=tuple(dict.fromkeys(filter(None, (_reason(one) for one in releases)))),
         uncounted=tuple(sorted({name for part in parts for name in part.uncounted})),
-        read=tuple(dict.fromkeys(name for one in releases for name in one.read)),
+        choices=DataChoices.together(one.choices for one in releases),
     )
 
 

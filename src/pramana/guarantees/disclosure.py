@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
-from pramana.guarantees.claims import read_off
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form
 
@@ -166,7 +166,7 @@ class Disclosure:
         owned: one of what is released as it is, row by row, beside a column of which everybody has
             another value; by the fingerprint of that column.
         forms: one of each column that is released as it is, and of its recoding.
-        read: randomised columns whose lists of values were read off the data, and so tell of it.
+        choices: what the data decided, which so tells of them.
         veiled: randomised columns that nobody is taken to know, the sensitive ones.
         panel: whether it is a wave of a panel, whose waves share the draws that each device keeps.
     """
@@ -188,7 +188,7 @@ class Disclosure:
     rows: str | None = None
     owned: Mapping[str, str] = field(default_factory=dict)
     forms: Mapping[str, str] = field(default_factory=dict)
-    read: tuple[str, ...] = ()
+    choices: DataChoices = ALL_DECLARED
     veiled: frozenset[str] = frozenset()
     panel: bool = False
 
@@ -221,7 +221,7 @@ class Disclosure:
             central=central,
             alone=alone,
             seeded=evidence.seeded,
-            read=read_off(schema),
+            choices=DataChoices.of(schema),
             veiled=frozenset(c.name for c in schema.randomised if c.role is Role.SENSITIVE),
             panel=panel,
         )
@@ -310,7 +310,7 @@ class Disclosure:
             "rows": self.rows,
             "owned": dict(self.owned),
             "forms": dict(self.forms),
-            "read": list(self.read),
+            **self.choices.to_json(),
             "veiled": sorted(self.veiled),
             "panel": self.panel,
         }
@@ -333,7 +333,7 @@ class Disclosure:
             rows=form.get("rows"),
             owned=dict(form.get("owned", {})),
             forms=dict(form.get("forms", {})),
-            read=tuple(form.get("read", ())),
+            choices=DataChoices.from_json(form),
             veiled=frozenset(form.get("veiled", unknown)),
             panel=form.get("panel", False),
         )

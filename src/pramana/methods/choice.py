@@ -16,7 +16,8 @@ from pramana.methods.context import DesignContext, require_coded, require_number
 from pramana.methods.plan import Plan
 from pramana.schema.domains import Bins
 from pramana.schema.households import largest_household, require_unlinked
-from pramana.schema.schema import Schema
+from pramana.schema.origins import Provenance
+from pramana.schema.schema import Schema, origin_named
 from pramana.types import TableLike
 
 CLEARLY = 0.95
@@ -31,6 +32,7 @@ def design(
     smallest_group: int | None = None,
     method: str | Method | None = None,
     looked_at: bool = False,
+    origin: Provenance | str = Provenance.DECLARED,
 ) -> Plan:
     """Find what to do to each record so that every guarantee asked is met at the least loss.
 
@@ -47,7 +49,12 @@ def design(
             all pairs of columns. The plan reports the choice and the error of the other method.
         looked_at: that the caller checks every value later; values outside the schema are then
             refused there and not here.
+        origin: where method, options and targets come from: ``declared``, or ``trials`` if they
+            were chosen by trials on these data. The certificate states it, because no epsilon
+            covers a choice by the data. The choice made here depends on the schema, the number of
+            records and the anonymity set of columns released unchanged, and on no other value.
     """
+    schema = _from(schema, origin)
     chosen = _chosen(method, guarantees)
     if data is not None:
         context = design_context(
@@ -82,11 +89,21 @@ def design_context(
     return context
 
 
-def _settled(schema: Schema) -> Schema:
-    """The schema without what a description remembers of the table."""
+def _from(schema: Schema, origin: Provenance | str) -> Schema:
+    """The schema, whose origin is at most as good as that of method and targets."""
+    _require_schema(schema)
+    return replace(schema, origin=Provenance.weakest(schema.origin, origin_named(origin)))
+
+
+def _require_schema(schema: Schema) -> None:
     if not isinstance(schema, Schema):
         kind = type(schema).__name__
         raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
+
+
+def _settled(schema: Schema) -> Schema:
+    """The schema without what a description remembers of the table."""
+    _require_schema(schema)
     return settle_bins(
         Schema(
             schema.columns,
@@ -96,6 +113,7 @@ def _settled(schema: Schema) -> Schema:
             schema.tables,
             schema.household,
             schema.replicates,
+            schema.origin,
         )
     )
 

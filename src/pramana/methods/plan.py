@@ -14,13 +14,14 @@ import pyarrow as pa
 from pramana.base.text import Shown, text_up
 from pramana.errors import DoesNotHold, harmless
 from pramana.guarantees.base import Guarantee, Need
-from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope, paired, read_off
+from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope, paired
 from pramana.guarantees.registry import dials
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.expected_error import ExpectedError
 from pramana.release.kinds import KINDS, Kind
+from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
@@ -104,6 +105,11 @@ class Plan(Shown):
         return asked + tuple(claim for claim in rest if claim.checked_by == "anyone")
 
     @property
+    def aims_at_epsilon(self) -> bool:
+        """Whether a target compares neighbouring tables, so that no choice may rest on the data."""
+        return any(Need.FIXED_MATRICES in target.needs for target in self.asked)
+
+    @property
     def dials(self) -> str | None:
         """k, local and central epsilon in one line, where all three hold."""
         return dials(self.attained)
@@ -140,8 +146,17 @@ class Plan(Shown):
         has a value, the list tells that they are there, whatever epsilon says.
         """
         found = []
-        read = read_off(self.schema)
-        if read and any(Need.FIXED_MATRICES in one.needs for one in self.asked):
+        choices, read = DataChoices.of(self.schema), DataChoices.of(self.schema).read
+        if self.aims_at_epsilon and (choices.tried or not choices.choices.declared):
+            what = [f"the values of {', '.join(choices.tried)}"] if choices.tried else []
+            if not choices.choices.declared:
+                what.append("columns, method or target")
+            found.append(
+                f"Trials on these data or a look at them decided {' and '.join(what)}. Epsilon "
+                "does not cover what this choice tells about a person, and the certificate says "
+                "so. Choose by the schema alone instead: design with --blind."
+            )
+        if read and self.aims_at_epsilon:
             lists, was, are = ("list", "was", "is") if len(read) == 1 else ("lists", "were", "are")
             found.append(
                 f"The {lists} of values of {', '.join(read)} {was} read off the data and {are} "

@@ -27,6 +27,8 @@ from pramana.errors import InputError, PramanaError
 from pramana.guarantees.registry import cli_options
 from pramana.io.base import FORMATS
 from pramana.methods.base import METHODS, options_of
+from pramana.schema.origins import Provenance
+from pramana.schema.schema import origin_named
 from pramana.schema.toml import entry_of, read_toml
 from pramana.types import Form
 
@@ -42,6 +44,7 @@ class PlanFile:
         options: of the method, as the command line names and takes them.
         asked: tables, means and models that must come out well, as ``compare --ask`` takes them.
         copies: further formats of the released data.
+        origin: where method and target come from.
     """
 
     schema: str = "schema.toml"
@@ -50,10 +53,12 @@ class PlanFile:
     options: Form = field(default_factory=dict)
     asked: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    origin: str = Provenance.DECLARED
 
     def __post_init__(self) -> None:
         if self.method and self.method not in METHODS:
             raise InputError(f"method must be one of {', '.join(METHODS)}, got '{self.method}'.")
+        object.__setattr__(self, "origin", str(origin_named(self.origin)))
         _require_known("target", self.target, [letter.field for letter in cli_options()])
         for name, value in self.target.items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -90,6 +95,8 @@ class PlanFile:
         """A TOML text that ``from_toml`` reads to an equal plan."""
         top: Form = {"schema": self.schema, "asked": list(self.asked), "method": self.method,
                      "copies": list(self.copies)}  # fmt: skip
+        if self.origin != Provenance.DECLARED:
+            top["origin"] = self.origin
         lines = [entry_of(name, value) for name, value in top.items() if value]
         for name in ("target", "options"):
             own: Form = getattr(self, name)

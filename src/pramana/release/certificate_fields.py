@@ -22,6 +22,7 @@ from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import Struct, converted
 from pramana.schema.domains import BinRelease, Bins, Categories, Domain
 from pramana.schema.labels import Labels
+from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
 from pramana.schema.replicates import Replicates, Replication
 from pramana.schema.schema import Column, Impossible, Missing, Role, Schema
@@ -33,7 +34,7 @@ MOST_MOVES: Final = 5_000_000
 AS_IT_IS: Final = "released as it is"
 BINNED: Final = "binned, not randomised"
 NOISY: Final = "released with noise, not randomised"
-READ_OFF: Final = "read off the data"
+ORIGINS: Final = {origin.words: origin for origin in Provenance}
 
 Text: TypeAlias = Annotated[str, Meta(max_length=100_000)]
 Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -103,6 +104,7 @@ class SchemaForm(Struct):
     strata: tuple[Text, ...] = ()
     choices: tuple[tuple[Text, ...], ...] = ()
     replicate_weights: ReplicatesForm | None = None
+    origin: Text = Provenance.DECLARED.words
 
 
 def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
@@ -116,6 +118,8 @@ def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
         form["choices"] = [list(choice) for choice in schema.choices]
     if schema.replicates is not None:
         form["replicate_weights"] = schema.replicates.to_dict()
+    if not schema.origin.declared:
+        form["origin"] = schema.origin.words
     return form
 
 
@@ -130,7 +134,7 @@ def _column_to_json(column: Column, treatment: str) -> Form:
     if column.domain is None or not (column.coded or column.listed):
         return form  # a domain that nothing is drawn from could only tell what occurred
     form |= _domain_to_json(column.domain)
-    form["domain"] = "declared" if column.declared else READ_OFF
+    form["domain"] = column.origin.words
     form["missing"] = column.missing or "refuse"
     if column.exempt:
         form["exempt"] = list(column.exempt)
@@ -169,7 +173,15 @@ def schema_of(form: SchemaForm) -> Schema:
         replicates=None
         if stated is None
         else Replicates(stated.columns, kind=stated.method, fay=stated.fay, scale=stated.scale),
+        origin=_origin_of(form.origin),
     )
+
+
+def _origin_of(words: str) -> Provenance:
+    """The origin that a certificate names."""
+    if words not in ORIGINS:
+        raise NotARelease(f"An origin must be one of: {', '.join(ORIGINS)}.")
+    return ORIGINS[words]
 
 
 def _column_of(form: ColumnForm) -> Column:
@@ -182,7 +194,7 @@ def _column_of(form: ColumnForm) -> Column:
         exempt=form.exempt,
         randomise=form.treatment not in (AS_IT_IS, BINNED, NOISY),
         recoding=NOTHING if form.recoding is None else _recoding_of(form.recoding),
-        declared=form.domain == "declared",
+        origin=_origin_of(form.domain),
     )
 
 

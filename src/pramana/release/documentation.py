@@ -447,7 +447,7 @@ def _domain(certificate: Certificate, column: Column) -> str:
         return "as it occurs"
     what = "bins" if isinstance(column.domain, Bins) else "categories"
     how = f", released as {column.domain.release}" if isinstance(column.domain, Bins) else ""
-    return f"{what}{how}, {'declared' if column.declared else 'read off the data'}"
+    return f"{what}{how}, {column.origin.words}"
 
 
 def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:

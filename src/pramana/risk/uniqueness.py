@@ -21,6 +21,7 @@ from pramana.errors import OutsideDomain
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
 from pramana.risk.frequencies import Frequencies, MissingPolicy, PopulationRisk
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form, IntArray
@@ -121,7 +122,7 @@ class UniquenessCounter:
 
 def _bare(column: Column) -> Column:
     """What counts for telling people apart; missing is a value like others."""
-    about: Form = {"missing": "category", "exempt": (), "declared": True}
+    about: Form = {"missing": "category", "exempt": (), "origin": Provenance.DECLARED}
     return replace(column, **about)
 
 

@@ -29,6 +29,7 @@ from pramana.schema.missing_codes import (
     top_of,
 )
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import propose_roles
@@ -92,14 +93,15 @@ def _stated_whole(column: Column, table: OpenedTable) -> bool:
 def _completed(
     column: Column, seen: Tally, table: OpenedTable, *, stratum: bool, spoken: bool
 ) -> Column:
-    domain, declared = column.domain, column.declared
+    domain, origin = column.domain, column.origin
     if domain is None:
-        domain, declared = read_off(column.name, seen, table, categories=stratum), False
+        domain = read_off(column.name, seen, table, categories=stratum)
+        origin = Provenance.weakest(origin, Provenance.READ_OFF)
     missing = column.missing
     if missing is None:
         some = seen.missing or spoken or None in column.exempt
         missing = "category" if some else "refuse"
-    return replace(column, domain=domain, missing=missing, declared=declared)
+    return replace(column, domain=domain, missing=missing, origin=origin)
 
 
 def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
@@ -224,6 +226,7 @@ class Description(Schema):
             self.tables,
             self.household,
             self.replicates,
+            self.origin,
         )
 
     def rows(self) -> list[Form]:
@@ -420,7 +423,9 @@ def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if role is not Role.KEY:
         return _kept(name, seen, role, table)
     missing: Missing | None = "category" if seen.missing else None
-    return Column(name, role, read_off(name, seen, table), missing=missing, declared=False)
+    return Column(
+        name, role, read_off(name, seen, table), missing=missing, origin=Provenance.READ_OFF
+    )
 
 
 def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
@@ -437,7 +442,8 @@ def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if not values or not codes:
         return Column(name, role)
     domain = Categories(values, missing_values=codes)
-    return Column(name, role, domain, missing="keep" if seen.missing else None, declared=False)
+    missing: Missing | None = "keep" if seen.missing else None
+    return Column(name, role, domain, missing=missing, origin=Provenance.READ_OFF)
 
 
 def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final, get_args
 
 from pramana.schema.domains import RELEASES
+from pramana.schema.origins import Provenance
 from pramana.schema.recoding import DATES, DIRECTIVES, DISTRIBUTIONS
 from pramana.schema.replicates import Replication
 from pramana.schema.schema import MISSING, Role
@@ -37,6 +38,7 @@ NAMES: Final = _or_list(NAME)
 FINITE: Final[Form] = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 POSSIBLE: Final = FINITE | VALUE
 ABOVE_ZERO: Final[Form] = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
+ORIGIN: Final[Form] = {"enum": [str(origin) for origin in Provenance]}
 IMPOSSIBLE: Final[Form] = {
     "type": "object",
     "additionalProperties": _or_list(LABEL, minItems=1),
@@ -75,7 +77,8 @@ COLUMN: Final[dict[str, tuple[Form, str]]] = {
     ),
     "exempt": (LABELS, "Values that stay as they are."),
     "randomise": ({"type": "boolean"}, "Whether it goes through a matrix, whatever its role."),
-    "declared": ({"type": "boolean"}, "False where the domain was read off the data."),
+    "declared": ({"type": "boolean"}, "False is an older word for origin read-off."),
+    "origin": (ORIGIN, "Where its values and recodings come from."),
     "missing_codes": (_or_list(VALUE, uniqueItems=True), "Values that mean that there is none."),
     "date": ({"enum": list(DATES)}, "Dates become their year, quarter or month."),
     "date_format": (
@@ -113,6 +116,7 @@ TOP: Final[dict[str, tuple[Form, str]]] = {
         _or_list(VALUE, uniqueItems=True),
         "Codes for every column that states none of its own.",
     ),
+    "origin": (ORIGIN, "Where columns, roles, method and target come from."),
     "strata": (NAMES, "Columns within which the rest is randomised apart."),
     "impossible": (
         _or_list(IMPOSSIBLE),

@@ -17,6 +17,7 @@ from pramana.base.name_lists import as_table, tables_of
 from pramana.base.text import Shown, counted
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.schema.domains import Bins, Categories, Domain, Label, find_label
+from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
 
@@ -60,7 +61,7 @@ class Column:
             ``refuse`` (must not occur; codes that the domain lists may), or ``None``: not stated.
         exempt: Values that must stay as they are.
         randomise: ``None`` leaves it to the role: keys are randomised, the rest is not.
-        declared: ``False`` where the domain was read off the data.
+        origin: Where its domain and its recoding come from.
         recoding: What becomes of its values before anything else; undone nowhere.
     """
 
@@ -70,7 +71,7 @@ class Column:
     missing: Missing | None = None
     exempt: tuple[Label, ...] = ()
     randomise: bool | None = None
-    declared: bool = True
+    origin: Provenance = Provenance.DECLARED
     recoding: Recoding = NOTHING
 
     def __post_init__(self) -> None:
@@ -89,6 +90,7 @@ class Column:
                 entry="role",
             )
         object.__setattr__(self, "role", Role(self.role))
+        object.__setattr__(self, "origin", origin_named(self.origin, self.name))
         if self.missing is not None and self.missing not in MISSING:
             raise InvalidSchema(
                 f"missing of '{self.name}' must be one of {', '.join(MISSING)}, "
@@ -171,6 +173,11 @@ class Column:
                     entry=entry,
                 )
         return tuple(spelled)
+
+    @property
+    def declared(self) -> bool:
+        """Whether the data had no part in its domain and its recoding."""
+        return self.origin.declared
 
     @cached_property
     def randomised(self) -> bool:
@@ -295,6 +302,8 @@ class Schema(Shown):
             ``attribute-sampling``. Part of a plan, not of a release.
         household: The identifier that numbers households, if any. Part of a plan too.
         replicates: The columns of replicate weights, if any, and how they were made.
+        origin: Where the choice of columns and roles comes from; of a plan, also that of method and
+            target.
     """
 
     columns: tuple[Column, ...]
@@ -304,12 +313,14 @@ class Schema(Shown):
     tables: tuple[tuple[str, ...], ...] = ()
     household: str | None = None
     replicates: Replicates | None = None
+    origin: Provenance = Provenance.DECLARED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "strata", tuple(self.strata))
         object.__setattr__(self, "choices", tuple(tuple(choice) for choice in self.choices))
         object.__setattr__(self, "tables", tables_of(self.tables))
+        object.__setattr__(self, "origin", origin_named(self.origin))
         self._check_columns()
         self._require_known_names()
         for name in self.strata:
@@ -560,6 +571,18 @@ class Schema(Shown):
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the schema as a TOML file; over a file of that name only with ``force``."""
         write_whole(Path(path), self.to_toml(), force=force)
+
+
+def origin_named(word: str, column: str | None = None) -> Provenance:
+    """The origin of that name; any other name is refused."""
+    if word not in tuple(Provenance):
+        of = "" if column is None else f" of '{column}'"
+        raise InvalidSchema(
+            f"origin{of} must be one of {', '.join(Provenance)}, got {word!r}.",
+            column=column,
+            entry="origin",
+        )
+    return Provenance(word)
 
 
 def require_keys(schema: Schema) -> None:

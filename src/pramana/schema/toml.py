@@ -22,9 +22,10 @@ from pramana.base.file_moves import read_file
 from pramana.base.name_lists import as_table, names_of_table
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, Label
+from pramana.schema.origins import Provenance
 from pramana.schema.recoding import Noise, Recoding
 from pramana.schema.replicates import Replicates
-from pramana.schema.schema import Column, Impossible, Role, Schema
+from pramana.schema.schema import Column, Impossible, Role, Schema, origin_named
 from pramana.types import Entries, Form
 
 HEADER = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
@@ -141,10 +142,12 @@ SYNONYMS = {
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
-       "missing_codes", "keys", "sensitive", "weight", "public", "identifiers")  # fmt: skip
+       "missing_codes", "origin", "keys", "sensitive", "weight", "public",
+       "identifiers")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
-           "integers", "missing_values", "exempt", "randomise", "declared", *RECODINGS)  # fmt: skip
+           "integers", "missing_values", "exempt", "randomise", "declared", "origin",
+           *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
 
@@ -196,6 +199,7 @@ def read_schema(text: str) -> Schema:
         "household": None,
         "replicate_weights": None,
         "missing_codes": [],
+        "origin": Provenance.DECLARED,
     }
     for word, value in raw.items():
         if word in known:
@@ -247,6 +251,7 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
         tables=tuple(names_of_table(text) for text in _names("tables", known["tables"])),
         household=household,
         replicates=replicates,
+        origin=known["origin"],
     )
 
 
@@ -330,8 +335,21 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
         exempt=_labels("exempt", entries.get("exempt", []), column=name),
         recoding=_recoding(name, entries),
         randomise=entries.get("randomise"),
-        declared=entries.get("declared", True),
+        origin=_origin(name, entries),
     )
+
+
+def _origin(name: str, entries: Entries) -> Provenance:
+    """The origin of a column; ``declared = false`` is an older word for read off the data."""
+    older = Provenance.DECLARED if entries.get("declared", True) else Provenance.READ_OFF
+    origin = origin_named(entries.get("origin", older), name)
+    if "declared" in entries and entries["declared"] != origin.declared:
+        raise InvalidSchema(
+            f"'{name}' has two origins, by declared and by origin. Keep origin.",
+            column=name,
+            entry="declared",
+        )
+    return origin
 
 
 def _recoding(name: str, entries: Entries) -> Recoding:
@@ -490,6 +508,8 @@ def write_schema(
         notes: Further comments for each column.
     """
     lines: list[str] = []
+    if not schema.origin.declared:
+        lines.append(entry_of("origin", str(schema.origin)))
     if schema.strata:
         lines.append(f"strata = {_value(list(schema.strata))}")
     if schema.choices:
@@ -539,7 +559,7 @@ def _column_lines(column: Column, reason: str) -> list[str]:
     comment = f"  # {_commented(reason)}" if reason else ""
     lines = ["", header_of(column.name), f'role = "{column.role}"{comment}']
     if column.domain is not None:
-        if not column.declared:
+        if column.origin is Provenance.READ_OFF:
             lines.append(READ_OFF)
         for entry, value in column.domain.to_dict().items():
             lines.append(f"{entry} = {_value(value)}")
@@ -552,7 +572,7 @@ def _column_lines(column: Column, reason: str) -> list[str]:
     if column.randomise is not None:
         lines.append(f"randomise = {_value(column.randomise)}")
     if not column.declared:
-        lines.append("declared = false")
+        lines.append(entry_of("origin", str(column.origin)))
     return lines
 
 

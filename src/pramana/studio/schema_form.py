@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
+from pramana.api import Provenance
 from pramana.base.name_lists import as_part, parts_of
 from pramana.errors import InputError
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
@@ -25,6 +26,13 @@ MISSING: Final = {
     "category": "a value like others, randomised",
     "keep": "stays missing",
     "refuse": "must not occur",
+}
+
+
+ORIGINS: Final = {
+    Provenance.DECLARED: "Declared: known without a look at these data",
+    Provenance.READ_OFF: "Read off these data, or merged after a look at them",
+    Provenance.TRIALS: "Chosen by trials on these data",
 }
 
 
@@ -76,13 +84,21 @@ def changed_column(column: Column, form: Form) -> Column:
         missing=missing,
         recoding=_recoding(column, form),
         domain=_domain(column, form),
-        declared=True,
+        origin=_origin(column, form),
     )
     ticked = form.all("tick")
     if len(ticked) > 1 and isinstance(new.domain, Categories):
         values = [new.domain.values[place_in(own, len(new.domain.values))] for own in ticked]
-        new = api.merge_values(new, values, form.get("into") or "other")
+        # The page shows how many records have each value: who merges here has looked.
+        looked = Provenance.weakest(new.origin, Provenance.READ_OFF)
+        new = replace(api.merge_values(new, values, form.get("into") or "other"), origin=looked)
     return new
+
+
+def _origin(column: Column, form: Form) -> Provenance:
+    """As the form says; saving a form declares nothing by itself."""
+    word = form.get("origin")
+    return Provenance(word) if word in ORIGINS else column.origin
 
 
 def _recoding(column: Column, form: Form) -> Recoding:

@@ -33,6 +33,7 @@ from pramana.release.folder import (
     stamps_of,
 )
 from pramana.schema.opened_table import FileStamp, require_unchanged
+from pramana.schema.origins import DataChoices
 from pramana.types import Progress
 from pramana.verification.checks import Check, CheckKind, Verdict
 from pramana.verification.consistency import consistency_checks
@@ -174,10 +175,7 @@ def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:
         yield f"Binned, not randomised, outside every epsilon: {', '.join(binned)}."
     if as_is:
         yield f"Released as they are, outside every epsilon: {', '.join(as_is)}."
-    undeclared = [c.name for c in certificate.schema.randomised if not c.declared]
-    if undeclared:
-        names = ", ".join(undeclared)
-        yield f"Domains read off the data, so that they tell which values occur: {names}."
+    yield from DataChoices.of(certificate.schema).notices()
     owner = [claim.name for claim in certificate.claims if only_the_owner(type(claim.attained))]
     if owner and not certificate.nature.grouped:
         yield f"Only the owner can recompute: {', '.join(owner)}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana import Bins, Column, Recoding, Role, Schema
+from pramana import Bins, Column, Recoding, Role, Schema, api
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.charts import drawn
@@ -16,6 +16,7 @@ from pramana.studio.pages.data import file_words, read_words, source_code, table
 from pramana.studio.schema_form import (
     HOUSEHOLD,
     MISSING,
+    ORIGINS,
     ROLES,
     changed_column,
     entries_of,
@@ -155,6 +156,7 @@ async def one(request: Request) -> Response:
         texts=_texts(looked, column.name),
         roles=ROLES,
         missing=MISSING,
+        origins=ORIGINS,
         total=len(schema.columns),
         same=_same(studio),
     )
@@ -221,7 +223,8 @@ async def coarsen_one(request: Request) -> Response:
     form = await form_of(request)
     column = schema.columns[place]
     own = replace(column.recoding, round=form.number("round"), top=form.number("top"))
-    changed = schema.replace_columns([replace(column, recoding=own)])
+    origin = api.Provenance.weakest(column.origin, api.Provenance.READ_OFF)
+    changed = schema.replace_columns([replace(column, recoding=own, origin=origin)])
     did = f"Rounded and cut column {place + 1}"
     studio.session.change(did, schema=changed.to_toml(), acknowledged="")
     studio.session.notice = f"'{column.name}' is rounded and cut at the top. Undo takes it back."

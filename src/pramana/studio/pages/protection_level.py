@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
@@ -189,7 +190,12 @@ async def choose(request: Request) -> Response:
     method = form.choice("method", ("", *_aiming()), "There is no such method.")
     target = _of_chance(method, form) if form.get("chance") else _target(form)
     did = f"Chose {method or 'the usual method'}, {target_words(target)}"
-    session.change(did, method=method, target=target, acknowledged="")
+    schema = session.now.schema
+    if form.get("chance"):  # taken from the methods that were tried on the table
+        stated = require_schema(schema)
+        origin = api.Provenance.weakest(stated.origin, api.Provenance.TRIALS)
+        schema = replace(stated, origin=origin).to_toml()
+    session.change(did, schema=schema, method=method, target=target, acknowledged="")
     return goto("/protect")
 
 
