@@ -223,7 +223,7 @@ def test_a_person_of_a_panel_answers_every_wave_from_one_permanent_answer(
     context: Any, tmp_path: Path
 ) -> None:
     """The device keeps what it drew for life and draws each wave once; nothing kept is true."""
-    from tests.browser.test_answering import answer_all, send
+    from tests.browser.test_answering import answer_all, drawn, send
 
     extra = "waves = 3\nall_waves_epsilon = 4.0\n"
     source = tmp_path / "survey.toml"
@@ -237,12 +237,13 @@ def test_a_person_of_a_panel_answers_every_wave_from_one_permanent_answer(
         page.goto(survey.address)
         page.get_by_role("button", name="Begin").click()
         answer_all(page)
-        shown = page.locator("code").inner_text()
+        shown = drawn(page)
         send(page)
         page.reload()
         page.get_by_text("You have answered before").wait_for()
         assert survey.records() == [shown]
         stored = dict(page.evaluate("Object.entries(localStorage)"))
+        assert not [name for name in stored if name.endswith((".record", ".token"))]
         kept.append({n: v for n, v in stored.items() if n.endswith((".set", ".permanent"))})
         survey.stop()
     assert kept[0] == kept[1]

@@ -24,7 +24,8 @@ PERSON = {"age": "[18, 30)", "sex": "f", "employed": "yes", "travel": "car"}
 
 def survey_text(method: str = "attribute-sampling", target: str = "k = 20", extra: str = "") -> str:
     """The survey of the demonstration, with a question that may be left open."""
-    text = SURVEY.format(expected=5000).replace("k = 20", f'{target}\nmethod = "{method}"')
+    head = f'minimum = 2\n{target}\nmethod = "{method}"'
+    text = SURVEY.format(expected=5000).replace("k = 20", head)
     employed = '[[questions]]\nname = "employed"'
     return extra + text.replace(employed, SEX + employed)
 

@@ -7,20 +7,23 @@ import hashlib
 import json
 import math
 import sqlite3
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pramana as pm
+from pramana.base.randomness import Keystream
 from pramana.cli.app import main
 from pramana.collect.closing import certificate_of, close_survey, live, repeats, status_of
 from pramana.collect.definition import Definition, define, respond
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
+from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
-from pramana.errors import InputError, OutputExists
+from pramana.errors import DoesNotHold, InputError, OutputExists
 from pramana.mechanisms.attribute_sampling import AttributeSampler
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
@@ -243,20 +246,104 @@ def test_anybody_can_check_a_survey_before_they_answer(
 def test_words_of_the_office_are_said_to_be_its_own(tmp_path: Path) -> None:
     """Every one that differs is named, and none of them is said to be checked."""
     source = tmp_path / "survey.toml"
-    own = '[words]\nconsent = "Nothing is sent."\nsaid = "Sent"\nnext = "Next"\n'
+    own = '[words]\nconsent = "Nothing is sent."\nready = "Sent"\nnext = "Next"\n'
     source.write_text(survey_text().replace("[[questions]]", f"{own}[[questions]]", 1))
     new_survey(source, tmp_path / "survey")
     found = {check.name: check for check in check_survey(tmp_path / "survey").checks}
     assert (found["words"].state, found["page"].state) == ("asserted", "passed")
-    assert "own words, which are not checked: consent, said; all else" in found["words"].detail
+    assert "own words, which are not checked: consent, ready; all else" in found["words"].detail
 
 
-def test_people_are_told_that_the_promise_hangs_on_who_comes(definition: Definition) -> None:
-    """In the consent: how many, what is weaker if fewer come, and where it will be said."""
+def promising(minimum: int) -> Definition:
+    """A survey that is closed from this many answers on."""
+    source = small_survey(
+        ("smokes", ["yes", "no"], ""),
+        head=f"expected = 3000\nminimum = {minimum}\nk = 20\ncentral_epsilon = 2",
+    )
+    return define(read_survey(source), source)[0]
+
+
+def test_people_read_the_guarantee_of_the_fewest_answers_that_are_published() -> None:
+    """The k of 1,000 answers, which is below that of the 3,000 expected; and what it needs."""
+    definition = promising(1000)
     said = " ".join(definition.consent())
-    assert "hold if 5,000 people answer" in said
-    assert "bound of 1 in k and the central epsilon" in said
-    assert "If fewer do, they are weaker, and the release says by how much" in said
+    assert "If fewer than 1,000 people answer, nothing is published" in said
+    for sentence in definition.promises(definition.promised(1000)):
+        assert sentence in said
+    (k,) = [one.k for one in definition.promised() if one.name == "pk-anonymity"]
+    gamma = float(definition.mechanism.gamma)
+    assert k <= 1 + 999 / gamma**2 < k * 1.001
+    assert definition.survey.minimum == 1000
+    other = small_survey(("smokes", ["yes", "no"], ""), head="expected = 3001\nk = 20")
+    assert read_survey(other).minimum == 1501
+
+
+@pytest.mark.parametrize("minimum", [1, 3001, 0])
+def test_a_minimum_that_cannot_be_is_refused(minimum: int) -> None:
+    """At least two, and no more than are expected."""
+    with pytest.raises(pm.PramanaError) as refused:
+        promising(minimum)
+    assert refused.value.fields["entry"] == "minimum"
+
+
+def test_a_survey_closes_from_the_promised_minimum_on(tmp_path: Path) -> None:
+    """One answer fewer, and nothing is final; the office cannot change its mind."""
+    source = small_survey(
+        ("smokes", ["yes", "no"], ""), head="expected = 60\nminimum = 40\nepsilon = 1"
+    )
+    (tmp_path / "survey.toml").write_text(source)
+    definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
+
+    def answer(numbers: range) -> None:
+        store.accept(
+            [
+                Sent(
+                    respond(definition, {"smokes": ("yes", "no")[at % 2]}).spelled(
+                        widths=definition.channel.widths
+                    ),
+                    f"{at:064x}",
+                )
+                for at in numbers
+            ]
+        )
+
+    with opened_store(tmp_path / "survey", definition) as store:
+        answer(range(39))
+        with pytest.raises(InputError) as refused:
+            close_survey(definition, store, tmp_path / "release", accept_failed=True)
+        assert (refused.value.code, refused.value.fields["limit"]) == ("too-few-answers", 40)
+        assert not store.finished()
+        answer(range(39, 40))
+        assert close_survey(definition, store, tmp_path / "release").records == 40
+
+
+def test_answers_that_verify_would_fail_close_nothing(tmp_path: Path) -> None:
+    """Copies of one record that no count gives away: the sets are not asked for as stated."""
+    (tmp_path / "survey.toml").write_text(survey_text("attribute-sampling"))
+    definition, _ = new_survey(tmp_path / "survey.toml", tmp_path / "survey")
+    widths, channel = definition.channel.widths, definition.channel
+    words = Keystream.from_seed(5).words("w", 0, 2 * 1400).tolist()
+    honest = [
+        channel.send(OTHER if at % 4 == 0 else PERSON, words[2 * at : 2 * at + 2]).spelled(
+            widths=widths
+        )
+        for at in range(1400)
+    ]
+    sent = [*honest, *honest[1:2] * 120]
+    assert suspicions(channel, Counter(sent)) == []
+    to = tmp_path / "release"
+    with opened_store(tmp_path / "survey", definition) as store:
+        store.accept([Sent(record, f"{at:064x}") for at, record in enumerate(sent)])
+        assert any("sets asked for" in one for one in status_of(definition, store).suspicions)
+        with pytest.raises(DoesNotHold) as refused:
+            close_survey(definition, store, to)
+        assert (refused.value.code, refused.value.fields["checks"]) == (
+            "failed-checks", ["sets asked for"],
+        )  # fmt: skip
+        assert not store.finished()
+        assert not to.exists()
+        close_survey(definition, store, to, accept_failed=True)
+    assert [check.name for check in pm.verify(to).checks if not check.ok] == ["sets asked for"]
 
 
 @pytest.mark.parametrize("target", ["k = 20", "central_epsilon = 0.5", "epsilon = 2"])

@@ -134,7 +134,8 @@ def test_what_no_truth_explains_is_told_of_and_kept(
     with opened_store(survey_folder, definition) as store:
         store.accept([Sent(record, f"{at:064x}") for at in range(2000)])
     for command in (["status", str(survey_folder)],
-                    ["close", str(survey_folder), "-o", str(tmp_path / "release")]):  # fmt: skip
+                    ["close", str(survey_folder), "-o", str(tmp_path / "release"),
+                     "--accept-failed"]):  # fmt: skip
         with pytest.raises(SystemExit):
             main(["collect", *command])
         told = capsys.readouterr()

@@ -77,7 +77,7 @@ def test_months_run_over_the_end_of_the_year() -> None:
         (survey_text().replace("bins = [0", 'answers = ["x", "y"]\nbins = [0'), "one of answers"),
         (survey_text(extra="words = { begin = 3 }\n"), "words.begin must be a text"),
         ("title = ", "valid TOML"),
-        (survey_text(extra="words = { consent_each = 'oui' }\n"), "must say where {chance} stands"),
+        (survey_text(extra="words = { consent_each = 'oui' }\n"), "must say where {tenths} stands"),
         (survey_text(target="epsilon = 1e9"), "epsilon must be at most 50"),
         (survey_text(target=f"k = {'9' * 400}"), "k is too large a number"),
         (survey_text().replace("expected = 5000", f"expected = {10**30}"), "expected must lie"),
@@ -117,7 +117,9 @@ def test_people_are_told_how_likely_it_is_that_an_answer_is_sent_as_they_gave_it
                     if cell[at] == truth[at]
                 )
                 chances.append(words / TOTAL)
-        (said,) = [one for one in definition.consent() if "an answer is sent as you" in one]
+        (said,) = [
+            one for one in definition.consent() if "the real answer to a question is sent" in one
+        ]
         low, high = (float(own) / 100 for own in re.findall(r"([0-9.]+) %", said))
         assert min(chances) - 0.001 < low <= min(chances)
         assert max(chances) <= high < max(chances) + 0.001
@@ -158,7 +160,7 @@ def test_the_method_with_the_smaller_error_on_the_tables_wanted_is_taken(
     assert definition.method == better
     assert definition.short_of(20_000) == []
     if "delta" in head:
-        (central,) = [one for one in definition.promised() if one.name == "shuffled-privacy"]
+        (central,) = [one for one in definition.promised(20_000) if one.name == "shuffled-privacy"]
         assert central.to_json()["epsilon"] <= 0.5
         assert central.to_json()["delta"] == 1e-8
 
@@ -190,11 +192,12 @@ def test_an_office_hears_of_questions_that_no_table_names(
 @pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
 def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(method: str) -> None:
     """k is counted for who does not know them; epsilon is not."""
-    definition, _ = define(read_survey(survey_text(method)), survey_text(method))
+    text = survey_text(method).replace("minimum = 2\n", "")
+    definition, _ = define(read_survey(text), text)
     certificate = certificate_of(definition, 400)
     told, said = " ".join(definition.consent()), certificate.sentences()
     picked = method == "attribute-sampling"
-    assert ("Tell nobody which they were: who knows it looks for you in a" in told) == picked
+    assert ("Tell nobody which they were: a person who knows it searches" in told) == picked
     for text in (told, *said[:1], str(certificate.to_json()["guarantees"])):
         assert ("does not know which columns a person was asked for" in text) == picked
     for text in (" ".join(said), certificate.to_json()["collected"]["statement"]):
@@ -207,10 +210,9 @@ def test_people_and_certificate_say_that_the_questions_of_a_person_are_secret(me
 def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None:
     """The consent is in its words, with the same numbers."""
     own = {
-        "consent": "Hasard.",
+        "consent_voluntary": "Libre.",
         "consent_sets": "{number} questions sur {questions}.",
-        "consent_together": "Ensemble {chance}.",
-        "consent_each": "Chacune {chance}.",
+        "consent_each": "Chacune {tenths}, {chance}.",
         "consent_use": "Pour compter.",
         "consent_once": "Une fois.",
         "to": "a",
@@ -220,13 +222,15 @@ def test_an_office_tells_of_the_chances_in_its_own_language(method: str) -> None
     text = survey_text(method, extra=f"words = {{ {words} }}\n")
     told, _ = define(read_survey(text), text)
     said, before = told.consent(), plain.consent()
-    assert said[0] == "Hasard."
+    assert said[0] == "Libre."
     assert said[-1] == "Une fois."
-    start = "Ensemble " if method == "attribute-sampling" else "Chacune "
-    (line,) = [one for one in said if one.startswith(start)]
-    (same,) = [one for one in before if one.startswith("With a probability of ")]
-    chance = line.removeprefix(start).removesuffix(".").replace(" a ", " to ")
-    assert f"With a probability of {chance} " in same
+    (line,) = [one for one in said if one.startswith("Chacune ")]
+    (same,) = [one for one in before if one.startswith("In about ")]
+    tenths, chance = (
+        line.removeprefix("Chacune ").removesuffix(".").replace(" a ", " to ").split(", ")
+    )
+    assert f"In about {tenths} of 10 cases" in same
+    assert f"({chance})" in same
 
 
 def test_nothing_is_said_to_be_certain_that_is_not() -> None:
@@ -237,8 +241,9 @@ def test_nothing_is_said_to_be_certain_that_is_not() -> None:
         head="expected = 1000\nepsilon = 8\nmethod = 'retention'",
     )
     definition, _ = define(read_survey(text), text)
-    (line,) = [one for one in definition.consent() if one.startswith("With a probability of ")]
-    assert " % to more than 99.9 % an answer is sent as you gave it" in line
+    (line,) = [one for one in definition.consent() if one.startswith("In about ")]
+    assert "In about more than 9 of 10 cases the real answer to a question is sent" in line
+    assert " % to more than 99.9 %)" in line
     assert "100 %" not in line
 
 

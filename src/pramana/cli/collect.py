@@ -72,6 +72,9 @@ def new(
     _head(definition, plan)
     for sentence in definition.consent():
         bullet(console, sentence)
+    for entry in ("contact", "retention"):
+        if not getattr(definition.survey, entry):
+            note(f"The survey states no {entry}: people read that the office does not state it.")
     note(f"Try it: pramana collect serve {to}")
 
 
@@ -222,7 +225,7 @@ def status(
         return
     console = out()
     answers = "1 answer" if found.answers == 1 else f"{found.answers:,} answers"
-    console.print(f"{answers} of {found.expected:,} expected.")
+    console.print(f"{answers} of {found.expected:,} expected; {found.minimum:,} are needed.")
     for sentence in found.sentences:
         bullet(console, sentence)
     for sentence in (*found.short, *found.suspicions):
@@ -237,9 +240,14 @@ def close(
     database: Database = None,
     wave: Wave = None,
     sign: SignKey = None,
+    accept_failed: Annotated[
+        bool, option("--accept-failed", "Close although 'pramana verify' would fail.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release folder of the answers, which 'verify' and 'estimate' treat as any other.
+    """Close the survey and publish the answers as a release folder.
+
+    Closing is final. It needs the minimum of answers that people were promised.
 
     Example:
       pramana collect close survey/ -o release/
@@ -249,7 +257,7 @@ def close(
 
     definition = load(folder).of_wave(wave)
     with opened_store(folder, definition, database) as store:
-        release = close_survey(definition, store, to, sign_with=sign)
+        release = close_survey(definition, store, to, sign_with=sign, accept_failed=accept_failed)
         odd = status_of(definition, store).suspicions
     short = definition.short_of(release.records)
     if definition.promises_too_much:

@@ -22,17 +22,20 @@ from pramana.collect.definition import DEFINITION, Definition
 from pramana.collect.folder import kept_elsewhere, load, seen_store
 from pramana.collect.manipulation import Suspicion, suspicions
 from pramana.collect.store import Store
-from pramana.errors import InputError, OutputExists, PramanaError
+from pramana.errors import DoesNotHold, InputError, OutputExists, PramanaError
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
 from pramana.methods.base import METHODS
-from pramana.release.certificate import Certificate, Collected
+from pramana.release.certificate import Certificate, Collected, DataFile
 from pramana.release.signing import signature_of
 from pramana.schema.domains import label_text
 from pramana.schema.opened_table import TableFormat
 from pramana.schema.schema import REPORTED
 from pramana.types import Form
+from pramana.verification.checks import Check
+from pramana.verification.consistency import consistency_checks
+from pramana.verification.record_checks import record_checks
 
 
 def certificate_of(definition: Definition, records: int) -> Certificate:
@@ -102,6 +105,40 @@ def _require_two(answers: int) -> None:
         raise InputError(f"A release needs at least two answers, and {answers} came so far.")
 
 
+def require_minimum(definition: Definition, answers: int) -> None:
+    """Refuse to publish fewer answers than people were promised."""
+    least = definition.survey.minimum
+    if answers < least:
+        raise InputError(
+            f"People were promised that nothing is published of fewer than {least:,} answers, and "
+            f"{answers:,} came so far. Wait for more, or delete the answers.",
+            code="too-few-answers",
+            count=answers,
+            limit=least,
+        )
+
+
+def failed_checks(release: Release) -> list[Check]:
+    """The checks of ``pramana verify`` that a release in memory would fail."""
+    table = release.opened
+    data = DataFile("data", table.format, "", 0)
+    records = record_checks(replace(release.certificate, data=data), table, None)
+    checks = [*consistency_checks(release.certificate), *records]
+    return [check for check in checks if not check.ok]
+
+
+def _require_passing(release: Release) -> None:
+    failed = failed_checks(release)
+    if failed:
+        told = "; ".join(f"{check.name}: {check.detail}" for check in failed)
+        raise DoesNotHold(
+            f"A release of these answers would fail 'pramana verify' ({told}). Somebody may have "
+            "invented answers. Look at 'pramana collect status', or close with --accept-failed.",
+            code="failed-checks",
+            checks=[check.name for check in failed],
+        )
+
+
 def close_survey(
     definition: Definition,
     store: Store,
@@ -109,11 +146,13 @@ def close_survey(
     *,
     file_format: TableFormat = "parquet",
     sign_with: Path | None = None,
+    accept_failed: bool = False,
 ) -> Release:
     """Take no more answers, and write the release folder.
 
-    What comes later would be told apart by comparing two releases, in an anonymity set of its own.
-    Closing again writes the same answers.
+    Nothing is final before the promised minimum is reached and the release passes the checks of
+    ``verify``; ``accept_failed`` publishes a release that does not pass. Later answers would be
+    recognised by comparing two releases. Closing again writes the same answers.
     """
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the release.")
@@ -121,10 +160,15 @@ def close_survey(
     if sign_with is not None:
         signature_of(b"", sign_with)  # a key that cannot sign is found before anything is closed
     came = store.count()
-    _require_two(came)
-    certificate_of(definition, came)  # what cannot be stated is found before anything is closed
-    store.finish()
+    require_minimum(definition, came)
     release = collected_release(definition, store)
+    if not accept_failed:
+        _require_passing(release)
+    store.finish()
+    if store.count() != came:  # answers arrived meanwhile
+        release = collected_release(definition, store)
+        if not accept_failed:
+            _require_passing(release)
     try:
         return release.save(to, file_format=file_format, sign_with=sign_with)
     except OutputExists:
@@ -159,6 +203,7 @@ class Status:
     Attributes:
         answers: how many came so far.
         expected: how many were expected.
+        minimum: how many are needed before anything is published.
         k: the Pk-anonymity of a release of these answers alone, for who knows that no more came.
         sentences: what a release of them would promise.
         suspicions: counts that no truth explains.
@@ -167,6 +212,7 @@ class Status:
 
     answers: int
     expected: int
+    minimum: int
     k: float | None
     sentences: tuple[str, ...]
     suspicions: tuple[str, ...] = ()
@@ -177,6 +223,7 @@ class Status:
         return {
             "answers": self.answers,
             "expected": self.expected,
+            "minimum": self.minimum,
             "k": self.k,
             "sentences": list(self.sentences),
             "suspicions": list(self.suspicions),
@@ -203,8 +250,14 @@ def status_of(definition: Definition, store: Store) -> Status:
     sentences = tuple(definition.promises(promised))
     sentences += _not_covered(definition, answers) if promised else ()
     odd = _told(suspicions(definition.channel, store.tally()))
+    if answers >= LEAST:
+        odd += tuple(
+            f"A release of these answers would fail 'pramana verify': {check.name}, {check.detail}."
+            for check in failed_checks(collected_release(definition, store))
+        )
     short = tuple(definition.short_of(answers)) if promised else ()
-    return Status(answers, definition.survey.expected, k, sentences, odd, short)
+    survey = definition.survey
+    return Status(answers, survey.expected, survey.minimum, k, sentences, odd, short)
 
 
 LEAST: Final = 2
@@ -316,7 +369,8 @@ def _live(definition: Definition, store: Store, questions: Sequence[str] | None)
     survey, status = definition.survey, status_of(definition, store)
     names = [one.name for one in survey.questions] if questions is None else questions
     release = collected_release(definition, store) if status.answers >= LEAST and names else None
-    expected = [one.k for one in definition.promised() if isinstance(one, PkAnonymity)]
+    targets = definition.promised(survey.expected)
+    expected = [one.k for one in targets if isinstance(one, PkAnonymity)]
     return Live(
         title=survey.title,
         status=status,

@@ -60,7 +60,7 @@ from pramana.release.signing import has_signature_of, signature_of
 from pramana.types import Entries, Form
 
 FORMAT: Final = "pramana-survey"
-VERSION: Final = 2
+VERSION: Final = 3
 
 DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
@@ -136,12 +136,17 @@ class Definition:
         return tuple(guarantees_from_options(self.survey.target))
 
     def promised(self, people: int | None = None) -> tuple[Guarantee, ...]:
-        """What holds for so many answers; for those expected where not stated."""
-        expected = people is None or people == self.survey.expected
-        return self._expected if expected else self._for(people or 0)
+        """The guarantees for this many answers; for the promised minimum where not stated."""
+        if people == self.survey.expected:
+            return self._at_expected
+        return self._at_minimum if people is None else self._for(people)
 
     @cached_property
-    def _expected(self) -> tuple[Guarantee, ...]:
+    def _at_minimum(self) -> tuple[Guarantee, ...]:
+        return self._for(self.survey.minimum)
+
+    @cached_property
+    def _at_expected(self) -> tuple[Guarantee, ...]:
         return self._for(self.survey.expected)
 
     def _for(self, people: int) -> tuple[Guarantee, ...]:
@@ -341,7 +346,8 @@ class Definition:
 
 
 _LASTING: Final = {
-    "survey", "channel", "identity", "keys", "promises_too_much", "_expected", "_matrices",
+    "survey", "channel", "identity", "keys", "promises_too_much", "_at_minimum",
+    "_at_expected", "_matrices",
     "_told_now",
 }  # fmt: skip
 """What hangs on neither page nor signature nor wave."""

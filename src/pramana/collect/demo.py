@@ -37,6 +37,8 @@ from pramana.verification.verify import verify_folder
 SURVEY: Final = """title = "How we live"
 office = "Office of a town that does not exist"
 about = "To plan buses and cycle paths."
+contact = "the town hall"
+retention = "until the demonstration ends"
 expected = {expected}
 k = 20
 

@@ -4,7 +4,10 @@ A survey file is TOML:
 
     title = "How we live"
     office = "Office for statistics"
+    contact = "survey@office.example"
+    retention = "until the end of 2030"
     expected = 5000
+    minimum = 3000
     k = 20
 
     [[questions]]
@@ -57,8 +60,9 @@ MOST_WHOLE: Final = 10**15
 MOST_EDGE: Final = 1e15
 """Beyond it a browser's numbers are not exact."""
 
-TOP: Final = ("title", "office", "about", "language", "direction", "expected", "method", "tables",
-              "codes", "work", "words", "waves", "all_waves_epsilon", "questions")  # fmt: skip
+TOP: Final = ("title", "office", "about", "contact", "retention", "language", "direction",
+              "expected", "minimum", "method", "tables", "codes", "work", "words", "waves",
+              "all_waves_epsilon", "questions")  # fmt: skip
 ENTRIES: Final = ("name", "text", "answers", "labels", "bins", "months", "optional", "ordered",
                   "ask_if")  # fmt: skip
 
@@ -134,7 +138,10 @@ class Survey:
     questions: tuple[SurveyQuestion, ...]
     expected: int
     target: Mapping[str, float]
+    minimum: int = 2
     about: str = ""
+    contact: str = ""
+    retention: str = ""
     tables: tuple[tuple[str, ...], ...] = ()
     method: str | None = None
     codes: bool = False
@@ -157,6 +164,12 @@ class Survey:
         self._check_names()
         if not 2 <= self.expected <= MOST_PEOPLE:
             raise InvalidSchema(f"expected must lie between 2 and {MOST_PEOPLE:,} people.")
+        if not 2 <= self.minimum <= self.expected:
+            raise InvalidSchema(
+                f"minimum must lie between 2 and {self.expected:,}, the number expected, got "
+                f"{self.minimum:,}.",
+                entry="minimum",
+            )
         if self.method not in (None, "retention", "attribute-sampling"):
             raise InvalidSchema(
                 f"method must be retention or attribute-sampling, got {self.method!r}."
@@ -265,8 +278,11 @@ def read_survey(text: str) -> Survey:
         title=_text("title", raw.get("title"), needed=True),
         office=_text("office", raw.get("office")),
         about=_text("about", raw.get("about")),
+        contact=_text("contact", raw.get("contact")),
+        retention=_text("retention", raw.get("retention")),
         questions=tuple(_question(number, one) for number, one in enumerate(questions, 1)),
         expected=expected,
+        minimum=_whole("minimum", raw.get("minimum", max(2, -(-expected // 2))), most=MOST_PEOPLE),
         target=target,
         tables=tuple(names_of_table(one) for one in _texts("tables", raw.get("tables", []))),
         method=raw.get("method"),

@@ -1,6 +1,6 @@
 // The page of a survey. True answers live in the fields of this page and in one variable, and
-// nowhere else: not in an address, a store or a request. What is kept on this device is what chance
-// made of them, and which questions chance has chosen.
+// nowhere else: not in an address, a store or a request. Until it has arrived, this device keeps the
+// randomised record; for good it keeps which questions chance has chosen and that it has answered.
 (() => {
   const survey = readSurvey();
   const { channel, words: text } = survey;
@@ -29,12 +29,17 @@
       if (survey.trial) return;
       try { localStorage.setItem(kept.key(name), value); } catch { /* storage is full or forbidden */ }
     },
+    drop(name) {
+      memory.delete(kept.key(name));
+      try { localStorage.removeItem(kept.key(name)); } catch { /* storage is forbidden */ }
+    },
   };
 
   // What may be drawn once only, however many tabs draw in the same moment: whoever writes first into
   // a database has drawn for all. Other storage is told to other tabs some time later. A database that
   // never opens is not waited for; one that has opened is, however slow a device may be.
-  function first(name, value) {
+  // With ``always`` the value replaces what was drawn before, and none deletes it.
+  function first(name, value, always = false) {
     if (survey.trial) return Promise.resolve(value);
     const key = kept.key(name);
     return new Promise((done) => {
@@ -50,7 +55,11 @@
           const store = change.objectStore("first");
           const before = store.get(key);
           let found = value;
-          before.onsuccess = () => { if (before.result === undefined) store.add(value, key); else found = before.result; };
+          before.onsuccess = () => {
+            if (always) { if (value === undefined) store.delete(key); else store.put(value, key); }
+            else if (before.result === undefined) store.add(value, key);
+            else found = before.result;
+          };
           change.oncomplete = () => { opened.result.close(); done(found); };
           change.onabort = without;
         };
@@ -117,12 +126,29 @@
 
   const applies = (one) => offered(one).some((answer) => answer !== survey.skipped);
 
-  // What was drawn before is shown again, or thanked for.
+  // What was drawn before can still be sent; what has arrived is thanked for.
   function resumed() {
     const record = kept.read("record");
+    if (kept.read("done") !== null) { forget(SENT); finished(text.again); return true; }
     if (record === null) return false;
-    if (kept.read("done") === null) review(record); else finished(text.again);
+    ready(record);
     return true;
+  }
+
+  // The record is deleted once it has arrived: together with the permanent answers of a panel it
+  // would tell which of them is true. A mark in its place keeps other tabs from drawing anew.
+  const SENT = JSON.stringify(["", ""]);
+  async function forget(mark) {
+    kept.drop("token");
+    kept.drop("record");
+    await first("drawn", mark, true);
+  }
+
+  async function decline() {
+    await forget();
+    answers = plain({});
+    code = "";
+    screen(element("section", [element("h2", text.declined), element("p", text.declined_words)], { class: "card" }));
   }
 
   const codeOf = (typed) => typed.replace(/[\s-]/g, "").toUpperCase();
@@ -139,15 +165,15 @@
     if (!survey.codes && resumed()) return;
     const parts = [];
     if (survey.about) parts.push(element("p", survey.about));
-    const card = element("section", survey.consent.slice(0, 4).map(sentence), { class: "card", "aria-label": text.promise });
-    card.append(element("details", [element("summary", text.more), ...survey.consent.slice(4).map(sentence),
+    const card = element("section", survey.consent.slice(0, 5).map(sentence), { class: "card", "aria-label": text.promise });
+    card.append(element("details", [element("summary", text.more), ...survey.consent.slice(5).map(sentence),
       element("p", [`${text.identity} `, element("code", survey.identity)])]));
     parts.push(card);
     const field = survey.codes ? codeField() : null;
     if (field !== null) parts.push(field.made);
     const wrong = element("p", said, { class: "error", role: "alert" });
     const begin = button(text.begin, () => started(field, wrong));
-    screen(...parts, wrong, element("div", begin, { class: "buttons" }), uploading(wrong));
+    screen(...parts, wrong, element("div", [begin, button(text.decline, decline, true)], { class: "buttons" }), uploading(wrong));
   }
 
   function uploading(wrong) {
@@ -259,46 +285,40 @@
     return made;
   }
 
-  // Chance decides once: what it made of the answers is kept, and shown before it is sent. Where
-  // another tab was quicker, it is what that one drew.
+  // Chance decides once. Where another tab was quicker, what that one drew is sent.
   async function draw() {
     if (resumed()) return;
     const draws = channel.asked[chosen()].draws;
     const record = send(channel, chosen(), answers, randomWords(draws.length), survey.panel ? await permanent() : null);
     const token = survey.codes ? code : randomWords(4).map((word) => word.toString(16).padStart(16, "0")).join("");
-    review(await decided(token, record));
+    ready(await decided(token, record));
   }
 
+  // The record of this device; empty where another tab has sent it already.
   async function decided(...drawn) {
     const [token, record] = JSON.parse(await first("drawn", JSON.stringify(drawn)));
+    if (!record) return "";
     // The token first: a record without one could never be sent.
     kept.write("token", token);
     kept.write("record", record);
     return record;
   }
 
-  function review(record) {
-    const rows = valuesOf(channel, record).map(([name, value]) => element("tr", [
-      element("th", question(name).text, { scope: "row" }),
-      element("td", answers[name] === undefined ? "" : answered(name, answers[name])),
-      element("td", answered(name, value)),
-    ]));
-    const table = element("table", [
-      element("thead", element("tr", [text.question, text.said, text.sent].map((one) => element("th", one, { scope: "col" })))),
-      element("tbody", rows),
-    ]);
+  // The record is not shown: people who saw it could send only what suits them, and their choice
+  // would reveal something about them.
+  function ready(record) {
+    if (!record) { finished(text.again); return; }
+    answers = plain({});
     const wrong = element("p", "", { class: "error", role: "alert" });
     const field = survey.codes ? codeField() : null;
     const go = button(text.send, async () => {
       go.disabled = true;
       const own = await corrected(field, record);
-      if (own === null) welcome(text.code_again); else if (own === record) deliver(record, wrong, go); else review(own);
+      if (own === null) welcome(text.code_again); else if (own) deliver(own, wrong, go); else finished(text.code_used);
     });
-    const save = button(text.save, () => saved(record), true);
-    screen(element("h2", text.review), element("p", text.review_words), sentence(chances(record)),
-      element("div", table, { class: "card" }),
-      element("p", [`${text.exactly} `, element("code", record, { dir: "ltr" })]),
-      ...(field === null ? [] : [field.made]), wrong, element("div", [go, save], { class: "buttons" }));
+    screen(element("section", [element("h2", text.ready), element("p", text.ready_words)], { class: "card" }),
+      ...(field === null ? [] : [field.made]), wrong,
+      element("div", [go, button(text.save, () => saved(record), true), button(text.decline, decline, true)], { class: "buttons" }));
   }
 
   // A code that was mistyped is put right, and what was drawn stays; unless the right one has drawn.
@@ -306,7 +326,9 @@
   async function corrected(field, record) {
     if (field === null || !field.read() || field.read() === code) return record;
     const before = FOR_LIFE.map((name) => [name, kept.read(name)]);
+    await forget();
     code = field.read();
+    if (kept.read("done") !== null) return "";
     if (kept.read("record") !== null) return decided(code, record);
     for (const [name, value] of before) {
       if (value === null) continue;
@@ -314,20 +336,6 @@
       kept.write(name, value);
     }
     return decided(code, record);
-  }
-
-  // How likely it is at most that an answer is sent as it was given, rounded up. Of answers that are
-  // drawn together some come out as they were by chance: cells that agree in one differ in another.
-  function chances(record) {
-    const draws = channel.asked[Number(record.split(".")[0])].draws;
-    const each = draws.flatMap((draw) => draw.columns.map((_, at) => {
-      const alike = new Map();
-      for (const cell of draw.cells) alike.set(cell[at], (alike.get(cell[at]) ?? 0) + 1);
-      if (alike.size < 2) return 0;
-      const moved = BigInt(draw.cells.length - Math.max(...alike.values())) * BigInt(draw.other);
-      return Number(((TOTAL - moved) * 100n + TOTAL - 1n) / TOTAL);
-    }));
-    return `${text.chance} ${Math.max(...each) || 100} %.`;
   }
 
   async function work(token, record) {
@@ -349,9 +357,14 @@
     go.disabled = true;
     wrong.textContent = "";
     const told = await delivered(kept.read("token"), () => body(record));
-    if (told.status === 200) { kept.write("done", "1"); finished(told.said); return; }
+    if (told.status === 200) { await arrived(); finished(told.said); return; }
     go.disabled = false;
     wrong.textContent = told.said;
+  }
+
+  async function arrived() {
+    kept.write("done", "1");
+    await forget(SENT);
   }
 
   // A code is asked about once more before anything leaves: who could not be asked when they began,
@@ -413,8 +426,8 @@
   // Who answered by a file and sends it here has answered: this device draws no second record. What
   // was drawn here before stays.
   async function adopted(sent) {
-    if (survey.trial || survey.codes || kept.read("record") !== null) return;
-    if (await decided(sent.token, sent.record) === sent.record) kept.write("done", "1");
+    if (survey.trial || survey.codes || kept.read("record") !== null || kept.read("done") !== null) return;
+    if (await decided(sent.token, sent.record) === sent.record) await arrived();
   }
 
   function finished(said) {
