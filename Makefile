@@ -7,7 +7,7 @@ INSTALLED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --
 # Commands and workers that start often would be compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
+.PHONY: help demo test test-all test-rest test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -19,6 +19,9 @@ test: .venv/.developer ## run the tests, quickly: minutes on two cores
 
 test-all: .venv/.developer ## run every test at full depth
 	@PRAMANA_TESTS=deep $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test-rest: .venv/.developer ## run what make test leaves out of make test-all
+	@PRAMANA_TESTS=rest $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
 	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.brief import brief
-from tests.depth import DEEP
+from tests.depth import DEEP, REST
 
 # Tests run side by side, and threads that wait by going round in circles would hold up each other.
 for _library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -28,7 +28,7 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("quick", settings.get_profile("deep"), max_examples=15)
+settings.register_profile("quick", settings.get_profile("deep"), max_examples=10)
 settings.load_profile("deep" if DEEP else "quick")
 
 
@@ -48,15 +48,25 @@ FIRST = ("test_faults.py", "test_benchmarks.py", "test_memory.py")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest first, all others in their order; not all of them where tests shall be quick.
+    """The longest first, all others in their order; not all of them, by the depth of the run.
 
     Whoever names a single test gets it.
     """
-    if not DEEP and not any("::" in argument for argument in config.args):
-        quick = quickly(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
-        items[:] = quick
+    if (REST or not DEEP) and not any("::" in argument for argument in config.args):
+        quick = set(quickly(items))
+        kept = {item for item in items if (REST and deeper(item)) or (item in quick) is not REST}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
     items.sort(key=lambda item: item.path.name not in FIRST)
+
+
+def deeper(item: pytest.Item) -> bool:
+    """Whether a quick test looks more deeply at full depth: a law, or one that asks for the depth.
+
+    Every such test runs twice where a quick run comes first.
+    """
+    function, module = (getattr(item, name, None) for name in ("function", "module"))
+    return hasattr(function, "hypothesis") or getattr(module, "DEEP", None) is DEEP
 
 
 def quickly(items: list[pytest.Item]) -> list[pytest.Item]:

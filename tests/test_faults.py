@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.depth import DEEP
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -32,6 +30,7 @@ def test_nothing_is_lost_or_destroyed_by_kills_pairs_and_full_disks():
     assert "pairs" in told
 
 
+@pytest.mark.deep
 def test_mutated_inputs_are_refused_in_one_line():
     """Tables of every format, schemas, certificates, command lines: nothing is unforeseen."""
-    assert "refused" in tried("--only", "inputs", "--inputs", "40" if DEEP else "8")
+    assert "refused" in tried("--only", "inputs", "--inputs", "40")

@@ -211,7 +211,7 @@ def test_answered_openly_said_or_refused(method, name):
         if method != "centroid" and verb not in NO_TABLE and due(method, name) == ANSWER
     ],
 )
-@pytest.mark.deep(every=10)
+@pytest.mark.deep(every=25)
 def test_answers_are_right_over_many_releases(method, name):
     """Unbiased to 4.5 standard errors of the mean, and 95 % intervals hold as often as a binomial
     of 0.95 does with probability 1 - 1e-4, even if all cells of a table miss together."""

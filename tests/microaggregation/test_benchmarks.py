@@ -33,6 +33,7 @@ def test_clustering_is_compared_with_mdav_and_greedy():
     assert "average" in result.notes[0]
 
 
+@pytest.mark.deep
 def test_speed_is_measured_in_a_process_of_its_own():
     """Seconds and memory for a number of records."""
     line = clustering._child(2000, 5).text()
