@@ -170,7 +170,7 @@ def test_a_broken_surface_is_a_no(broken, question):
 def shifted(**biases: tuple[float, float, float]) -> dict[tuple[str, ...], Score]:
     """Biases without weights, with logistic and with nonparametric ones, of each protection."""
     usual = {"original": (0.03, 0.025, 0.008), "resample": (0.03, 0.025, 0.009),
-             "centroid": (0.06, 0.05, 0.05)}  # fmt: skip
+             "centroid": (0.06, 0.05, 0.05), wei.EQUAL: (0.03, 0.025, 0.02)}  # fmt: skip
     return {
         (protection, "market", shift, "dummy"): Score(bias, 0.5, 0.9)
         for protection, own in (usual | biases).items()
@@ -195,6 +195,14 @@ def test_a_broken_shift_is_a_no(biases, questions):
     """In a whole run; a quick one says that it is too small to tell."""
     assert set(answers(wei._shift_findings(shifted(), "")).values()) == {"yes"}
     assert only_no(wei._shift_findings(shifted(**biases), ""), *questions)
+
+
+def test_weights_that_explain_a_bias_are_named():
+    """Only where equal weights leave none of it."""
+    broken = {"resample": (0.03, 0.025, 0.02), wei.EQUAL: (0.03, 0.025, 0.008)}
+
+    found = answers(wei._shift_findings(shifted(**broken), ""))
+    assert found["Does it stay so on data protected "] == "differs"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ SHIFTS = ("none", "logistic", "nonparametric")
 METHODS = ("centroid", "resample", "gaussian")
 AT_K = 10
 SAME, NEW = "same market", "new markets"
+EQUAL = "resample, equal weights"
+"""Protected by resample and measured as if each record stood for as many people as any other."""
 
 
 @dataclass(frozen=True)
@@ -131,25 +133,22 @@ def _tables(
 ) -> dict[tuple[str, ...], Score]:
     """(protection, market, shift, form) -> average score."""
     scores: dict[tuple[str, ...], list[Score]] = {}
+    equal = replace(people, weight=np.ones(people.size))
     for number, split in enumerate(splits):
         stream = Keystream.from_seed(setting.seeded(1, number))
         grouped = group(people, split.enrolled, k=AT_K, keystream=stream)
         released = anonymised(grouped, methods=("centroid", "resample"), keystream=stream)
         released["original"] = people.cells[split.enrolled]
-        existing, _, _ = people.sums(people.cells[split.train], split.train)
-        tested, _, _ = people.sums(people.cells[split.test], split.test)
-        for market, tilt in markets.items():
-            weights = {shift: market_weight(shift, existing, tilt * tested) for shift in SHIFTS}
-            for protection, shift, form in product(released, SHIFTS, FORMS):
-                found = score(
-                    people,
-                    split,
-                    released[protection],
-                    tilt=tilt,
-                    weight=weights[shift],
-                    form=form,
-                )
-                scores.setdefault((protection, market, shift, form), []).append(found)
+        cases = [(name, people, cells) for name, cells in released.items()]
+        for protection, insured, cells in [*cases, (EQUAL, equal, released["resample"])]:
+            existing, _, _ = insured.sums(insured.cells[split.train], split.train)
+            tested, _, _ = insured.sums(insured.cells[split.test], split.test)
+            for (market, tilt), shift in product(markets.items(), SHIFTS):
+                weight = market_weight(shift, existing, tilt * tested)
+                for form in FORMS:
+                    scores.setdefault((protection, market, shift, form), []).append(
+                        score(insured, split, cells, tilt=tilt, weight=weight, form=form)
+                    )
         setting.advance()
     return {key: mean_score(found) for key, found in scores.items()}
 
@@ -167,9 +166,14 @@ def _size_of_bias(shifted: dict[tuple[str, ...], Score], protection: str, shift:
 def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[Finding, ...]:
     size = {
         (protection, shift): _size_of_bias(shifted, protection, shift)
-        for protection in ("original", "resample", "centroid")
+        for protection in ("original", "resample", EQUAL, "centroid")
         for shift in SHIFTS
     }
+    weighted = (
+        "resample keeps the distribution of keys among records, and the survey's weights do not "
+        f"follow the keys: with equal weights {size[EQUAL, 'nonparametric']:.2%} with, "
+        f"{size[EQUAL, 'none']:.2%} without"
+    )
 
     def words(protection: str) -> str:
         with_, without = size[protection, "nonparametric"], size[protection, "none"]
@@ -199,6 +203,7 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[
             words("resample"),
             halved("resample"),
             threshold="at most half of the bias without",
+            because=weighted if halved(EQUAL) else "",
         ),
         Finding(
             f"Does protection by centroid at k = {AT_K} spoil it?",
