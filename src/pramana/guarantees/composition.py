@@ -24,15 +24,17 @@ Proofs: docs/proofs/composition.md.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from pramana.base.rounding import float_down, float_up
 from pramana.base.text import text_down, text_up
 from pramana.errors import InvalidNumber
 from pramana.guarantees.disclosure import Disclosure, Outline
+from pramana.guarantees.privacy_loss import LossDistribution, composed_epsilon
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.types import Form
@@ -139,7 +141,7 @@ _UNCOUNTED = (
 _RULES = {
     "alone": "One release: what it promises stands.",
     "apart": "{n} releases, none of which shows as it is a column that another one has: nothing "
-    "ties their records together. Each keeps its k, central epsilons add.",
+    "ties their records together. Each keeps its k, and privacy losses add.",
     "tied": "{n} releases of which some may be tied together, record by record, by columns that "
     "are shown as they are ({by}): these count as one that releases all.",
     "none": "{n} releases that no rule puts together.",
@@ -198,7 +200,10 @@ def _reason(release: Disclosure) -> str | None:
 
 
 def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPrivacy | None:
-    """The sum over groups that are apart, or one shuffle of everything if that is less."""
+    """Of groups that are apart together: the least of three bounds for the sum of their deltas.
+
+    Epsilons added, one shuffle of everything, and the sum of independent privacy losses.
+    """
     if whole.no_epsilon:
         return None
     found = [part.central for part in parts]
@@ -209,7 +214,30 @@ def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPriv
     if delta >= 1:
         return together
     added = ShuffledPrivacy(_sum_up(one.epsilon for one in found), delta)
-    return min(added, together, key=lambda one: one.epsilon)
+    independent = _independent(parts, delta) if delta else added
+    return min(added, together, independent, key=lambda one: one.epsilon)
+
+
+PROFILE_POINTS = 40
+"""Points of the narrowest profile; wider ones have more of the same step, up to five times as many.
+"""
+
+
+def _independent(parts: Sequence[TiedReleases], delta: float) -> ShuffledPrivacy:
+    """By the sum of the privacy losses of groups that are apart."""
+    small = delta / (1_000 * len(parts))
+    rounds = Counter((part.outline, part.smallest_unchanged_group) for part in parts)
+    ends = {
+        one: max(one[0].central(anonymity_set=one[1], delta=small).epsilon, 1e-6) for one in rounds
+    }
+    widest = max(ends.values())
+    step = max(min(ends.values()), widest / 5) / PROFILE_POINTS
+    losses = []
+    for (outline, records), times in rounds.items():
+        profile = partial(outline.delta, anonymity_set=records)
+        points = math.ceil(ends[outline, records] / step)
+        losses.append((LossDistribution.of_profile(profile, step=step, points=points), times))
+    return ShuffledPrivacy(composed_epsilon(losses, delta=delta), delta)
 
 
 def _sum_up(numbers: Iterable[float]) -> float:

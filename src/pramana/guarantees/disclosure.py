@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pramana.base.rounding import TOTAL, float_down, log_up
@@ -97,21 +98,33 @@ class Outline:
         from pramana.guarantees.shuffled_bound import epsilon_of
 
         found = min(
-            epsilon_of([law], anonymity_set=anonymity_set, delta=delta)
-            for law in self._laws(self.gamma)
+            epsilon_of([law], anonymity_set=anonymity_set, delta=delta) for law in self._laws
         )
         return ShuffledPrivacy(found, delta) if found < local.epsilon else local
 
-    def _laws(self, gamma: Fraction) -> list[BlanketLaw]:
+    def delta(self, epsilon: float, *, anonymity_set: int) -> float:
+        """An upper bound of delta at an epsilon, for one shuffle of such records."""
+        from pramana.guarantees.shuffled_bound import delta_of
+
+        return min(
+            (delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon) for law in self._laws),
+            default=1.0,
+        )
+
+    @cached_property
+    def _laws(self) -> list[BlanketLaw]:
+        """Laws that each bound the channel; none where there is no bound."""
         from pramana.guarantees.shuffled_law import BlanketLaw
 
+        if self.gamma is None:
+            return []
         product = BlanketLaw.of_steps(
             BlanketLaw.of_parts(
                 (float(chance), BlanketLaw.of_mixture(size, ratio)) for chance, size, ratio in step
             )
             for step in self.steps
         )
-        return [product, BlanketLaw.of_any_channel(gamma)]
+        return [product, BlanketLaw.of_any_channel(self.gamma)]
 
     def to_json(self) -> Form:
         """Fractions as text: exact, whatever reads them."""

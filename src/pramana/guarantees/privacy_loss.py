@@ -1,0 +1,234 @@
+"""Privacy loss of independent rounds: what several of them guarantee together.
+
+A round is known by its profile, an upper bound of delta at every epsilon for each pair of
+neighbours in either order. As a function of alpha = e^epsilon the exact delta is convex, falls, and
+is 1 at alpha = 0. So the largest convex function below the bounds at some points, joined by
+straight lines, is still above it [Doroshenko22]. That function is the exact profile of a pair of
+discrete distributions whose losses are the logarithms of these points. Such pairs compose by
+products [Zhu22], so that losses of independent rounds add:
+
+    delta(epsilon) = P(loss = inf) + E (1 - e^(epsilon - loss))_+
+
+Below epsilon = 0 the bound follows from that above: delta(-e) = 1 - e^-e + e^-e delta(e).
+
+Points are multiples of one step for all rounds, so that a sum of losses is a multiple as well and
+nothing is rounded to the grid. The sum is computed by a Fourier transform of the losses under an
+exponential tilt that centres it at epsilon: errors of the transform are then small beside delta.
+What the transform leaves out, and what rounding may do, is bounded and added.
+Proof: docs/proofs/composition.md, "Rounds that are apart".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from pramana.types import FloatArray
+
+__all__ = ["LossDistribution", "composed_delta", "composed_epsilon"]
+
+UNIT = 2.0**-53
+"""Half a unit in the last place of one."""
+
+ROUNDING = 1e-9
+"""By how much of itself a delta or an epsilon is raised: more than all logarithms are off."""
+
+REACH = 12.0
+"""Standard deviations of the tilted sum on each side of its mean that the transform covers."""
+
+LARGEST_TRANSFORM = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class LossDistribution:
+    """The privacy loss of one round: probabilities of multiples of a step, and of infinity.
+
+    Attributes:
+        step: The distance of two losses.
+        lowest: The smallest loss, in steps.
+        chance: The probability of each loss from the smallest one on.
+        infinite: The probability of an infinite loss.
+    """
+
+    step: float
+    lowest: int
+    chance: FloatArray
+    infinite: float
+
+    @classmethod
+    def of_profile(
+        cls, profile: Callable[[float], float], *, step: float, points: int
+    ) -> LossDistribution:
+        """From upper bounds of delta at 0, ``step``, ..., ``points`` steps.
+
+        >>> pure = LossDistribution.of_profile(lambda e: max(0, 0.75 - 0.25 * math.exp(e)),
+        ...                                    step=math.log(3), points=1)
+        >>> pure.chance.round(6).tolist(), round(pure.infinite, 6)   # one answer, 3 to 1
+        ([0.25, 0.0, 0.75], 0.0)
+        """
+        epsilons = step * np.arange(points + 1)
+        above = np.minimum.accumulate([min(1.0, profile(float(e))) for e in epsilons])
+        below = -np.expm1(-epsilons[1:]) + np.exp(-epsilons[1:]) * above[1:]
+        deltas = [Fraction(float(d)) for d in (*(below[::-1] * (1 + ROUNDING)), *above)]
+        alphas = [Fraction(math.exp(step * place)) for place in range(-points, points + 1)]
+        chance = np.zeros(2 * points + 1)
+        for place, jump in _slope_jumps(alphas, deltas):
+            chance[place] = float(jump * alphas[place])
+        return cls(step, -points, chance, float(deltas[-1]))
+
+
+def _slope_jumps(
+    alphas: Sequence[Fraction], deltas: Sequence[Fraction]
+) -> list[tuple[int, Fraction]]:
+    """Where the largest convex function below (0, 1) and the points bends, and by how much.
+
+    After the last point it is constant. Arithmetic is exact, so that small differences are right.
+    """
+    corners: list[tuple[int, Fraction, Fraction]] = [(-1, Fraction(0), Fraction(1))]
+    slopes: list[Fraction] = []
+    for place, (alpha, delta) in enumerate(zip(alphas, deltas, strict=True)):
+        slope = (delta - corners[-1][2]) / (alpha - corners[-1][1])
+        while slopes and slope <= slopes[-1]:
+            corners.pop()
+            slopes.pop()
+            slope = (delta - corners[-1][2]) / (alpha - corners[-1][1])
+        corners.append((place, alpha, delta))
+        slopes.append(slope)
+    while slopes and slopes[-1] >= 0:
+        corners.pop()
+        slopes.pop()
+    later = [*slopes[1:], Fraction(0)]
+    return [
+        (place, after - before)
+        for (place, _, _), before, after in zip(corners[1:], slopes, later, strict=True)
+    ]
+
+
+def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: float) -> float:
+    """The least epsilon, up to 1 in 10,000, at which all rounds together have at most delta.
+
+    Args:
+        rounds: Distributions of one step, and how many rounds each stands for.
+        delta: More than the probability of an infinite loss; infinite where it is not.
+    """
+    low, high = 0.0, _largest(rounds)
+    if composed_delta(rounds, epsilon=high) > delta:
+        return math.inf
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if composed_delta(rounds, epsilon=middle) <= delta else (middle, high)
+        )
+    return high * (1 + ROUNDING)
+
+
+def _largest(rounds: Sequence[tuple[LossDistribution, int]]) -> float:
+    """The largest finite sum of losses."""
+    return sum(times * one.step * (one.lowest + len(one.chance) - 1) for one, times in rounds)
+
+
+def composed_delta(rounds: Sequence[tuple[LossDistribution, int]], *, epsilon: float) -> float:
+    """An upper bound of delta at ``epsilon`` for all rounds together.
+
+    >>> coin = LossDistribution(math.log(3), -1, np.array([0.25, 0.0, 0.75]), 0.0)
+    >>> round(composed_delta([(coin, 2)], epsilon=math.log(3)), 9)      # 9/16 (1 - 3/9)
+    0.375
+    """
+    infinite = 1.0 - math.prod((1.0 - one.infinite) ** times for one, times in rounds)
+    infinite += 4 * UNIT * sum(times for _, times in rounds)
+    finite = [(one, times) for one, times in rounds if one.chance.any()]
+    if not finite or epsilon >= _largest(finite):
+        return min(1.0, infinite)
+    tilt = _tilt(finite, epsilon)
+    scale, losses, chances, doubt = _tilted_sum(finite, tilt)
+    above = losses > epsilon
+    gained = np.exp(-tilt * losses[above]) * -np.expm1(epsilon - losses[above])
+    largest = math.exp(min(scale - tilt * epsilon, 700.0))
+    value = float(chances[above] @ gained) * math.exp(min(scale, 700.0))
+    return min(1.0, infinite + value * (1 + ROUNDING) + doubt * largest)
+
+
+def _tilt(rounds: Sequence[tuple[LossDistribution, int]], epsilon: float) -> float:
+    """The tilt under which the mean of the sum is about epsilon, 0 where it is above without."""
+    low, high = 0.0, 1.0
+    while _mean(rounds, high)[0] < epsilon and high < 1e6:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _mean(rounds, middle)[0] < epsilon else (low, middle)
+    return low
+
+
+def _tilted(one: LossDistribution, tilt: float) -> tuple[FloatArray, FloatArray, float]:
+    """Losses, tilted probabilities, and the logarithm of what they were divided by."""
+    losses: FloatArray = one.step * np.arange(
+        one.lowest, one.lowest + len(one.chance), dtype=np.float64
+    )
+    there = one.chance > 0
+    most = float((tilt * losses[there]).max())
+    weight = np.where(there, one.chance * np.exp(np.minimum(tilt * losses - most, 0.0)), 0.0)
+    total = float(weight.sum())
+    return losses, weight / total, most + math.log(total)
+
+
+def _mean(rounds: Sequence[tuple[LossDistribution, int]], tilt: float) -> tuple[float, float]:
+    """Mean and variance of the tilted sum."""
+    mean = variance = 0.0
+    for one, times in rounds:
+        losses, weight, _ = _tilted(one, tilt)
+        centre = float(weight @ losses)
+        mean += times * centre
+        variance += times * float(weight @ (losses - centre) ** 2)
+    return mean, variance
+
+
+def _tilted_sum(
+    rounds: Sequence[tuple[LossDistribution, int]], tilt: float
+) -> tuple[float, FloatArray, FloatArray, float]:
+    """Logarithm of the scale, losses and probabilities of the tilted sum, and what may be missing.
+
+    The circle of the transform covers ``REACH`` standard deviations on each side. A lower loss that
+    is cut off returns as a higher one, which only raises delta. Higher losses are bounded.
+    """
+    step = rounds[0][0].step
+    mean, variance = _mean(rounds, tilt)
+    half = min(REACH * math.sqrt(variance) + 8 * step, _largest(rounds) + abs(mean) + step)
+    size = 1 << max(4, math.ceil(math.log2(2 * half / step + 2)))
+    if size > LARGEST_TRANSFORM:
+        return 0.0, np.zeros(1), np.zeros(1), 1.0
+    first = math.floor(mean / step) - size // 2
+    transform = np.ones(size // 2 + 1, dtype=np.complex128)
+    scale, shift = 0.0, 0
+    for one, times in rounds:
+        _, weight, log_total = _tilted(one, tilt)
+        circle = np.zeros(size)
+        np.add.at(circle, np.arange(len(weight)) % size, weight)
+        transform *= np.fft.rfft(circle) ** times
+        scale += times * log_total
+        shift += times * one.lowest
+    circle = np.fft.irfft(transform, size)
+    chances = np.roll(np.maximum(circle, 0.0), shift - first)
+    losses: FloatArray = step * np.arange(first, first + size, dtype=np.float64)
+    # A transform is off by a few roundings for each of log2(size) stages, measured by the root of
+    # the sum of squares; factors are at most 1, so that errors of a product add; and a sum of sizes
+    # is at most sqrt(size) times that root.
+    terms = 1 + sum(times for _, times in rounds)
+    error = 16 * UNIT * (math.log2(size) + 2) * math.sqrt(size) * terms
+    return scale, losses, chances, error + _beyond(rounds, tilt, float(losses[-1]) + step)
+
+
+def _beyond(rounds: Sequence[tuple[LossDistribution, int]], tilt: float, end: float) -> float:
+    """At most the probability that the tilted sum reaches ``end``: the least of some bounds."""
+    if end > _largest(rounds):
+        return 0.0
+    mean, variance = _mean(rounds, tilt)
+    whole = sum(times * _tilted(one, tilt)[2] for one, times in rounds)
+    best = 1.0
+    for slope in (end - mean) / max(variance, 1e-300) * np.array([0.5, 0.75, 1.0, 1.5]):
+        log_moment = sum(times * _tilted(one, tilt + slope)[2] for one, times in rounds) - whole
+        best = min(best, math.exp(min(0.0, log_moment - slope * end)))
+    return best * (1 + ROUNDING)
