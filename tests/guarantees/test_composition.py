@@ -26,6 +26,7 @@ from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.schema.origins import DataChoices
 
 Row = tuple[Fraction, ...]
 Channel = tuple[Row, ...]
@@ -517,7 +518,12 @@ def test_what_only_some_show_needs_the_same_people() -> None:
 
 def test_lists_that_were_read_off_the_data_are_said_to_be_public() -> None:
     """In the sentence of the epsilon, wherever several are put together."""
-    found = compose([disclosure(read=("sex",)), disclosure(randomised="age", read=("age",))])
+    found = compose(
+        [
+            disclosure(choices=DataChoices(("sex",))),
+            disclosure(randomised="age", choices=DataChoices(("age",))),
+        ]
+    )
 
     assert "takes as public the lists of values of sex, age, read off the data" in " ".join(
         found.sentences()
@@ -605,7 +611,9 @@ def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) ->
 
 def test_what_is_disclosed_is_read_back() -> None:
     """For a file that keeps it."""
-    one = disclosure(kept="town", anonymity_set=12, owned={"number": "rows"}, read=("sex",))
+    one = disclosure(
+        kept="town", anonymity_set=12, owned={"number": "rows"}, choices=DataChoices(("sex",))
+    )
 
     assert Disclosure.from_json(one.to_json()) == one
 
@@ -613,7 +621,7 @@ def test_what_is_disclosed_is_read_back() -> None:
 def test_an_older_form_leaves_the_anonymity_set_in_doubt() -> None:
     """It lacks the fingerprints of rows."""
     one = disclosure(kept="town", anonymity_set=12)
-    lost = ("rows", "owned", "forms", "read", "veiled")
+    lost = ("rows", "owned", "forms", "veiled")
     older = Disclosure.from_json({k: v for k, v in one.to_json().items() if k not in lost})
 
     assert compose([older, older]).k == 1
