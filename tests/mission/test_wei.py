@@ -179,3 +179,37 @@ def test_sensitive_values_can_be_kept_diverse_and_close(schema: pm.Schema) -> No
 
     assert all(len(set(ill[groups == group])) == 2 for group in np.unique(groups))
     assert np.bincount(bounded).max() <= 2 * K - 1
+
+
+def test_covariate_shift_weights_carry_costs_to_another_market(
+    releases: dict[str, pm.Release], people: pa.Table
+) -> None:
+    """Weights q(x) / p(x) bring the cost of an older market [Sec. 2, eq. 2, and Sec. 4.4]."""
+    older = np.random.default_rng(4).random(RECORDS) < (ages(people) / 90) ** 2
+    market = people.filter(pa.array(older))
+    truth = np.asarray(market["cost"]).mean()
+    before = np.asarray(people["cost"]).mean()
+    for method in ("resample", "permute", "gaussian"):
+        for ratio in ("classifier", "nonparametric"):
+            weights = releases[method].shift_weights(
+                market.drop(["cost"]), columns=["age", "sex"], method=ratio
+            )
+            cost = np.average(np.asarray(weights.table["cost"]), weights=weights.values)
+            assert abs(cost - truth) < 0.35 * abs(before - truth)
+            assert 50 < weights.effective < RECORDS
+
+
+def test_transfer_weights_are_those_of_equation_3(releases: dict[str, pm.Release]) -> None:
+    """The mixture of tasks, weighted by p(x, y | t) / p(x, y), is task t: men, and women."""
+    release = releases["permute"]
+    found = release.transfer_weights("sex", response="cost", columns=["age"])
+    sex = np.asarray(release.table["sex"].to_pylist())
+    cost = np.asarray(release.table["cost"], dtype=float)
+
+    for task in ("F", "M"):
+        weights = found[task].values
+        assert np.average(cost, weights=weights) == pytest.approx(
+            cost[sex == task].mean(), rel=0.03
+        )
+        assert weights[sex == task].mean() > 1  # its own records count most
+        assert 0 < weights[sex != task].mean() < 1  # and others tell something

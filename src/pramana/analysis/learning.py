@@ -24,6 +24,7 @@ from pramana.analysis.features import (
     raw_records,
     released_attribute,
 )
+from pramana.analysis.population_weights import RatioMethod, shifted
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.trees import LearnFrom, ReleasedColumns, require_synthesis_method
 from pramana.base.randomness import Keystream
@@ -93,6 +94,8 @@ def learn(
     synthesis: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
+    target_population: TableLike | None = None,
+    ratio: RatioMethod = "classifier",
 ) -> Pipeline:
     """A model of the truth from a release alone: a fitted pipeline that scores raw records.
 
@@ -104,6 +107,9 @@ def learn(
             records as if they were true.
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
+        target_population: records of another population that the model is for, in original values:
+            records count by how much more frequent their like is there [Wei, eq. 2].
+        ratio: how that is estimated, ``classifier`` or ``nonparametric``.
 
     Returns:
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
@@ -120,6 +126,8 @@ def learn(
         x, y, weight = _numbers(opened, target, features, synthesis, keystream)
     else:
         x, y, weight = _classes(opened, target, synthesis, draws, keystream)
+    if target_population is not None:
+        weight = shifted(opened, features.attributes, x, weight, target_population, ratio)
     model = _default(own, len(y)) if learner is None else learner
     if own.labels is not None and is_regressor(model) and y.dtype.kind not in "iufb":
         raise NotCovered(

@@ -6,7 +6,7 @@ estimator for the certificate's kind of release computes every answer from these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -46,12 +46,13 @@ from pramana.release.folder import (
     stamps_of,
 )
 from pramana.schema.opened_table import OpenedTable, TableFormat, require_unchanged
-from pramana.types import TableLike
+from pramana.types import Learner, TableLike
 
 if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads what it needs
     from pramana.analysis.counts import CountMethod
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.independence import IndependenceTest
+    from pramana.analysis.population_weights import PopulationWeights, RatioMethod
     from pramana.analysis.question import Inference, Where
     from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
@@ -457,6 +458,68 @@ class Release:
 
         require_choice("method", method, SYNTHESIS_METHODS)
         return self.reading.synthesize(keystream, method=method)
+
+    def shift_weights(
+        self,
+        target: TableLike,
+        *,
+        columns: Sequence[str] | None = None,
+        method: RatioMethod = "classifier",
+        classifier: Learner | None = None,
+        seed: int | None = None,
+    ) -> PopulationWeights:
+        """Weights q(x) / p(x) of the records, with which they speak for another population.
+
+        Where matrices can be undone the records are synthetic ones, else the released ones.
+
+        Args:
+            target: records of the other population, a file or data frame of original values.
+            columns: the covariates x; all that both have, if not given.
+            method: ``classifier``, or ``nonparametric``: shares of cells, with numbers cut.
+            classifier: of scikit-learn, with ``predict_proba``; logistic regression if not given.
+            seed: for the same synthetic records again.
+        """
+        from pramana.analysis.population_weights import shift_weights
+
+        return shift_weights(
+            self, target, columns=columns, method=method, classifier=classifier, seed=seed
+        )
+
+    def transfer_weights(
+        self,
+        tasks: str | Mapping[str, Release],
+        *,
+        response: str,
+        populations: Mapping[str, TableLike] | None = None,
+        columns: Sequence[str] | None = None,
+        method: RatioMethod = "classifier",
+        classifier: Learner | None = None,
+        seed: int | None = None,
+    ) -> dict[str, PopulationWeights]:
+        """Weights by task, with which the records of all tasks speak for one of them.
+
+        Args:
+            tasks: the column that says whose task a record is, or other releases by name; the task
+                of this one is then called ``this release``.
+            response: the column that is to be predicted.
+            populations: by task, records for which the model is meant; a task's own if not given.
+            columns: the covariates; all that all tasks have, if not given.
+            method: as in ``shift_weights``.
+            classifier: likewise.
+            seed: likewise.
+        """
+        from pramana.analysis.population_weights import transfer_weights
+
+        return transfer_weights(
+            self,
+            tasks,
+            response=response,
+            populations=populations,
+            columns=columns,
+            method=method,
+            classifier=classifier,
+            seed=seed,
+        )
 
     def write_rebuilt(
         self,

@@ -27,6 +27,7 @@ from pramana.analysis.features import (
     scikit_learn,
 )
 from pramana.analysis.layout import Axis, Layout
+from pramana.analysis.population_weights import RatioMethod, shifted
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.target_model import draw_records, fit_target_model
@@ -177,6 +178,8 @@ def learn_tree(
     synthesis: LearnFrom = "posterior",
     draws: int | None = None,
     seed: int | None = None,
+    target_population: TableLike | None = None,
+    ratio: RatioMethod = "classifier",
 ) -> LearnedTree:
     """Learn to predict a column of the truth from the others, given a release alone.
 
@@ -189,12 +192,16 @@ def learn_tree(
             records as if they were true.
         draws: how many rebuilt tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
+        target_population: records of another population that the model is for, in original values.
+        ratio: how weights for it are estimated, ``classifier`` or ``nonparametric``.
     """
     require_synthesis_method(synthesis)
     opened = release if isinstance(release, Release) else load_release(release)
     keystream = Keystream.of(seed)
     columns = ReleasedColumns.of(opened, target, synthesis, keystream)
     x, codes, weight, tables = columns.training_set(synthesis, draws, keystream)
+    if target_population is not None:
+        weight = shifted(opened, columns.attributes, x, weight, target_population, ratio)
     answer = columns.target
     is_class = np.array([label not in no_classes(answer) for label in answer.labels or ()])
     kept = is_class[codes]

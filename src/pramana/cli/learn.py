@@ -141,6 +141,23 @@ def learn(
             metavar="NUMBER",
         ),
     ] = None,
+    target_population: Annotated[
+        Path | None,
+        option(
+            "--target-population",
+            "Records of another population that the model is for: it counts records by how much "
+            "more frequent their like is there.",
+            metavar="FILE",
+        ),
+    ] = None,
+    ratio: Annotated[
+        str,
+        option(
+            "--ratio",
+            "How to estimate that: by a classifier, or by shares of cells.",
+            metavar="classifier|nonparametric",
+        ),
+    ] = "classifier",
     depth: Annotated[int, option("--depth", "Levels of the tree to show.", metavar="NUMBER")] = 3,
     seed: Annotated[int | None, option("--seed", "Draw the same again.", metavar="NUMBER")] = None,
     encoding: Encoding = None,
@@ -165,6 +182,8 @@ def learn(
         synthesis=cast("Any", synthesis),
         draws=draws,
         seed=seed,
+        target_population=told(target_population, encoding, rename),
+        ratio=cast("Any", ratio),
     )
     if as_json:
         show_json(learned.to_json())
