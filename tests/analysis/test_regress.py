@@ -416,3 +416,32 @@ def test_too_much_noise_is_refused_and_so_are_bins_without_an_end():
         release.regress("income ~ age")
     for name in ("age", "`age`"):
         assert release.regress(f"income ~ C({name})").names[1] == f"C({name})[T.[40, inf]]"
+
+
+def test_results_read_like_those_of_statsmodels():
+    """Series and a frame by name, and predictions that keep the reference of each category."""
+    release = released(TRUTH, bench.SCHEMA, 0.9)
+    found = release.regress("income ~ age + C(region) + sex", level=0.9)
+    assert list(found.params.index) == list(found.names)
+    assert found.params["age"] == found["age"]["coefficient"]
+    assert found.bse["age"] == found["age"]["se"]
+    assert found.pvalues["age"] == found["age"]["p_value"]
+    assert found.conf_int().loc["age"].tolist() == [found["age"]["low"], found["age"]["high"]]
+    assert found.summary() is found
+
+    table = TRUTH.to_pandas().iloc[:50]
+    whole = found.predict(table)
+    assert whole[7:9] == pytest.approx(found.predict(table.iloc[7:9]))
+    changed = table.iloc[:2].assign(age=[30.0, 31.0], sex="F", region=table["region"].iloc[0])
+    assert np.diff(found.predict(changed)) == pytest.approx(found.params["age"])
+    assert np.isnan(found.predict(changed.assign(region="mars"))).all()
+
+
+def test_families_have_the_names_of_other_packages():
+    """Binomial is logistic; predictions are probabilities."""
+    release = released(TRUTH, bench.SCHEMA, 0.9)
+    found, same = (release.regress("sex ~ years", family=own) for own in ("binomial", "logistic"))
+    assert np.array_equal(found.coefficients, same.coefficients)
+    chances = found.predict(TRUTH)
+    assert ((chances > 0) & (chances < 1)).all()
+    assert release.regress("income ~ sex", family="gaussian").family == "linear"

@@ -19,11 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.channels import channel_of
+from pramana.analysis.features import Attribute, codes_in_test, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula
 from pramana.analysis.layout import Axis, Layout
 from pramana.analysis.question import Question, recoded_words, require_values
 from pramana.analysis.records import ReleasedRecords
-from pramana.analysis.regression import CorrectedScores, Family, require_family, solve_scores
+from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_scores
 from pramana.analysis.regression_results import Regression
 from pramana.engine.choose import SUMS, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
@@ -32,7 +33,7 @@ from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import is_number
 from pramana.schema.schema import Column
-from pramana.types import BoolArray, FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray, TableLike
 
 MOST_NUMBERS = 60_000_000
 """The largest grid: cells of kept values times truths times coefficients."""
@@ -184,7 +185,6 @@ def fit_formula(
 
     ``cells`` tells what the records say of the truth: it differs by what was done to them.
     """
-    require_family(family)
     model = Model.of(text)
     names = (*model.response, *model.covariates)
     records.require_without_noise(model.covariates)
@@ -205,6 +205,7 @@ def fit_formula(
         raise InvalidTable("No released record has a value in every column of the model.")
     frame, which, present = _grid(records, model, found, kept)
     terms, design, response, event = _sides(model, frame, family, summed)
+    grid = frame[list(model.covariates)].drop_duplicates()
     _require_size(len(which), len(present) * len(terms), design.size)
     sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
     if not all(np.isfinite(own).all() for own in sums.values()):
@@ -240,7 +241,60 @@ def fit_formula(
         records=round(scores.records),
         why=f"{basis}; {found.errors}.{remarks}",
         basis=basis,
+        predictor=Predictor(model, family, tuple(own.values()), grid, terms),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """What a fitted model needs to predict from records in original values.
+
+    Attributes:
+        model: The formula.
+        family: Of the model.
+        columns: The columns that it names.
+        grid: All combinations of covariates that it was fitted to, with all their categories.
+        names: The coefficients.
+    """
+
+    model: Model
+    family: Family
+    columns: tuple[Column, ...]
+    grid: Any
+    names: tuple[str, ...]
+
+    def __call__(self, table: TableLike, coefficients: FloatArray) -> FloatArray:
+        """The expected response of each record; nan where a covariate is missing or unknown."""
+        import pandas as pd
+
+        needed = [column for column in self.columns if column.name in self.model.covariates]
+        attributes = [Attribute(c.name, None if c.domain is None else c.labels, c) for c in needed]
+        rows = raw_records(attributes, table)
+        new = pd.DataFrame(
+            {own.name: self._values(own, rows[own.name]) for own in attributes},
+            index=range(rows.num_rows),
+        )
+        known = ~new.isna().any(axis=1).to_numpy()
+        # The grid brings every category, so that each keeps its place and its reference.
+        frame = pd.concat([new[known], self.grid[list(new.columns)]], ignore_index=True)
+        names, design = self.model.evaluate(frame, self.model.right)
+        if names != self.names:
+            raise InvalidTable("The records must have no categories that the model does not know.")
+        expected = np.full(len(new), np.nan)
+        expected[known] = LINKS[self.family](design[: int(known.sum())] @ coefficients)[0]
+        return expected
+
+    def _values(self, attribute: Attribute, values: pa.ChunkedArray) -> Any:
+        """A column as the grid has it: numbers as they are, categories by their labels."""
+        import pandas as pd
+
+        fitted = self.grid[attribute.name]
+        if attribute.labels is None or (is_number(values.type) and fitted.dtype.kind in "if"):
+            return _column(values)
+        labels = np.array([*attribute.labels, None], dtype=object)[codes_in_test(attribute, values)]
+        if not isinstance(fitted.dtype, pd.CategoricalDtype):
+            return pd.Series(labels)
+        return pd.Series(pd.Categorical(labels, dtype=fitted.dtype))
 
 
 def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:

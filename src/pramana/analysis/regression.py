@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -56,9 +56,15 @@ LARGEST = 30.0
 """Linear predictors beyond this are cut: exp would overflow on the way to the root."""
 
 
-def require_family(family: str) -> None:
-    """Refuse a name that is no family."""
+SYNONYMS: dict[str, Family] = {"binomial": "logistic", "gaussian": "linear", "ols": "linear"}
+"""What other packages call the families."""
+
+
+def family_named(name: str) -> Family:
+    """The family of a name, which other packages may have given it."""
+    family = SYNONYMS.get(name, name)
     require_choice("family", family, FAMILIES)
+    return cast("Family", family)
 
 
 class _Link(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import erfc, inf, isfinite, sqrt
 from typing import Any
@@ -14,7 +15,7 @@ from pramana.analysis.independence import chi_square_tail
 from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
 from pramana.errors import NotCovered, UnknownColumn, harmless
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, TableLike
 
 HEADS = ("coefficient", "se", "z", "p_value", "low", "high")
 
@@ -50,6 +51,7 @@ class Regression:
         basis: The same without the errors.
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
+        predictor: Gives the expected response of records by the coefficients.
     """
 
     formula: str
@@ -66,11 +68,53 @@ class Regression:
     from_zero: FloatArray | None = field(default=None, repr=False)
     degrees: float = inf
     basis: str = field(default="", repr=False)
+    predictor: Callable[[TableLike, FloatArray], FloatArray] | None = field(
+        default=None, repr=False
+    )
 
     @property
     def se(self) -> FloatArray:
         """Standard errors."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    @property
+    def params(self) -> Any:
+        """The coefficients as a pandas series."""
+        return self._series(self.coefficients)
+
+    @property
+    def bse(self) -> Any:
+        """The standard errors as a pandas series."""
+        return self._series(self.se)
+
+    @property
+    def pvalues(self) -> Any:
+        """The p-values as a pandas series."""
+        return self._series(self.p_value)
+
+    def conf_int(self) -> Any:
+        """The ends of the intervals as a pandas data frame with columns 0 and 1."""
+        import pandas as pd
+
+        return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
+
+    def _series(self, values: FloatArray) -> Any:
+        import pandas as pd
+
+        return pd.Series(values, index=list(self.names))
+
+    def summary(self) -> Regression:
+        """The table of coefficients, which a regression shows by itself."""
+        return self
+
+    def predict(self, table: TableLike) -> FloatArray:
+        """The expected response of records in original values, of a file or data frame.
+
+        It is nan where a covariate is missing, or is a category that the model does not know.
+        """
+        if self.predictor is None:
+            raise NotCovered("This model holds no formula to predict by.")
+        return self.predictor(table, self.coefficients)
 
     @property
     def z(self) -> FloatArray:

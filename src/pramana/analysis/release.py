@@ -54,7 +54,6 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.analysis.independence import IndependenceTest
     from pramana.analysis.population_weights import PopulationWeights, RatioMethod
     from pramana.analysis.question import Inference, Where
-    from pramana.analysis.regression import Family
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Share
     from pramana.analysis.synthesis import SynthesisMethod
@@ -391,7 +390,7 @@ class Release:
         self,
         formula: str,
         *,
-        family: Family = "linear",
+        family: str = "linear",
         where: Where = None,
         level: float = 0.95,
         infer: Inference = "population",
@@ -404,7 +403,8 @@ class Release:
         Args:
             formula: ``"income ~ age + sex + C(region)"``, as R reads it. Columns may
                 be randomised or not, on either side.
-            family: ``linear`` (least squares), ``logistic`` or ``poisson``.
+            family: ``linear`` (least squares), ``logistic`` or ``poisson``; ``binomial`` and
+                ``gaussian`` are understood.
             where: which records, by their true values.
             level: of the intervals.
             infer: about the ``population`` the records were drawn from, or these ``records``:
@@ -416,16 +416,19 @@ class Release:
         question = self._question(
             (), where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
-        fitted = self.reading.regress(question, formula, family=family)
+        from pramana.analysis.regression import family_named
+
+        kind = family_named(family)
+        fitted = self.reading.regress(question, formula, family=kind)
         used = self._replicates_for(question)
         if used is not None:
             from pramana.analysis.replicates import replicated_regression
 
             others = [
-                reading.regress(question, formula, family=family).coefficients
+                reading.regress(question, formula, family=kind).coefficients
                 for reading in self._replicate_readings(used, question)
             ]
-            alone = self.reading.regress(question.about_records(), formula, family=family)
+            alone = self.reading.regress(question.about_records(), formula, family=kind)
             fitted = replicated_regression(fitted, others, used, least=alone.se)
         why = f"{fitted.why}{self._weight_note(question)}{self._household_note(question, used)}"
         return replace(fitted, weight=self._weight(question), why=why, like=self.like)
