@@ -513,21 +513,11 @@ def compare(
     """
     from pramana.engine.choose import open_source
     from pramana.evaluation.compare import compare_scenarios, compared, scenarios_of
-    from pramana.methods.choice import design
-    from pramana.protecting import protect
 
     described = _schema(schema)
     planned = scenarios_of(described, methods=methods or compared(), k=k, epsilon=epsilon)
     opened = open_source(table, schema=described)
-    return compare_scenarios(
-        opened,
-        described,
-        planned,
-        design=design,
-        protect=protect,
-        asked=asked,
-        progress=progress,
-    )
+    return compare_scenarios(opened, described, planned, asked=asked, progress=progress)
 
 
 def advise(

@@ -3,7 +3,7 @@
 ``protect`` reads from top to bottom:
 
 1. refuse what would fail later: places that are taken, a ledger with a seed;
-2. open the table, once, and hold it against the plan;
+2. open the table, once, hold it against the plan, and refuse columns that undo the release;
 3. lay out the released records: randomise, shuffle, add noise, cast to the types that leave;
 4. where the data decide how much changes, count unchanged records, and again on a permuted copy;
 5. make the certificate and enter it in the ledger;
@@ -43,6 +43,7 @@ from pramana.release.folder import (
     require_writable,
 )
 from pramana.release.owner_folder import require_apart_from, stewards_folder
+from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.domains import Label
 from pramana.schema.groups import group_sizes
@@ -75,6 +76,7 @@ def protect(
     people: str | None = None,
     copies: Sequence[TableFormat] = (),
     steward_folder: str | Path | None = None,
+    accept_risk: Sequence[str] = (),
     progress: Progress | None = None,
     seen: Callable[[UnchangedRecords], None] | None = None,
 ) -> Release:
@@ -96,6 +98,8 @@ def protect(
         copies: further formats to write the same records in, beside the data file: csv, dta, sav.
         steward_folder: a folder for the owner alone, apart from the release: the plan and the
             matrices that records really pass, for later audits.
+        accept_risk: columns to release unchanged although they identify people or give a randomised
+            column away. The certificate names them.
         progress: is told how many more records are done.
         seen: is told how many records stand in the release word for word, for the owner's eyes;
             not where the records lie on many machines.
@@ -107,6 +111,8 @@ def protect(
     _require_places(folder, owner_folder, force=force, copies=copies)
     opened = open_source(table, schema=plan.schema)
     _require_fit(plan, opened)
+    if engine_for(opened).on_one_machine:
+        require_covered(plan.schema, opened, accept_risk)
     _require_ledger(ledger, budget, people, seed, folder)
     keystream = Keystream.of(seed)
     mechanism = plan.mechanism
@@ -122,7 +128,7 @@ def protect(
             _warn_of_copies(plan, unchanged)
             plan = _with_unchanged_share(plan, opened, records.to_opened(), keystream)
         labels = _released_labels(plan, opened, records)
-        certificate = _certificate(plan, keystream, labels)
+        certificate = _certificate(plan, keystream, labels, tuple(accept_risk))
         with _entered(booking, certificate, budget):
             if folder is None:
                 release = _in_memory(records, certificate, labels, opened, empty_like(table))
@@ -155,6 +161,12 @@ def protect(
     if seen is not None and engine_for(opened).on_one_machine:
         seen(unchanged or _unchanged_records(release, opened))
     return release
+
+
+def trial_release(table: TableLike, plan: Plan, *, seed: int) -> Release:
+    """A release in memory that is measured and thrown away: no unchanged column is refused."""
+    unchanged = [column.name for column in plan.schema.released_as_is]
+    return protect(table, plan, seed=seed, accept_risk=unchanged)
 
 
 # -- 1 and 2: what is refused before any work ---------------------------------------------------
@@ -317,7 +329,9 @@ def _occurring(opened: OpenedTable, name: str) -> list[Label | None]:
     return values
 
 
-def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificate:
+def _certificate(
+    plan: Plan, keystream: Keystream, labels: Labels, accepted_risk: tuple[str, ...]
+) -> Certificate:
     schema = plan.method.published_schema(plan.schema)
     return Certificate(
         schema=schema,
@@ -335,6 +349,7 @@ def _certificate(plan: Plan, keystream: Keystream, labels: Labels) -> Certificat
         statistics=plan.public,
         options=plan.method.disclosed(),
         households=plan.schema.household is not None,
+        accepted_risk=accepted_risk,
     )
 
 

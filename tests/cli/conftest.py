@@ -58,7 +58,7 @@ def people_csv(records: int = 400) -> str:
     region = rng.choice(["north", "south", "west"], records, p=[0.6, 0.3, 0.1])
     lines = ["name,sex,age,region,income"]
     lines += [
-        f"{MARKER}n{i},{s},{a},{r},{MARKER}i{i}"
+        f"{MARKER}n{i},{s},{a},{r},{MARKER}i{i % 90}"
         for i, (s, a, r) in enumerate(zip(sex, age, region, strict=True))
     ]
     return "\n".join(lines) + "\n"

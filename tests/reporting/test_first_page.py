@@ -18,6 +18,7 @@ from pramana.reporting.pages import FEW_CHECKS, MOST_ROWS, _checks, first_page, 
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.checks import Check, Verdict
+from pramana.verification.whole_file import FileRisk, SubsetUniqueness
 
 HOLDS = Verdict((Check.decided("data", True, "d"), Check.asserted("anonymity_set", "c")))
 VIEW = ColumnView(
@@ -25,13 +26,17 @@ VIEW = ColumnView(
     estimated=(0.49, 0.51), low=(0.40001, 0.42), high=(0.58, 0.6),
 )  # fmt: skip
 
+EVERYBODY = SubsetUniqueness(("number",), 100, 100)
+IDENTIFIED = FileRisk(100, ("number",), (EVERYBODY,), (EVERYBODY,))
+FOUND = FileRisk(100, ("job", "pay"), (), (SubsetUniqueness(("job", "pay"), 99, 100),))
+
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory) -> ReportContent:
     """A release that holds, not made with a seed."""
     release = api.load(released_to(tmp_path_factory.mktemp("first"), "published"))
     sound = replace(release.certificate, reproducible=False)
-    return ReportContent(sound, (VIEW,), HOLDS, "", external=True)
+    return ReportContent(sound, (VIEW,), HOLDS, "", FileRisk(sound.records), external=True)
 
 
 def attacks(hits: int) -> Attacks:
@@ -41,10 +46,8 @@ def attacks(hits: int) -> Attacks:
 
 def test_a_sound_release_is_said_to_hold(content):
     """In green, with how many checks were proven and how many stated."""
-    as_far = "The release holds what it promises, as far as can be checked here."
-    assert verdict_words(content) == Words(as_far, "good")
-    proven = replace(content, verdict=Verdict((Check.decided("data", True, "d"),)))
-    assert verdict_words(proven) == Words("The release holds what it promises.", "good")
+    assert verdict_words(content).tone == "good"
+    assert verdict_words(content).text.startswith("The guarantees hold.")
     reasons = first_page(content)[1].text
     assert "Of 2 checks, 1 were computed again" in reasons
     assert "1 rested on the owner's word, and none failed" in reasons
@@ -55,7 +58,9 @@ def test_a_sound_release_is_said_to_hold(content):
     [
         ({"verdict": Verdict((Check.decided("data", False, "d"),))}, "Do not publish", "bad"),
         ({"attacks": attacks(2900), "external": False}, "Do not publish", "bad"),
-        ({"verdict": None}, "Not checked", "stated"),
+        ({"verdict": None}, "The release was not verified", "stated"),
+        ({"risk": IDENTIFIED}, "Do not publish: column number", "bad"),
+        ({"risk": FOUND}, "The guarantees do not cover all", "stated"),
     ],
 )
 def test_what_fails_is_said_first(content, change, word, tone):

@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.engine.choose import Condition
     from pramana.schema.replicates import Replicates
     from pramana.verification.checks import Verdict
+    from pramana.verification.whole_file import FileRisk, Publishable
 
 Ask: TypeAlias = "Callable[[Reading, Question], Estimate]"
 """Asks an estimator a question."""
@@ -163,6 +164,20 @@ class Release:
         from pramana.verification.verify import verify_folder
 
         return verify_folder(self.folder, key=key)
+
+    @cached_property
+    def file_risk(self) -> FileRisk:
+        """The risk of the whole file: how many people are unique on its unchanged columns."""
+        from pramana.verification.whole_file import file_risk
+
+        return file_risk(self.certificate, self.opened)
+
+    @property
+    def publishable(self) -> Publishable:
+        """The colour of the release and the reason for it, before any check of its folder."""
+        from pramana.verification.whole_file import verdict_of
+
+        return verdict_of(self.certificate, self.file_risk)
 
     def report(
         self,

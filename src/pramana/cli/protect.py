@@ -147,6 +147,15 @@ def protect(
             seldom=True,
         ),
     ] = None,
+    accept_risk: Annotated[
+        list[str] | None,
+        option(
+            "--accept-risk",
+            "Release this column unchanged although it identifies people; may be repeated.",
+            metavar="COLUMN",
+            seldom=True,
+        ),
+    ] = None,
     csv: Annotated[
         bool, option("--csv", "Also write the same records as CSV.", seldom=True)
     ] = False,
@@ -197,6 +206,7 @@ def protect(
             people=people,
             copies=[*(own for own, on in forms.items() if on), *stated.copies],
             steward_folder=steward_folder,
+            accept_risk=accept_risk or (),
             progress=advance,
             seen=told.append,
         )
@@ -204,7 +214,8 @@ def protect(
     if as_json:
         copies = None if seen is None else seen.to_json()
         kept = {} if ledger is None else {"together": _together(ledger).to_json()}
-        show_json(_to_json(made, release, place) | {"verbatim": copies} | kept)
+        risk = {"risk": release.file_risk.to_json(), "publishable": release.publishable.to_json()}
+        show_json(_to_json(made, release, place) | {"verbatim": copies} | risk | kept)
     else:
         _show(made, release, place, seen)
         apart = release.certificate.nature.withholds_matrices
@@ -292,7 +303,7 @@ def _to_json(plan: Plan, release: Release, place: Path) -> Form:
 def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | None) -> None:
     from rich.markup import escape
 
-    from pramana.cli.rendering import bullet, out, show_promises
+    from pramana.cli.rendering import bullet, out, show_promises, show_publishable
 
     console = out()
     data = release.certificate.data
@@ -310,8 +321,7 @@ def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | No
         told = not release.certificate.nature.shows_matrices  # a notice has said so
         if warning is not None and not told:
             bullet(console, warning, style="yellow")
-    if release.certificate.reproducible:
-        console.print("[bold red]A seed was used: not for publication.[/]")
+    show_publishable(console, release.publishable)
 
 
 SURELY_TOLD = 20

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pramana.release.certificate import Certificate
     from pramana.types import Form
     from pramana.verification.checks import Check, Verdict
+    from pramana.verification.whole_file import Publishable
 
 NOISY = 0.1
 """Where tables are off by more, analysts get another estimate than the unbiased one by default."""
@@ -353,6 +354,17 @@ def _and_more(names: Sequence[str]) -> str:
     return f"{', '.join(names[:SHOWN_ALIKE])} and {more} more (--json shows all)"
 
 
+COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
+
+
+def show_publishable(console: Console, publishable: Publishable) -> None:
+    """The colour of a release and the reason for it."""
+    from rich.markup import escape
+
+    style, words = COLOURS[publishable.colour], escape(publishable.sentence)
+    console.print(f"[{style}]{publishable.colour.upper()}[/] {words}", soft_wrap=True)
+
+
 def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     """Each check with a mark, then what must be known, then the verdict."""
     from rich.markup import escape
@@ -369,10 +381,12 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
         many = "1 check" if failed == 1 else f"{failed} checks"
         console.print(f"[bold red]This {what} is not valid: {many} failed.[/]")
         return
-    console.print("[bold green]All verifiable checks passed.[/]")
+    console.print("All verifiable checks passed.")
     if asserted:
         are = "1 check is" if asserted == 1 else f"{asserted} checks are"
         console.print(f"[yellow]{are} asserted by the owner and cannot be verified here.[/]")
+    if verdict.publishable is not None:
+        show_publishable(console, verdict.publishable)
 
 
 Advance = Callable[[int], None]

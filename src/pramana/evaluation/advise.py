@@ -37,7 +37,7 @@ from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.trial_cache import shared_groups
-from pramana.protecting import protect
+from pramana.protecting import trial_release
 from pramana.risk.unchanged_records import measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Label
@@ -373,7 +373,7 @@ def _try(
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
-        release = protect(table, plan, seed=SEED)
+        release = trial_release(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
         return MethodTrial(scenario, note=str(error), refusal=error)

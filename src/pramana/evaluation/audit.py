@@ -42,6 +42,7 @@ from pramana.risk.attacks.records import Records, read_pair, require_belongs
 from pramana.risk.coded_table import ReportedSets
 from pramana.risk.frequencies import HouseholdRisk
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
+from pramana.risk.unchanged_columns import columns_given_away
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
@@ -49,6 +50,7 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Role, Schema
 from pramana.types import Form, Say
 from pramana.verification.owner import against_truth
+from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
 SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
@@ -88,6 +90,8 @@ class ReleaseAudit(Shown):
         suggested: what the promises let a reader expect of that, for the unique ones.
         notes: what was not measured, and why.
         households: how many the strongest linker finds, where something numbers them.
+        file_risk: the risk of the whole released file.
+        publishable: the colour of the release and the reason for it.
     """
 
     records: int
@@ -98,13 +102,16 @@ class ReleaseAudit(Shown):
     suggested: float | None = None
     notes: tuple[str, ...] = ()
     households: HouseholdRisk | None = None
+    file_risk: FileRisk | None = None
+    publishable: Publishable | None = None
 
     @property
     def seen(self) -> list[str]:
-        """What stands in the release word for word, with a warning where it is much."""
+        """Who is found by unchanged columns, and how many records are released unchanged."""
         warning = self.verbatim.warning(self.suggested)
         homes = [] if self.households is None else [self.households.sentence()]
-        return [*homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
+        file = [] if self.file_risk is None else self.file_risk.sentences()
+        return [*file, *homes, self.verbatim.sentence(), *([] if warning is None else [warning])]
 
     @property
     def standing_out(self) -> str:
@@ -144,7 +151,9 @@ class ReleaseAudit(Shown):
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
-        return [found.sentence() for found in self.measured] + self.seen + list(self.notes)
+        verdict = [] if self.publishable is None else [self.publishable.sentence]
+        attacks = [attack.sentence() for attack in self.measured]
+        return [*verdict, *attacks, *self.seen, *self.notes]
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
@@ -161,6 +170,8 @@ class ReleaseAudit(Shown):
             "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
             "notes": list(self.notes),
             "households": None if self.households is None else self.households.to_json(),
+            "risk": None if self.file_risk is None else self.file_risk.to_json(),
+            "publishable": None if self.publishable is None else self.publishable.to_json(),
         }
 
 
@@ -194,8 +205,32 @@ def audit_release(
         progress: is told what is being done.
     """
     release.require_sound()
+    audit = _attacked(
+        release, truth, k=k, mechanism=mechanism, sensitive=sensitive, belongs=belongs,
+        household=household, say=progress or (lambda _: None),
+    )  # fmt: skip
+    failed = "" if audit.holds else "an attack breaks a guarantee"
+    return replace(
+        audit,
+        notes=(*audit.notes, *columns_given_away(release.certificate.true_schema, truth)),
+        file_risk=release.file_risk,
+        publishable=verdict_of(release.certificate, release.file_risk, failed=failed),
+    )
+
+
+def _attacked(
+    release: Release,
+    truth: OpenedTable,
+    *,
+    k: float,
+    mechanism: Mechanism | None,
+    sensitive: Sequence[str] | None,
+    belongs: bool,
+    household: str | None,
+    say: Say,
+) -> ReleaseAudit:
+    """The audit by attacks."""
     certificate = release.certificate
-    say = progress or (lambda _: None)
     if not belongs:
         say("Checking that the original belongs to the release")
     _require_truth(certificate, release.opened, truth, belongs=belongs)

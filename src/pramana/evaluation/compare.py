@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -36,9 +35,9 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.registry import GUARANTEES, central_text
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.methods.base import METHODS, Method
-from pramana.methods.choice import settle_bins
+from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
-from pramana.methods.plan import Plan
+from pramana.protecting import trial_release
 from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
 from pramana.reporting.pages import render_comparison
@@ -196,22 +195,6 @@ THREADS = 2
 LINKING = ("nearest record", "likeliest record")
 UNNOTICED = 1e-4
 """Shares below are not told apart: nothing that anyone would notice."""
-
-
-class Design(Protocol):
-    """The verb that finds a plan."""
-
-    def __call__(
-        self, schema: Schema, *guarantees: Guarantee, data: OpenedTable, method: str | Method
-    ) -> Plan:
-        """As ``pramana.design``."""
-
-
-class Protect(Protocol):
-    """The verb that makes a release."""
-
-    def __call__(self, table: OpenedTable, plan: Plan, *, seed: int) -> Release:
-        """As ``pramana.protect``."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -407,8 +390,6 @@ def compare_scenarios(
     schema: Schema,
     scenarios: Iterable[Scenario],
     *,
-    design: Design,
-    protect: Protect,
     asked: Sequence[str] = (),
     threads: int = THREADS,
     progress: Callable[[int], None] | None = None,
@@ -426,7 +407,7 @@ def compare_scenarios(
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
 
     def made(own: Schema, method: Method) -> Release:
-        return protect(table, design(own, data=table, method=method), seed=SEED)
+        return trial_release(table, design(own, data=table, method=method), seed=SEED)
 
     with unheard(Warning):  # nothing is promised, and nothing leaves
         exact = as_it_is(schema, made) if questions else None
@@ -435,7 +416,7 @@ def compare_scenarios(
         return losses_of(release, exact, questions)
 
     def run(scenario: Scenario) -> ScenarioOutcome:
-        outcome = _run(table, schema, scenario, design, protect, lost)
+        outcome = _run(table, schema, scenario, lost)
         if progress is not None:
             progress(1)
         return outcome
@@ -449,8 +430,6 @@ def _run(
     table: OpenedTable,
     schema: Schema,
     scenario: Scenario,
-    design: Design,
-    protect: Protect,
     lost: Callable[[Release], tuple[QuestionLoss, ...]],
 ) -> ScenarioOutcome:
     if scenario.refused:
@@ -458,7 +437,7 @@ def _run(
     start = time.perf_counter()
     try:
         plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
-        release = protect(table, plan, seed=SEED)
+        release = trial_release(table, plan, seed=SEED)
     except PramanaError as error:
         return ScenarioOutcome(scenario, {}, note=str(error))
     seconds = time.perf_counter() - start
@@ -470,7 +449,7 @@ def _run(
     done = ScenarioOutcome(scenario, promises, seconds=seconds, choices=choices)
     try:
         utility = replace(assess_utility(release, table), asked=lost(release))
-        again = (protect(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
+        again = (trial_release(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
         parts = [utility.losses, *(_losses(own, table, lost(own)) for own in again)]
         losses = {kind: [part[kind] for part in parts] for kind in utility.losses}
         done = replace(done, utility=utility, losses=losses)

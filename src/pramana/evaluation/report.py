@@ -35,6 +35,7 @@ from pramana.schema.schema import Column, Role
 from pramana.types import FloatArray, Form, Say
 from pramana.verification.checks import Verdict
 from pramana.verification.verify import verify_folder
+from pramana.verification.whole_file import FileRisk
 
 MOST_CHARTS = 10
 MOST_VALUES = 12
@@ -121,7 +122,12 @@ def make_report(
         if say is not None:
             say("Measuring what is lost" if truth is not None else "Writing the report")
         utility = measuring.result()
+    if verdict is None:
+        risk = release.file_risk
+    else:
+        risk = verdict.risk or FileRisk(release.certificate.records)
     content = ReportContent(
+        risk=risk,
         certificate=release.certificate,
         columns=_columns(release, truth),
         verdict=verdict,

@@ -19,7 +19,7 @@ from pramana.engine.choose import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.evaluation.questions import CountedTable, answer_of, is_answerable, stated_tables
 from pramana.methods.plan import Plan
-from pramana.protecting import protect
+from pramana.protecting import trial_release
 from pramana.schema.opened_table import OpenedTable
 
 MOST_RECORDS = 300_000
@@ -99,7 +99,7 @@ def default_errors(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors:
     with unheard(Notice):
         truth = open_source(opened, schema=plan.schema)
         for draw in range(draws_of(opened, 1)):
-            release = protect(truth, plan, seed=SEED + draw)
+            release = trial_release(truth, plan, seed=SEED + draw)
             for table, own in sums.items():
                 answer = answer_of(release, truth, table, counted=counted)
                 own += (answer.error, answer.unbiased_error)
@@ -127,7 +127,7 @@ def _seen(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]])
     try:
         table = open_source(opened, schema=plan.schema)
         for draw in range(enough):
-            release = protect(table, plan, seed=SEED + draw)
+            release = trial_release(table, plan, seed=SEED + draw)
             for columns in asked:
                 with suppress(NotCovered):  # of too many cells to be looked at
                     answer = answer_of(release, table, columns, counted=counted)

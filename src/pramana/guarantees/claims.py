@@ -44,6 +44,9 @@ __all__ = [
 ANY_SIZE: Final = (2, 4)
 """Sizes that are spelled out where that of the largest household is nobody's business."""
 
+LARGE_HOUSEHOLD: Final = 20
+"""Households of this size and more hardly exist: words say nothing about them."""
+
 NO_NUMBER: Final = " It speaks of persons: no number for a household follows from it."
 
 
@@ -53,6 +56,8 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
     >>> from pramana.guarantees.pk_anonymity import PkAnonymity
     >>> household_words(PkAnonymity(k=20), (2, 4)).strip()
     'For m people of one household together it is k / m: k = 10 for 2, k = 5 for 4.'
+    >>> household_words(PkAnonymity(k=9), (2,)).split(". ")[1]
+    'Households of 9 and more: no protection (k = 1).'
     """
     found = [(size, guarantee.household(size)) for size in sizes if size > 1]
     if any(numbers is None for _, numbers in found):
@@ -67,8 +72,16 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
         return ""
     return (
         f" For m people of one household together it is {guarantee.of_household}: "
-        f"{', '.join(spelled)}."
+        f"{', '.join(spelled)}.{_unprotected(guarantee)}"
     )
+
+
+def _unprotected(guarantee: Guarantee) -> str:
+    """From which size on households have no protection, if there are households of that size."""
+    size = next(
+        (m for m in range(2, LARGE_HOUSEHOLD) if (guarantee.household(m) or {}).get("k") == 1), None
+    )
+    return "" if size is None else f" Households of {size} and more: no protection (k = 1)."
 
 
 def household_scope(schema: Schema) -> str:

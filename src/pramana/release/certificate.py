@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from msgspec import Meta
 
 from pramana.base.rounding import SHARES
-from pramana.base.text import as_it_is, counted, percent_up, text_up
+from pramana.base.text import as_it_is, counted, listed, percent_up, text_up
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
@@ -182,6 +182,8 @@ class Certificate:
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
         households: whether the true table numbered households; the number is not released.
+        accepted_risk: columns that the owner releases unchanged although they identify people or
+            give a randomised column away.
     """
 
     schema: Schema
@@ -203,8 +205,14 @@ class Certificate:
     collected: Collected | None = None
     copies: tuple[DataFile, ...] = ()
     households: bool = False
+    accepted_risk: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        unchanged = {column.name for column in self.schema.released_as_is}
+        if len(set(self.accepted_risk)) < len(self.accepted_risk) or not unchanged.issuperset(
+            self.accepted_risk
+        ):
+            raise NotARelease("Columns of accepted risk must be released unchanged, each once.")
         files = [one.name for one in (self.data, *self.copies) if one is not None]
         if len(set(files)) < len(files):
             raise NotARelease("The data file and its copies must have different names.")
@@ -318,6 +326,11 @@ class Certificate:
             extras["households"] = {"statement": household_scope(self.true_schema)}
         if self.copies:
             extras["copies"] = [vars(own) for own in self.copies]
+        if self.accepted_risk:
+            extras["accepted_risk"] = {
+                "columns": list(self.accepted_risk),
+                "statement": accepted_words(self.accepted_risk),
+            }
         return extras
 
     def signed_part(self) -> bytes:
@@ -381,6 +394,7 @@ class Certificate:
             collected=None if collected is None else collected.to_collected(),
             copies=tuple(map(_copy_of, form.copies)),
             households=form.households is not None,
+            accepted_risk=() if form.accepted_risk is None else form.accepted_risk.columns,
         )
 
     def with_data(self, data: DataFile, copies: tuple[DataFile, ...] = ()) -> Certificate:
@@ -409,6 +423,8 @@ class Certificate:
             promises.append(self.collected.sentence(picked=self.made.picked))
         if self.households:
             promises.append(household_scope(self.true_schema))
+        if self.accepted_risk:
+            promises.append(accepted_words(self.accepted_risk))
         return promises if "verbatim" not in self.statistics else [*promises, _verbatim(self)]
 
     def __repr__(self) -> str:
@@ -418,6 +434,14 @@ class Certificate:
     def __str__(self) -> str:
         head = f"Method {self.method}, {self.records:,} records."
         return harmless("\n".join([head, *(f"* {sentence}" for sentence in self.sentences())]))
+
+
+def accepted_words(columns: tuple[str, ...]) -> str:
+    """The sentence about columns whose risk the owner accepted."""
+    return (
+        f"The owner accepted the risk of {listed(columns, 8)}: no guarantee covers what "
+        f"{'it gives' if len(columns) == 1 else 'they give'} away."
+    )
 
 
 def _verbatim(certificate: Certificate) -> str:
@@ -575,6 +599,13 @@ class StatementForm(Struct):
     statement: Text
 
 
+class AcceptedRiskForm(Struct):
+    """Columns whose risk the owner accepted; the sentence follows from them."""
+
+    columns: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    statement: Text
+
+
 class CertificateForm(Struct):
     """The file. What follows from other fields is compared when the certificate is written."""
 
@@ -602,6 +633,7 @@ class CertificateForm(Struct):
     collected: CollectedForm | None = None
     copies: tuple[DataFileForm, ...] = ()
     households: StatementForm | None = None
+    accepted_risk: AcceptedRiskForm | None = None
 
 
 def _require_format(value: Any) -> None:

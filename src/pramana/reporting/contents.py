@@ -8,6 +8,7 @@ from typing import Any
 from pramana.release.certificate import Certificate
 from pramana.reporting.document import Row
 from pramana.verification.checks import Check, State, Verdict
+from pramana.verification.whole_file import FileRisk
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class ReportContent:
         columns: one view a released column; those with labels are drawn.
         verdict: what verification found; ``None`` for a release that lies nowhere.
         code: how to analyse the data, as lines that run.
+        risk: the risk of the whole released file.
         external: whether nothing but release and certificate went in.
         about: name, office, date.
         attacks: attacks on these people; for the owner.
@@ -108,6 +110,7 @@ class ReportContent:
     columns: tuple[ColumnView, ...]
     verdict: Verdict | None
     code: str
+    risk: FileRisk
     external: bool
     about: About = About()
     attacks: Attacks | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from math import isclose
+from typing import Final, Literal
 
 from pramana.base.text import counted, percent, percent_down, percent_up, text_up
 from pramana.guarantees.claims import Claim
@@ -28,6 +29,7 @@ from pramana.reporting.document import (
 )
 from pramana.reporting.rendering import to_html
 from pramana.verification.checks import State, Verdict
+from pramana.verification.whole_file import Colour, verdict_of
 
 MOST_ROWS = 60
 """Rows of a table that are shown."""
@@ -51,6 +53,7 @@ def report_document(content: ReportContent) -> Document:
     about = content.about
     parts = (
         Chapter("promises", "What is promised", tuple(_promises(content))),
+        Chapter("file", "Risk of the whole file", tuple(map(Words, content.risk.sentences()))),
         Chapter("columns", "The columns", tuple(_columns(content.columns))),
         Chapter("risk", "What attacks achieve", tuple(_measures(content.attacks))),
         Chapter("before", "Who stood out before", tuple(_measures(content.worst))),
@@ -256,6 +259,12 @@ def _checks(verdict: Verdict) -> list[Block]:
     return blocks
 
 
+TONES: Final[dict[Colour, Literal["good", "stated", "bad"]]] = {
+    Colour.GREEN: "good",
+    Colour.AMBER: "stated",
+    Colour.RED: "bad",
+}
+
 LITTLE_USE = 0.2
 """Shares that may be off by so much tell hardly anything."""
 
@@ -281,22 +290,15 @@ def first_page(content: ReportContent) -> tuple[Block, ...]:
 
 
 def verdict_words(content: ReportContent) -> Words:
-    """Whether the release holds, in one line."""
+    """Whether the release can be published, and why."""
+    failed = ""
     if content.checks(State.FAILED):
-        return Words("Do not publish: the release does not hold what it states.", "bad")
-    if content.attacks is not None and not content.attacks.holds:
-        return Words("Do not publish: an attack breaks a promise.", "bad")
-    if content.certificate.reproducible:
-        return Words("Not for publication: it was made with a seed, for a test.", "stated")
-    if not content.certificate.claims:
-        return Words("Nothing is promised about a person.", "stated")
-    if not all(claim.holds for claim in content.certificate.claims):
-        return Words("Less is promised than was asked for: a target was missed.", "stated")
-    if content.verdict is None:
-        return Words("Not checked yet: the release lies in no folder.", "stated")
-    if content.checks(State.ASSERTED):
-        return Words("The release holds what it promises, as far as can be checked here.", "good")
-    return Words("The release holds what it promises.", "good")
+        failed = "a check of the release failed"
+    elif content.attacks is not None and not content.attacks.holds:
+        failed = "an attack breaks a guarantee"
+    checked = content.verdict is not None
+    verdict = verdict_of(content.certificate, content.risk, failed=failed, checked=checked)
+    return Words(verdict.sentence, TONES[verdict.colour])
 
 
 def _reasons(content: ReportContent) -> str:

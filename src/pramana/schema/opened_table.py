@@ -325,14 +325,14 @@ def mark_of(values: pa.Array, position: int) -> int:
         return 0
     places = np.arange(position + 1, position + 1 + len(values), dtype=np.uint64)
     with np.errstate(over="ignore"):
-        return int(splitmix64(_words(values) + places * GOLDEN_GAMMA).sum(dtype=np.uint64))
+        return int(splitmix64(words_of(values) + places * GOLDEN_GAMMA).sum(dtype=np.uint64))
 
 
-def _words(values: pa.Array) -> Words:
+def words_of(values: pa.Array) -> Words:
     """A word for each value; the same for missing ones, whatever lies below them."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        own = np.append(_words(values.dictionary), MISSING)
+        own = np.append(words_of(values.dictionary), MISSING)
         places = np.asarray(pc.fill_null(values.indices.cast(pa.int64()), len(own) - 1))
         return np.asarray(own[places], dtype=np.uint64)
     words = _present(values)

@@ -41,7 +41,11 @@ def check(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
         about = _about(release_at(bench, path, stamp).certificate)
     verdict = api.verify(path, progress=bench.expect(about.get("records", 0)))
     found = [check.to_json() for check in verdict.checks]
-    return {"valid": verdict.valid, "checks": found, "notes": list(verdict.notes), **about}
+    publishable = None if verdict.publishable is None else verdict.publishable.to_json()
+    return {
+        "valid": verdict.valid, "checks": found, "notes": list(verdict.notes),
+        "publishable": publishable, **about,
+    }  # fmt: skip
 
 
 def _about(certificate: Any) -> dict[str, Any]:

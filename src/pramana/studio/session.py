@@ -56,6 +56,7 @@ class Choices:
         name: Of the data, on reports.
         office: Who releases them, on reports.
         copies: Further formats of the released data.
+        accepted: Columns whose risk the owner accepts although they identify people.
         acknowledged: What was acknowledged: the digest of the list of what is released as it is.
         analysed: The release folder that an analyst has opened.
         did: What the last change was, in words.
@@ -75,6 +76,7 @@ class Choices:
     name: str = ""
     office: str = ""
     copies: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
     acknowledged: str = ""
     analysed: str = ""
     did: str = "Opened the studio"
@@ -84,7 +86,7 @@ class Choices:
         """From what was saved; entries of another version are left out."""
         known = {one.name for one in fields(cls)}
         own = {name: value for name, value in form.items() if name in known}
-        for name in ("copies", "chances", "tried"):
+        for name in ("copies", "accepted", "chances", "tried"):
             own[name] = tuple(own.get(name, ()))
         own["wishes"] = tuple((kind, tuple(names)) for kind, names in own.get("wishes", ()))
         return cls(**own)

@@ -370,6 +370,7 @@ def protect(
     target: dict[str, float],
     to: str,
     copies: list[str],
+    accept_risk: list[str],
 ) -> dict[str, Any]:
     """Write the release: whole, or not at all."""
     from pramana import api
@@ -382,7 +383,9 @@ def protect(
     made = _plan(schema, method, target, data=opened, looked_at=True)
     bench.say("Protecting")
     advance = bench.expect(2 * made.records)
-    release = api.protect(opened, made, to=to, copies=copies, progress=advance)
+    release = api.protect(
+        opened, made, to=to, copies=copies, accept_risk=accept_risk, progress=advance
+    )
     return {"records": release.records, "seconds": time.monotonic() - began}
 
 
@@ -406,6 +409,7 @@ def check(
         "valid": verdict.valid,
         "checks": [own.to_json() for own in verdict.checks],
         "notes": list(verdict.notes),
+        "publishable": None if verdict.publishable is None else verdict.publishable.to_json(),
         "beside": _beside(made, opened),
     }
 

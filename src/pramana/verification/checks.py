@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pramana.base.text import Shown
 from pramana.types import Form
+from pramana.verification.whole_file import Colour, FileRisk, Publishable
 
 
 class State(StrEnum):
@@ -77,10 +78,28 @@ class Check:
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Shown):
-    """All checks; ``notes`` say what does not make a release invalid but must be known."""
+    """All checks; ``notes`` say what does not make a release invalid but must be known.
+
+    Attributes:
+        checks: every check with its outcome.
+        notes: what must be known.
+        risk: the risk of the whole released file, where it could be read.
+        if_valid: the verdict on publishing the file, if no check failed.
+    """
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
+    risk: FileRisk | None = None
+    if_valid: Publishable | None = None
+
+    @property
+    def publishable(self) -> Publishable | None:
+        """A colour and the reason for it; nothing where no release was looked at."""
+        failed = self.of_state(State.FAILED)
+        if not failed:
+            return self.if_valid
+        many = "1 check" if len(failed) == 1 else f"{len(failed)} checks"
+        return Publishable(Colour.RED, f"Do not publish: {many} failed.")
 
     @property
     def valid(self) -> bool:
@@ -103,7 +122,7 @@ class Verdict(Shown):
         added = tuple(more)
         decided = {part for check in added for part in (check.name, check.name.split(": ")[0])}
         kept = (c for c in self.checks if c.state is not State.ASSERTED or c.name not in decided)
-        return Verdict((*kept, *added), self.notes)
+        return replace(self, checks=(*kept, *added))
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it: what failed, then what must be known."""
@@ -111,7 +130,8 @@ class Verdict(Shown):
         counts = ", ".join(f"{len(self.of_state(state))} {state}" for state in State)
         outcome = "All verifiable checks passed" if self.valid else "THE RELEASE IS NOT VALID"
         lines = [f"failed: {check.name}: {check.detail}" for check in failed]
-        return f"{outcome} ({counts})", [*lines, *self.notes]
+        words = [] if self.publishable is None else [self.publishable.sentence]
+        return f"{outcome} ({counts})", [*lines, *words, *self.notes]
 
     def to_json(self) -> Form:
         """The JSON form of verify."""
@@ -119,4 +139,6 @@ class Verdict(Shown):
             "valid": self.valid,
             "checks": [check.to_json() for check in self.checks],
             "notes": list(self.notes),
+            "risk": None if self.risk is None else self.risk.to_json(),
+            "publishable": None if self.publishable is None else self.publishable.to_json(),
         }

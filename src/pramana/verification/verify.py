@@ -38,6 +38,7 @@ from pramana.types import Progress
 from pramana.verification.checks import Check, CheckKind, Verdict
 from pramana.verification.consistency import consistency_checks
 from pramana.verification.record_checks import copy_checks, record_checks
+from pramana.verification.whole_file import file_risk, verdict_of
 
 UNFORESEEN: Final = (
     pa.ArrowException, OSError, EOFError, ValueError, ArithmeticError, LookupError, MemoryError,
@@ -76,16 +77,20 @@ def verify_folder(
         *consistency_checks(certificate),
         *_assertions(certificate),
     ]
+    risk = None
     if data.ok:
         try:
             checks.extend(record_checks(certificate, open_data(folder, certificate), progress))
             checks.extend(copy_checks(folder, certificate))
+            if all(check.ok for check in checks):
+                risk = file_risk(certificate, open_data(folder, certificate))
             require_unchanged(stamps)
         except PramanaError as error:
             checks.append(Check.decided("table", False, str(error)))
         except UNFORESEEN:
             checks.append(Check.decided("table", False, "it cannot be read"))
-    return Verdict(tuple(checks), tuple(_notes(certificate, key)))
+    publishable = None if risk is None else verdict_of(certificate, risk)
+    return Verdict(tuple(checks), tuple(_notes(certificate, key)), risk, publishable)
 
 
 def _assertions(certificate: Certificate) -> Iterator[Check]:

@@ -90,7 +90,9 @@ async def start(request: Request) -> Response:
     place = session.target(form.get("release") or "release")
     name = str(place.relative_to(session.folder))  # what is written beside it never lies in it
     copies = tuple(own for own in COPIES if own in form.all("copy"))
-    _begin(studio, release=name, copies=copies, acknowledged=_digest(schema))
+    unchanged = [column.name for column in schema.released_as_is]
+    accepted = tuple(column for column in unchanged if column in form.all("accept"))
+    _begin(studio, release=name, copies=copies, accepted=accepted, acknowledged=_digest(schema))
     return goto("/protect#done")
 
 
@@ -187,7 +189,9 @@ def _asked(studio: Studio) -> dict[str, Any]:
 def _arguments(studio: Studio, **chosen: Any) -> dict[str, Any]:
     now = replace(studio.session.now, **chosen)
     to = str(studio.session.place(now.release))
-    return {**_asked(studio), "to": to, "copies": list(now.copies)}
+    return {
+        **_asked(studio), "to": to, "copies": list(now.copies), "accept_risk": list(now.accepted)
+    }  # fmt: skip
 
 
 def _digest(schema: Schema) -> str:

@@ -1,0 +1,406 @@
+"""Risk of the whole released file, and the colour of a release.
+
+A guarantee covers the columns that are randomised. An attacker who knows a person also knows some
+of the columns that are released unchanged, and no guarantee covers those. So uniqueness is measured
+on subsets of the unchanged columns of the released file: an attacker who knows the values of a
+subset finds every person who is unique on it.
+
+Everything here is computed from the released file and its certificate, and may be published.
+Columns with noise are left out: nobody can match their values.
+
+The worst subset of each width is searched for on ``SEARCHED`` records, by adding columns to the
+worst subsets that are narrower. Released records are in random order, so the first ones are a
+random sample. Then people are counted in the whole file. In files of more than ``COUNTED`` records
+those are counted whose values have a small hash: all records with the same values, or none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
+from pramana.base.text import percent_up
+from pramana.release.certificate import Certificate, accepted_words
+from pramana.schema.opened_table import OpenedTable, words_of
+from pramana.types import BoolArray, Form, IntArray, Words
+
+SEARCHED: Final = 2**13
+COUNTED: Final = 2**18
+
+WIDEST: Final = 6
+"""Columns of a subset, at most: more about one person is hardly known."""
+
+BEAM: Final = 3
+"""Subsets of each width that are widened."""
+
+CANDIDATES: Final = 40
+"""Columns with the most values, of which subsets are made."""
+
+NEARLY_UNIQUE: Final = 0.5
+"""Share of people who are alone with their value of a column that is nearly unique."""
+
+SUSPECT: Final = 0.4
+"""The same share in the first records: it is larger there than in the whole file, up to chance."""
+
+NO_K: Final = 0.05
+"""Share of people who may be unique where no guarantee bounds a correct match: k = 20."""
+
+
+class Colour(StrEnum):
+    """Whether a release can be published."""
+
+    GREEN = "green"
+    """The guarantees hold and cover what an attacker can plausibly know."""
+
+    AMBER = "amber"
+    """Nothing failed, but the guarantees are too narrow or missing."""
+
+    RED = "red"
+    """Do not publish."""
+
+
+@dataclass(frozen=True)
+class SubsetUniqueness:
+    """How many people are found by their values of some unchanged columns.
+
+    Attributes:
+        columns: the columns that the attacker knows.
+        found: people who are unique on them.
+        people: people who were looked at.
+    """
+
+    columns: tuple[str, ...]
+    found: int
+    people: int
+
+    @property
+    def share(self) -> float:
+        """The share of people who are found."""
+        return self.found / self.people if self.people else 0.0
+
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        return (
+            f"An attacker who knows {_and(self.columns)} of a person finds {self.found:,} of "
+            f"{self.people:,} people ({percent_up(self.share)})."
+        )
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {"columns": list(self.columns), "found": self.found, "people": self.people}
+
+
+@dataclass(frozen=True)
+class FileRisk:
+    """The risk of a whole released file.
+
+    Attributes:
+        records: the records of the file.
+        columns: the unchanged columns that were looked at.
+        identifiers: unchanged columns that are nearly unique and no amounts.
+        subsets: the worst subset of each width, narrow ones first.
+        sampled: whether people were counted in a sample of the file.
+    """
+
+    records: int
+    columns: tuple[str, ...] = ()
+    identifiers: tuple[SubsetUniqueness, ...] = ()
+    subsets: tuple[SubsetUniqueness, ...] = ()
+    sampled: bool = False
+
+    @property
+    def worst(self) -> SubsetUniqueness | None:
+        """The subset by which most people are found."""
+        return max(self.subsets, key=lambda subset: subset.share, default=None)
+
+    def beyond(self, bound: float) -> SubsetUniqueness | None:
+        """The narrowest subset by which a larger share of people than the bound is found."""
+        return next((subset for subset in self.subsets if subset.share > bound), None)
+
+    def sentences(self) -> list[str]:
+        """The findings in plain words."""
+        if not self.columns:
+            return ["No column is released unchanged, so that no one is unique on such columns."]
+        lines = [subset.sentence() for subset in self.subsets]
+        if self.sampled:
+            lines.append(
+                f"People were counted in a sample of the {self.records:,} records, each with all "
+                "records that have the same values."
+            )
+        return lines
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {
+            "records": self.records,
+            "unchanged_columns": list(self.columns),
+            "identifiers": [column.to_json() for column in self.identifiers],
+            "subsets": [subset.to_json() for subset in self.subsets],
+            "sampled": self.sampled,
+        }
+
+
+@dataclass(frozen=True)
+class Publishable:
+    """The verdict on a release: a colour, and why in plain words."""
+
+    colour: Colour
+    sentence: str
+
+    def to_json(self) -> Form:
+        """A plain form."""
+        return {"colour": str(self.colour), "sentence": self.sentence}
+
+
+# -- the verdict -----------------------------------------------------------------------------------
+
+
+def uniqueness_bound(certificate: Certificate) -> float:
+    """The share of people who may be unique on unchanged columns: 1/k of the certificate."""
+    bounds = [claim.attained.link_bound for claim in certificate.claims]
+    known = [bound for bound in bounds if bound is not None]
+    return min(known, default=certificate.suggested_share or NO_K)
+
+
+def verdict_of(
+    certificate: Certificate, risk: FileRisk, *, failed: str = "", checked: bool = True
+) -> Publishable:
+    """The colour of a release, and why: the same in every place that shows one.
+
+    Args:
+        certificate: the certificate of the release.
+        risk: the measured risk of its file.
+        failed: what failed, in words: a check or a guarantee.
+        checked: whether the release was verified.
+    """
+    if failed:
+        return Publishable(Colour.RED, f"Do not publish: {failed}.")
+    accepted = set(certificate.accepted_risk)
+    identifiers = [column for column in risk.identifiers if column.columns[0] not in accepted]
+    if identifiers:
+        return Publishable(
+            Colour.RED,
+            f"Do not publish: column {identifiers[0].columns[0]} is released unchanged and "
+            f"identifies people. {identifiers[0].sentence()}",
+        )
+    reasons = [*_narrow(certificate), *_uncovered(certificate, risk)]
+    if not checked:
+        reasons.append("The release was not verified yet: it is in no folder.")
+    if reasons:
+        return Publishable(Colour.AMBER, " ".join(reasons))
+    return Publishable(Colour.GREEN, " ".join(["The guarantees hold.", *_covered(risk)]))
+
+
+def _narrow(certificate: Certificate) -> Iterator[str]:
+    """What the guarantees lack."""
+    if certificate.reproducible:
+        yield "Not for publication: the release was made with a seed, for a test."
+    if not certificate.claims:
+        yield "The release has no guarantee."
+    if not all(claim.holds for claim in certificate.claims):
+        yield "A guarantee is weaker than was asked for."
+
+
+def _uncovered(certificate: Certificate, risk: FileRisk) -> Iterator[str]:
+    """What an attacker can know and no guarantee covers."""
+    if certificate.accepted_risk:
+        yield accepted_words(certificate.accepted_risk)
+    subset = risk.beyond(uniqueness_bound(certificate))
+    if subset is not None:
+        yield f"The guarantees do not cover all that an attacker can know. {subset.sentence()}"
+        worst = risk.worst
+        if worst is not None and worst.found > subset.found:
+            yield worst.sentence()
+
+
+def _covered(risk: FileRisk) -> Iterator[str]:
+    if not risk.columns:
+        yield "Every released column is randomised."
+    elif risk.worst is not None:
+        yield f"The largest risk by unchanged columns is small. {risk.worst.sentence()}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+# -- the measure -----------------------------------------------------------------------------------
+
+
+def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
+    """Measure the uniqueness of people on the unchanged columns of a released file."""
+    schema = certificate.true_schema
+    names = tuple(c.name for c in schema.released_as_is if not c.noisy)
+    return uniqueness(released, [name for name in names if name in released.schema.names])
+
+
+def uniqueness(table: OpenedTable, names: Sequence[str]) -> FileRisk:
+    """Measure the uniqueness of records on some columns of a table in random order."""
+    if not names or not table.rows:
+        return FileRisk(table.rows)
+    words = _first_words(table, names)
+    subsets = worst_subsets(names, words)
+    suspects = [
+        name for name, column in zip(names, words, strict=True) if share_alone(column) >= SUSPECT
+    ]
+    counted = count_unique(table, subsets)
+    return FileRisk(
+        records=table.rows,
+        columns=tuple(names),
+        identifiers=identifiers(table, suspects),
+        subsets=tuple(_widening([counted[subset] for subset in subsets])),
+        sampled=table.rows > COUNTED,
+    )
+
+
+def identifiers(table: OpenedTable, suspects: Sequence[str]) -> tuple[SubsetUniqueness, ...]:
+    """The suspects that are nearly unique in the whole table and no amounts."""
+    counted = count_unique(table, [(name,) for name in suspects]).values() if suspects else ()
+    nearly_unique = [column for column in counted if column.share >= NEARLY_UNIQUE]
+    return tuple(column for column in nearly_unique if not is_amount(table, column.columns[0]))
+
+
+def share_alone(words: Words) -> float:
+    """The share of values that occur once."""
+    return _unique_of((), np.sort(words)).share
+
+
+def _widening(subsets: Sequence[SubsetUniqueness]) -> Iterator[SubsetUniqueness]:
+    """Subsets that find more people than all narrower ones."""
+    most = -1
+    for subset in subsets:
+        if subset.found > most:
+            yield subset
+            most = subset.found
+
+
+def _first_words(table: OpenedTable, names: Sequence[str]) -> list[Words]:
+    """A 64-bit word for each value of the first records."""
+    parts, records = list[pa.RecordBatch](), 0
+    for batch in table.batches(names):
+        parts.append(batch.slice(0, SEARCHED - records))
+        records += len(parts[-1])
+        if records >= SEARCHED:
+            break
+    return [
+        np.concatenate([words_of(part.column(place)) for part in parts])
+        for place in range(len(names))
+    ]
+
+
+def worst_subsets(names: Sequence[str], words: Sequence[Words]) -> list[tuple[str, ...]]:
+    """For each width the subset of columns on which most records are unique."""
+    codes = [np.unique(column, return_inverse=True)[1].astype(np.int64) for column in words]
+    sizes = [int(column.max(initial=0)) + 1 for column in codes]
+    places = sorted(range(len(names)), key=lambda place: (-sizes[place], place))[:CANDIDATES]
+    beam: list[tuple[tuple[int, ...], IntArray]] = [((), np.zeros(len(words[0]), np.int64))]
+    worst = list[tuple[str, ...]]()
+    for _ in range(min(WIDEST, len(places))):
+        found: dict[tuple[int, ...], tuple[int, int, IntArray]] = {}
+        for subset, classes in beam:
+            for place in places:
+                wider = tuple(sorted({*subset, place}))
+                if len(wider) == len(subset) or wider in found:
+                    continue
+                _, of_record, counts = np.unique(
+                    classes * sizes[place] + codes[place], return_inverse=True, return_counts=True
+                )
+                found[wider] = int((counts == 1).sum()), len(counts), of_record.astype(np.int64)
+        ranked = sorted(found, key=lambda wider: (-found[wider][0], -found[wider][1], wider))
+        worst.append(tuple(names[place] for place in ranked[0]))
+        if found[ranked[0]][0] == len(words[0]):
+            break  # everybody is unique
+        beam = [(wider, found[wider][2]) for wider in ranked[:BEAM]]
+    return worst
+
+
+def count_unique(
+    table: OpenedTable, subsets: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], SubsetUniqueness]:
+    """Count the records of a table that are unique on each subset of columns."""
+    parts: dict[tuple[str, ...], list[Words]] = {subset: [] for subset in subsets}
+    names = sorted({name for subset in parts for name in subset})
+    limit, table = _limit(table.rows), table.fitted(coded=names)  # texts are hashed once
+    for batch in table.batches(names):
+        spread = {
+            name: _spread(words_of(batch.column(name)), place)
+            for place, name in enumerate(names, start=1)
+        }
+        for subset, kept in parts.items():
+            total = np.zeros(batch.num_rows, np.uint64)
+            for name in subset:
+                total += spread[name]
+            kept.append(total[total <= limit])
+    return {
+        subset: _unique_of(subset, np.sort(np.concatenate(kept))) for subset, kept in parts.items()
+    }
+
+
+def _limit(records: int) -> np.uint64:
+    """Hashes up to it are those of about ``COUNTED`` records."""
+    return np.uint64(2**64 - 1 if records <= COUNTED else 2**64 * COUNTED // records)
+
+
+def _spread(words: Words, place: int) -> Words:
+    """Words spread over all 64 bits, in another way for each column."""
+    return splitmix64(words + np.uint64(place * int(GOLDEN_GAMMA) % 2**64))
+
+
+def _unique_of(subset: tuple[str, ...], ordered: Words) -> SubsetUniqueness:
+    alone: BoolArray = np.ones(len(ordered), np.bool_)
+    same = ordered[1:] == ordered[:-1]
+    alone[1:] &= ~same
+    alone[:-1] &= ~same
+    return SubsetUniqueness(subset, int(alone.sum()), len(ordered))
+
+
+FRACTION_OF_AMOUNTS: Final = 0.01
+DIGITS: Final = 7
+EXPECTED_TIES, SIGMAS = 10, 4
+
+
+def is_amount(table: OpenedTable, name: str) -> bool:
+    """Whether a nearly unique column is an amount, such as an income, and no identifier.
+
+    Texts and dates are no amounts. Numbers with fractions are. Whole numbers are amounts if they
+    repeat as often as numbers do that chance drew: numbers that somebody assigned repeat less. Of
+    numbers too few to tell, those are identifiers that never repeat and have ``DIGITS`` digits.
+    """
+    kind = table.schema.field(name).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_decimal(kind):
+        return True
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return False
+    values = _numbers(table, name)
+    if (values % 1 != 0).mean() > FRACTION_OF_AMOUNTS:
+        return True
+    low, high, width = values.min(), values.max(), float(values.max() - values.min()) + 1
+    looked_at = values[_spread(values.view(np.uint64), 0) <= _limit(table.rows)]
+    ties = len(looked_at) - len(np.unique(looked_at))
+    expected = len(looked_at) * (1 + width * math.expm1(-len(values) / width) / len(values))
+    if expected >= EXPECTED_TIES:
+        return ties >= expected - SIGMAS * math.sqrt(expected)
+    digits = [len(str(abs(int(value)))) for value in (low, high)]
+    return ties > 0 or digits[0] < DIGITS or digits[0] != digits[1]
+
+
+def _numbers(table: OpenedTable, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The numbers of a column, without missing ones."""
+    parts = [
+        np.asarray(_plain(batch.column(0)).cast(pa.float64(), safe=False).drop_null())
+        for batch in table.batches([name])
+    ]
+    values = np.concatenate([np.zeros(0), *parts])
+    return np.asarray(values[np.isfinite(values)], dtype=np.float64)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array

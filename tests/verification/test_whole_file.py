@@ -1,0 +1,147 @@
+"""The risk of a whole released file, and the one verdict that follows from it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+from pramana.schema.opened_table import OpenedTable
+from pramana.verification import whole_file
+from pramana.verification.whole_file import Colour, is_amount, uniqueness
+
+KEYS = {"sex": ("F", "M"), "region": ("n", "e", "s", "w")}
+
+
+def opened(**columns: object) -> OpenedTable:
+    return OpenedTable.of_arrow(pa.table(columns))
+
+
+def survey(records: int = 3000) -> dict[str, np.ndarray]:
+    """A survey with many columns that are left unchanged, as wide files are."""
+    rng = np.random.default_rng(4)
+    people = {name: rng.choice(values, records) for name, values in KEYS.items()}
+    return people | {f"q{n}": rng.integers(0, 7, records) for n in range(12)}
+
+
+def protected(people: dict[str, np.ndarray], *, k: float = 5, **options: object) -> pm.Release:
+    keys = [pm.Column(n, pm.Role.KEY, pm.Categories(v)) for n, v in KEYS.items()]
+    rest = [pm.Column(name, pm.Role.SENSITIVE) for name in people if name not in KEYS]
+    schema = pm.Schema((*keys, *rest))
+    plan = pm.design(schema, pm.PkAnonymity(k=k), records=len(people["sex"]))
+    return pm.protect(pa.table(people), plan, **options)
+
+
+def unique_on(people: dict[str, np.ndarray], columns: tuple[str, ...]) -> int:
+    """A second count, row by row."""
+    rows = list(zip(*(people[name].tolist() for name in columns), strict=True))
+    return sum(rows.count(row) == 1 for row in rows)
+
+
+def test_people_are_counted_exactly():
+    """By hand: of five people, the pairs (a, 1) and (b, 2) are unique; no single value is."""
+    risk = uniqueness(opened(x=["a", "a", "b", "b", "a"], y=[1, 2, 2, 1, 2]), ["x", "y"])
+    assert [(s.columns, s.found, s.people) for s in risk.subsets] == [
+        (("x",), 0, 5),
+        (("x", "y"), 3, 5),
+    ]
+    assert risk.subsets[1].sentence() == (
+        "An attacker who knows x and y of a person finds 3 of 5 people (60 %)."
+    )
+
+
+def test_the_worst_subsets_are_found_and_counted_as_a_second_count_does():
+    """Of all pairs of a small table, none finds more people than the one that is named."""
+    people = {name: values[:300] for name, values in survey().items()}
+    risk = uniqueness(opened(**people), list(people))
+    by_width = {len(subset.columns): subset for subset in risk.subsets}
+    for subset in risk.subsets:
+        assert subset.found == unique_on(people, subset.columns)
+    assert by_width[2].found == max(unique_on(people, pair) for pair in combinations(people, 2))
+
+
+def test_a_large_file_is_counted_in_a_sample_of_whole_classes(monkeypatch):
+    """Shares of the sample are those of the file up to chance (five standard errors), and said."""
+    rng = np.random.default_rng(8)
+    table = opened(a=rng.integers(0, 300, 40_000), b=rng.integers(0, 300, 40_000))
+    exact = uniqueness(table, ["a", "b"])
+    monkeypatch.setattr(whole_file, "COUNTED", 10_000)
+    sampled = uniqueness(table, ["a", "b"])
+    assert not exact.sampled
+    assert sampled.sampled
+    assert sampled.worst is not None
+    assert exact.worst is not None
+    assert 9_000 < sampled.worst.people < 11_000
+    assert abs(sampled.worst.share - exact.worst.share) < 5 * (0.25 / 10_000) ** 0.5
+    assert uniqueness(table, ["a", "b"]) == sampled
+
+
+@pytest.mark.parametrize(
+    ("values", "amount"),
+    [
+        (np.random.default_rng(1).permutation(5000) + 1400, False),  # numbers in sequence
+        (np.random.default_rng(1).choice(60_000, 10_000, replace=False), False),  # never twice
+        (np.random.default_rng(1).lognormal(9, 0.5, 4000).astype(int), True),  # incomes
+        (np.random.default_rng(1).normal(70, 10, 4000), True),  # weights of bodies
+        (np.random.default_rng(1).choice(9 * 10**8, 2000, replace=False) + 10**8, False),
+        (np.array([f"p{n}" for n in range(50)]), False),
+    ],
+)
+def test_amounts_and_identifiers_are_told_apart(values, amount):
+    """Assigned numbers repeat less than chance lets numbers repeat; texts are no amounts."""
+    assert is_amount(opened(x=values), "x") == amount
+
+
+def test_many_unchanged_columns_are_amber_everywhere(tmp_path):
+    """Whatever the guarantee of the keys: protect, verify and audit give the same verdict."""
+    people = survey()
+    release = protected(people, to=tmp_path / "r")
+    verdict = release.verify()
+    audit = pm.audit(release, original=pa.table(people))
+    assert verdict.valid
+    assert release.publishable.colour is Colour.AMBER
+    assert verdict.publishable == release.publishable == audit.publishable
+    assert verdict.to_json()["publishable"]["colour"] == "amber"
+    assert release.file_risk.worst is not None
+    assert release.file_risk.worst.share > 0.9
+
+
+def test_green_is_for_releases_whose_guarantee_covers_what_is_known():
+    """One unchanged column with few values makes nobody unique."""
+    people = {name: survey()[name] for name in ("sex", "region", "q1")}
+    release = protected(people)
+    assert release.publishable.colour is Colour.GREEN
+    assert [s.found for s in release.file_risk.subsets] == [0]
+
+
+def test_a_release_without_unchanged_columns_has_no_risk_of_them():
+    """Then the guarantee covers every column."""
+    people = {name: survey()[name] for name in ("sex", "region")}
+    release = protected(people)
+    assert release.publishable.colour is Colour.GREEN
+    assert release.file_risk.subsets == ()
+
+
+def test_an_identifier_in_an_older_release_is_red(tmp_path, monkeypatch):
+    """Verification says so from the folder alone, though every check passes."""
+    people = {"sex": survey()["sex"], "region": survey()["region"], "number": np.arange(3000)}
+    monkeypatch.setattr("pramana.protecting.require_covered", lambda *_: None)
+    verdict = protected(people, to=tmp_path / "r").verify()
+    assert verdict.valid
+    assert verdict.publishable is not None
+    assert verdict.publishable.colour is Colour.RED
+    assert verdict.risk is not None
+    assert verdict.risk.identifiers[0].columns == ("number",)
+
+
+def test_a_check_that_fails_is_red(tmp_path):
+    """Whatever the risk of the file."""
+    release = protected({name: survey()[name] for name in KEYS}, to=tmp_path / "r")
+    data = tmp_path / "r" / "data.parquet"
+    data.write_bytes(data.read_bytes()[:-1] + b"x")
+    publishable = release.verify().publishable
+    assert publishable is not None
+    assert publishable.colour is Colour.RED
