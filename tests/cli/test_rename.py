@@ -48,7 +48,7 @@ def test_every_step_takes_the_way(doubled: Path, run: Run) -> None:
     keys = 'identifiers = ["name"]\nsensitive = ["code_2"]\nkeys = ["code", "code_3"]\n'
     (doubled / "keys.toml").write_text(keys)
     assert run("design people.csv --schema keys.toml --k 3 --rename").code == 0
-    made = run("protect people.csv --schema keys.toml --k 3 -o out --rename")
+    made = run("protect people.csv --schema keys.toml --k 3 -o out --rename --accept-risk code_2")
     assert made.code == 0, made
     assert (doubled / "out" / "data.csv").read_text().splitlines()[0].count("code") == 3
     assert run("verify out --original people.csv --rename").code == 0
@@ -96,7 +96,8 @@ def test_files_that_know_their_types_take_the_way_too(
     assert opened.to_arrow().to_pydict() == dict(
         zip(("code", "code_3", "code_2"), (c.to_pylist() for c in _twins().columns), strict=True)
     )
-    made = run(f"protect {place} --schema {tmp_path}/s.toml --k 3 --rename -o {tmp_path}/out")
+    words = f"protect {place} --schema {tmp_path}/s.toml --k 3 --rename -o {tmp_path}/out"
+    made = run(f"{words} --accept-risk code_3")
     assert made.code == 0, made
     assert run(f"verify {tmp_path}/out --original {place} --rename").code == 0
 

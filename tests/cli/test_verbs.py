@@ -219,7 +219,7 @@ def test_verify_finds_any_changed_byte(released: Path, run: Run, file: str, wher
 def test_a_seeded_release_is_flagged_wherever_it_is_shown(steward: Path, run: Run) -> None:
     """And two of them are the same to the byte."""
     outcome = run(f"{PROTECT} --seed 1")
-    assert "not for publication" in outcome.out
+    assert "Not for publication" in outcome.out
     first = Path("release/data.csv").read_bytes()
     assert "not for publication" in run("verify release").out
     assert run(f"{PROTECT} --seed 1 --force").code == 0
