@@ -526,6 +526,7 @@ def advise(
     *,
     k: float = 20,
     tables: Sequence[Sequence[str]] = (),
+    asked: Sequence[str] = (),
     methods: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Advice:
@@ -540,6 +541,8 @@ def advise(
         k: nobody shall be found with a chance of more than one in k.
         tables: what will be asked for, as lists of keys; those of the schema where not given, else
             tables of two keys.
+        asked: questions in words, which decide alone: tables as ``sex*age``, means as
+            ``income by region``, models as ``income ~ age + sex``.
         methods: which to try, by name; all that aim at something where not given.
         progress: is told of each method done.
     """
@@ -548,7 +551,9 @@ def advise(
 
     described = _schema(schema)
     opened = open_source(table, schema=described)
-    return advise_on(opened, described, k=k, tables=tables, methods=methods, progress=progress)
+    return advise_on(
+        opened, described, k=k, tables=tables, asked=asked, methods=methods, progress=progress
+    )
 
 
 def report(

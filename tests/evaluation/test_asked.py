@@ -11,6 +11,7 @@ from pramana.errors import InvalidNumber, UnknownColumn
 from pramana.evaluation.questions import StatedQuestion, as_it_is, questions_of
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.methods.attribute_sampling import AttributeSampling
+from pramana.protecting import trial_release
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
@@ -126,11 +127,11 @@ def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
     many = people.set_column(2, "income", pa.array(np.arange(N)))
     exact = as_it_is(
         SCHEMA,
-        lambda schema, how: api.protect(many, api.design(schema, data=many, method=how), seed=1),
+        lambda schema, how: trial_release(many, api.design(schema, data=many, method=how), seed=1),
     )
     asked = AttributeSampling(tables=(("sex",), ("region",)))
     plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
-    release = api.protect(many, plan, seed=1)
+    release = trial_release(many, plan, seed=1)
     found = release.crosstab("sex", "income", share=True).estimate
     loss = StatedQuestion.of_text("sex*income").lost(release, exact).loss
     untold = np.isnan(found).any(axis=0).mean()

@@ -38,6 +38,10 @@ def advise(
         list[str] | None,
         option("--tables", "What will be asked for, as sex*age,region*sex.", metavar="A*B,C*D"),
     ] = None,
+    ask: Annotated[
+        list[str] | None,
+        option("--ask", "What will be asked: sex*age, 'income by sex', 'income ~ age'."),
+    ] = None,
     method: Annotated[
         list[str] | None,
         option(
@@ -60,6 +64,7 @@ def advise(
     Example:
       pramana advise people.csv --schema schema.toml
       pramana advise people.csv --schema schema.toml --k 100 --tables sex*age,region*education
+      pramana advise people.csv --schema schema.toml --ask "income by region" --ask "income ~ age"
     """
     from pramana import api
     from pramana.cli.rendering import progress_bar, show_json
@@ -77,6 +82,7 @@ def advise(
             place,
             k=k,
             tables=[table for text in tables or () for table in tables_in(text)],
+            asked=ask or (),
             methods=methods,
             progress=advance,
         )
@@ -108,7 +114,7 @@ def _show_advice(found: Advice, commands: list[str], further: list[Hint]) -> Non
     notes: dict[str, list[str]] = {}
     for one in found.tried:
         if one.note and not one.left_out:
-            notes.setdefault(one.note, []).append(one.scenario.method)
+            notes.setdefault(one.note, []).append(one.scenario.title)
     for why, methods in notes.items():
         bullet(console, f"{', '.join(methods)}: {why}")
     if found.used < found.records:

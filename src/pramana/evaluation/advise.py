@@ -1,9 +1,11 @@
 """Advice: every method on the steward's own table and questions, and which one to take.
 
 Each method is aimed at the same chance (one in k, as its own guarantee says it), tried on the
-table, attacked, and asked the steward's questions; nothing is published. A method is recommended
-if neither a link nor a copy of a unique record goes beyond that chance, and if of all such methods
-its tables are off least; ties go to the promise that holds whatever the data are.
+table, attacked, and asked the owner's questions: tables, means and models. Nothing is published. A
+method that cannot answer a question is out. Of the others one is recommended if neither a link nor
+a copy of a unique record goes beyond the chance, and if its answers have the least error; ties go
+to the guarantee that holds whatever the data are. No method is recommended if the error of the best
+one is above ``USABLE``.
 """
 
 from __future__ import annotations
@@ -12,19 +14,29 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.name_lists import as_tables
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, percent_up
+from pramana.base.text import Shown, percent_up, text_down
 from pramana.base.workers import side_by_side
-from pramana.errors import Copies, Infeasible, InvalidNumber, PramanaError, unheard
+from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import link_risks
 from pramana.evaluation.cli_hints import CliHints, Hint, target_words
-from pramana.evaluation.compare import LINKING, SEED, Scenario, scenarios_of
-from pramana.evaluation.questions import Answer, answer_of, stated_tables
+from pramana.evaluation.compare import DRAWS, LINKING, SEED, Scenario, scenarios_of
+from pramana.evaluation.questions import (
+    Answer,
+    QuestionLoss,
+    StatedQuestion,
+    answer_of,
+    as_it_is,
+    losses_of,
+    questions_of,
+    stated_tables,
+)
 from pramana.evaluation.schema_suggestions import (
     POOR,
     SchemaSuggestion,
@@ -38,18 +50,26 @@ from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.trial_cache import shared_groups
 from pramana.protecting import trial_release
+from pramana.release.methods import NewKeys
+from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
-from pramana.schema.schema import Schema, require_keys
+from pramana.schema.schema import Role, Schema, require_keys
 from pramana.types import Form
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
+
+MOST_RESPONSES = 3
+"""Columns by whose values groups are formed."""
+
+USABLE = 0.3
+"""A method whose answers are off by more is not recommended."""
 
 CELLS_SHOWN = 8
 THREADS = 2
@@ -64,6 +84,7 @@ class MethodTrial:
         plan: what would be done; ``None`` where it was refused.
         answers: to the questions, in their order.
         errors: of the tables that it answers; where chance decides much, over several releases.
+        losses: of the tables, means and models that were asked for in words.
         link: how often the strongest link is right; ``None`` where none could be tried.
         copies: the share of unique records that stand in the release word for word.
         seconds: that it took.
@@ -76,6 +97,7 @@ class MethodTrial:
     plan: Plan | None = None
     answers: tuple[Answer, ...] = ()
     errors: Errors = field(default_factory=dict)
+    losses: tuple[QuestionLoss, ...] = ()
     link: float | None = None
     copies: float = 1.0
     seconds: float = 0.0
@@ -90,10 +112,31 @@ class MethodTrial:
 
     @property
     def error(self) -> float:
-        """Of a typical table; what is not answered is off by all records."""
+        """Of the questions asked in words, as in ``compare``; else of a typical table.
+
+        Each kind of question counts once. A table that is not answered is off by all records.
+        """
+        if self.losses:
+            kinds = dict.fromkeys(question.kind for question in self.losses)
+            return float(np.mean([self._loss(kind) for kind in kinds]))
         all_of_it = {answer.columns: 1.0 for answer in self.answers} | dict(self.errors)
         found = typical(all_of_it, all_of_it)
         return 1.0 if found is None else found
+
+    def _loss(self, kind: str) -> float:
+        return float(np.mean([asked.loss for asked in self.losses if asked.kind == kind]))
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The questions that a release by this method cannot answer."""
+        if self.losses:
+            return tuple(asked.text for asked in self.losses if not asked.answered)
+        return tuple(answer.name for answer in self.answers if answer.found is None)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it answers every question with an error that leaves something to learn."""
+        return bool(self.answers) and not self.unanswered and self.error <= USABLE
 
     @property
     def exposure(self) -> float:
@@ -109,6 +152,14 @@ class MethodTrial:
         words = "" if claim is None else f" {claim.attained.assumption}"
         return f"Made from the data: no epsilon holds for it.{words}"
 
+    @property
+    def figure(self) -> str:
+        """Its error in words, question by question where they were asked in words."""
+        if not self.losses:
+            return f"a typical table is off by {share_text(self.error)}"
+        each = ", ".join(f"{asked.text}: {share_text(asked.loss)}" for asked in self.losses)
+        return f"its answers are off by {share_text(self.error)} ({each})"
+
     def to_json(self) -> Form:
         """A plain form."""
         return {
@@ -118,7 +169,10 @@ class MethodTrial:
             "left_out": self.left_out,
             "when": self.method.when,
             "lacks": self.lacks,
-            "error": self.error if self.answers else None,
+            "error": self.error if self.answers and not self.unanswered else None,
+            "options": list(self.scenario.flags[2:]),
+            "cannot_answer": list(self.unanswered),
+            "questions": [asked.to_json() for asked in self.losses],
             "tables": [
                 one.to_json() | {"error": self.errors.get(one.columns, one.error)}
                 for one in self.answers
@@ -141,6 +195,7 @@ class Advice(Shown):
         used: on how many of them methods were tried.
         ways: what else would do better at the promise of the recommended one.
         stated: the tables that were asked for beside the schema, which releases are designed for.
+        refused_columns: why ``protect`` refuses unchanged columns of this table, if it does.
     """
 
     tried: tuple[MethodTrial, ...]
@@ -149,6 +204,7 @@ class Advice(Shown):
     used: int
     ways: tuple[SchemaSuggestion, ...] = ()
     stated: tuple[tuple[str, ...], ...] = ()
+    refused_columns: str = ""
 
     @property
     def done(self) -> tuple[MethodTrial, ...]:
@@ -157,28 +213,62 @@ class Advice(Shown):
 
     @property
     def recommended(self) -> MethodTrial | None:
-        """Within the chance, and off least; the least exposed where none is within."""
+        """The best method, if it is usable."""
+        return self.best if self.best is not None and self.best.usable else None
+
+    @property
+    def best(self) -> MethodTrial | None:
+        """Of those that answer every question: within the chance, with the least error.
+
+        The least exposed one where none is within the chance.
+        """
+        able = [one for one in self.done if not one.unanswered]
         fixed = {False: 0, True: 1}
 
         def order(one: MethodTrial) -> tuple[float, int]:
             return round(one.error, 4), fixed[one.method.data_dependent]
 
-        within = [one for one in self.done if one.exposure <= self.chance]
+        within = [one for one in able if one.exposure <= self.chance]
         if within:
             return min(within, key=order)
-        return min(self.done, key=lambda one: (one.exposure, one.copies, *order(one)), default=None)
+        return min(able, key=lambda one: (one.exposure, one.copies, *order(one)), default=None)
 
     def why(self) -> list[str]:
         """The recommendation in words."""
-        best = self.recommended
+        refused = [f"protect refuses this table: {self.refused_columns}"]
+        return [*(refused if self.refused_columns else []), *self._choice(), *self._unable()]
+
+    def _unable(self) -> Iterator[str]:
+        """Methods that cannot answer a question."""
+        for one in self.done:
+            if one.unanswered:
+                yield f"{one.scenario.title} cannot answer: {', '.join(one.unanswered)}."
+
+    def _unusable(self, best: MethodTrial) -> list[str]:
+        """That no method is usable, and what would make one so."""
+        lines = [
+            f"No method is usable at k = {text_down(1 / self.chance, 6)}: the best is "
+            f"{best.scenario.title}, and {best.figure}."
+        ]
+        helping = [way for way in self.ways if way.error <= USABLE]
+        if helping:
+            return [*lines, "Each of these changes makes one usable:", *(w.gain for w in helping)]
+        return [*lines, "No single change of the schema makes one usable: ask for a lower k, or "
+                "release fewer or coarser keys."]  # fmt: skip
+
+    def _choice(self) -> list[str]:
+        best = self.best
         if best is None:
-            return ["No method could be tried; see the notes."]
-        within = [one for one in self.done if one.exposure <= self.chance]
+            done = "No method answers every question." if self.done else "No method could be tried"
+            return [done if self.done else f"{done}; see the notes."]
+        if not best.usable:
+            return self._unusable(best)
+        within = [one for one in self.done if one.exposure <= self.chance and not one.unanswered]
         others = [one for one in within if one is not best]
-        beyond = [one for one in self.done if one not in within]
-        said = f"Take {best.scenario.name}: a typical table is off by {share_text(best.error)}"
+        beyond = [one for one in self.done if one.exposure > self.chance]
+        said = f"Take {best.scenario.name}: {best.figure}"
         if within:
-            beaten = ", ".join(f"{one.scenario.method} {share_text(one.error)}" for one in others)
+            beaten = ", ".join(f"{one.scenario.title} {share_text(one.error)}" for one in others)
             of = (
                 f"; of the methods that stay within the chance, its tables are off least ({beaten})"
             )
@@ -187,7 +277,7 @@ class Advice(Shown):
             said += "; no method stays within the chance, and this one exceeds it least"
         lines = [f"{said}."]
         if beyond and within:
-            names = ", ".join(f"{one.scenario.method} {_up(one.exposure)}" for one in beyond)
+            names = ", ".join(f"{one.scenario.title} {_up(one.exposure)}" for one in beyond)
             lines.append(
                 f"Beyond {_up(self.chance)} by links or copies of unique records: {names}."
             )
@@ -198,14 +288,15 @@ class Advice(Shown):
 
     def rows(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Heads and rows of a table of text."""
-        heads = ("method", "target", "typical table off by", "strongest link", "unique copied",
-                 "time", "")  # fmt: skip
+        words = any(one.losses for one in self.tried)
+        error = "answers off by" if words else "typical table off by"
+        heads = ("method", "target", error, "strongest link", "unique copied", "time", "")
         best = self.recommended
         return heads, [
             (
-                one.scenario.method,
+                one.scenario.title,
                 one.scenario.target,
-                share_text(one.error) if one.answers else "",
+                share_text(one.error) if one.answers and not one.unanswered else "",
                 "" if one.link is None else _up(one.link),
                 _up(one.copies) if one.answers else "",
                 f"{one.seconds:.1f} s" if one.answers else "",
@@ -252,22 +343,26 @@ class Advice(Shown):
 
     def further(self, hints: CliHints) -> list[Hint]:
         """Better ways, and what was not tried, each with the command that does it."""
-        best = self.recommended
+        best = self.best
         ways = [] if best is None else self._about(best, hints).ways(self.ways)
-        told = [Hint(f"Better still at the same promise. {way.words}", way.command) for way in ways]
+        told = [Hint(f"Better at the same guarantee. {way.words}", way.command) for way in ways]
         for one in (one for one in self.tried if one.left_out):
             command = self._about(one, hints).of("design")
             told.append(Hint(f"{one.scenario.method}: {one.note}", command))
         return told
 
     def _about(self, one: MethodTrial, hints: CliHints) -> CliHints:
-        targets, how = target_words([one.scenario.guarantee]), ("--method", one.scenario.method)
+        targets = target_words([one.scenario.guarantee])
         # A method that was tried here is taken for what came out on these data.
         origin = Provenance.weakest(
             hints.origin, Provenance.TRIALS if one.answers else Provenance.DECLARED
         )
         return replace(
-            hints, targets=targets, how=how, tables=as_tables(self.stated), origin=origin
+            hints,
+            targets=targets,
+            how=one.scenario.flags,
+            tables=as_tables(self.stated),
+            origin=origin,
         )
 
     def to_json(self) -> Form:
@@ -295,10 +390,15 @@ def advise_on(
     *,
     k: float,
     tables: Sequence[Sequence[str]] = (),
+    asked: Sequence[str] = (),
     methods: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Advice:
-    """Try every method on the table, or on some of its records where it is large."""
+    """Try every method on the table, or on some of its records where it is large.
+
+    ``asked`` are questions in words: tables as ``sex*age``, means as ``income by region``, models
+    as ``income ~ age + sex``. They decide alone, where there are any.
+    """
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
     require_keys(schema)
@@ -307,30 +407,77 @@ def advise_on(
     questions = stated_tables(schema, tables)
     stated = tuple(map(tuple, tables))
     schema = replace(schema, tables=stated) if stated else schema
+    questioned = questions_of(asked, schema) if asked else ()
+    if questioned:
+        schema = replace(schema, tables=tuple(dict.fromkeys(q.columns for q in questioned)))
     names = list(methods or aiming_methods())
     people = _some(table, schema)
     say = progress or (lambda _: None)
 
+    def made(own: Schema, method: Method) -> Release:
+        return trial_release(people, design(own, data=people, method=method), seed=SEED)
+
     def run(scenario: Scenario) -> MethodTrial:
-        done = _try(people, schema, scenario, questions)
+        done = _try(people, schema, scenario, questions, questioned, exact)
         say(1)
         return done
 
+    scenarios = list(scenarios_of(schema, methods=names, k=[k]))
+    if not methods:
+        scenarios += _by_responses(scenarios, _responses(schema, table, questioned))
+    with unheard(Warning):  # nothing is promised, and nothing leaves
+        exact = as_it_is(schema, made) if questioned else None
+
     # The share of copies is in the table.
     with unheard(Copies), shared_groups(), side_by_side(THREADS) as pool:
-        running = [
-            pool.submit(copy_context().run, run, scenario)
-            for scenario in scenarios_of(schema, methods=names, k=[k])
-        ]
+        running = [pool.submit(copy_context().run, run, scenario) for scenario in scenarios]
         tried = [one.result() for one in running]
     _require_one(tried)
-    tried.sort(key=lambda one: (not one.answers, one.error))
-    advice = Advice(tuple(tried), 1 / k, table.rows, people.rows, stated=stated)
-    best = advice.recommended
+    tried.sort(key=lambda one: (not one.answers, bool(one.unanswered), one.error))
+    advice = Advice(
+        tuple(tried),
+        1 / k,
+        table.rows,
+        people.rows,
+        stated=stated,
+        refused_columns=_refused_columns(schema, table),
+    )
+    best = advice.best
     if best is None or best.plan is None or best.error < POOR:
         return advice
     ways = suggest_changes(best.plan, opened=people, before=best.errors)
     return replace(advice, ways=tuple(ways))
+
+
+def _refused_columns(schema: Schema, table: OpenedTable) -> str:
+    """Why ``protect`` refuses unchanged columns of the table."""
+    try:
+        require_covered(schema, table)
+    except NotCovered as error:
+        return str(error)
+    return ""
+
+
+def _responses(
+    schema: Schema, table: OpenedTable, asked: Sequence[StatedQuestion]
+) -> tuple[str, ...]:
+    """Unchanged numbers whose means or models are asked for; else all sensitive ones, a few."""
+    numbers = [
+        column.name
+        for column in schema.released_as_is
+        if column.role is Role.SENSITIVE and is_number(table.schema.field(column.name).type)
+    ]
+    wanted = {name for question in asked for name in question.response}
+    return tuple([name for name in numbers if name in wanted] or numbers)[:MOST_RESPONSES]
+
+
+def _by_responses(scenarios: Sequence[Scenario], responses: tuple[str, ...]) -> list[Scenario]:
+    """Methods that draw keys from members of a group, with groups that are alike in responses."""
+    return [
+        replace(scenario, responses=responses)
+        for scenario in scenarios
+        if responses and getattr(METHODS[scenario.method], "new_keys", None) is NewKeys.FROM_MEMBERS
+    ]
 
 
 def _require_one(tried: Sequence[MethodTrial]) -> None:
@@ -363,7 +510,12 @@ def _some(table: OpenedTable, schema: Schema) -> OpenedTable:
 
 
 def _try(
-    table: OpenedTable, schema: Schema, scenario: Scenario, questions: Sequence[tuple[str, ...]]
+    table: OpenedTable,
+    schema: Schema,
+    scenario: Scenario,
+    questions: Sequence[tuple[str, ...]],
+    asked: Sequence[StatedQuestion],
+    exact: Release | None,
 ) -> MethodTrial:
     if scenario.refused:
         return MethodTrial(scenario, note=scenario.refused)
@@ -372,7 +524,7 @@ def _try(
         return MethodTrial(scenario, note=TAKES_LONGER.format(lengthy), left_out=True)
     start = time.perf_counter()
     try:
-        plan = design(schema, scenario.guarantee, data=table, method=scenario.method)
+        plan = design(schema, scenario.guarantee, data=table, method=scenario.chosen)
         release = trial_release(table, plan, seed=SEED)
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
@@ -380,8 +532,33 @@ def _try(
     errors: Errors = {one.columns: one.error for one in answers if one.found is not None}
     if not plan.method.data_dependent and draws_of(table, len(errors)) > 1:
         errors = errors_of(plan, table, tuple(errors))
-    done = MethodTrial(scenario, plan, answers, errors)
+    losses = _mean_losses(plan, table, release, asked, exact)
+    done = MethodTrial(scenario, plan, answers, errors, losses)
     return replace(_attacked(done, release, table), seconds=time.perf_counter() - start)
+
+
+def _mean_losses(
+    plan: Plan,
+    table: OpenedTable,
+    release: Release,
+    asked: Sequence[StatedQuestion],
+    exact: Release | None,
+) -> tuple[QuestionLoss, ...]:
+    """What is lost of each question, on average over as many draws as ``compare`` makes."""
+    if not asked:
+        return ()
+    releases = chain(
+        [release], (trial_release(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
+    )
+    draws = [losses_of(made, exact, asked) for made in releases]
+    return tuple(
+        replace(
+            question[0],
+            loss=float(np.mean([drawn.loss for drawn in question])),
+            answered=all(drawn.answered for drawn in question),
+        )
+        for question in zip(*draws, strict=True)
+    )
 
 
 def _attacked(done: MethodTrial, release: Release, table: OpenedTable) -> MethodTrial:
@@ -399,7 +576,9 @@ def _attacked(done: MethodTrial, release: Release, table: OpenedTable) -> Method
 def _state(one: MethodTrial, best: MethodTrial | None) -> str:
     if one is best:
         return "recommended"
-    return "" if one.answers else "not tried" if one.left_out else "refused"
+    if one.answers:
+        return "cannot answer" if one.unanswered else ""
+    return "not tried" if one.left_out else "refused"
 
 
 def _worded(columns: Sequence[str], values: Sequence[Label], labels: Labels) -> Iterator[str]:

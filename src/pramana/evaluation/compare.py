@@ -21,6 +21,7 @@ import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
+from pramana.base.name_lists import as_list
 from pramana.base.rounding import require_choice
 from pramana.base.text import Shown, percent, percent_up, text_down, text_up
 from pramana.base.workers import side_by_side
@@ -58,17 +59,36 @@ class Scenario:
         target: in words.
         guarantee: what is asked of it.
         refused: why nothing can be asked of it, if so: other methods are tried all the same.
+        responses: numbers that similar records should share, where the method forms groups by them.
     """
 
     method: str
     target: str
     guarantee: Guarantee
     refused: str = ""
+    responses: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Method and target in words."""
-        return f"{self.method}, {self.target}"
+        return f"{self.title}, {self.target}"
+
+    @property
+    def title(self) -> str:
+        """The method with its options."""
+        return " ".join([self.method, *self.flags[2:]])
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The method as options of the command line."""
+        more = ("--response", as_list(self.responses)) if self.responses else ()
+        return ("--method", self.method, *more)
+
+    @property
+    def chosen(self) -> str | Method:
+        """The method as ``design`` takes it."""
+        made: Callable[..., Method] = METHODS[self.method]
+        return made(responses=self.responses) if self.responses else self.method
 
 
 @dataclass(frozen=True)

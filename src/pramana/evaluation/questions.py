@@ -268,6 +268,12 @@ class StatedQuestion:
             return variables_of(self.of)
         return tuple(dict.fromkeys((*self.by, *([self.of] if self.of else []))))
 
+    @property
+    def response(self) -> tuple[str, ...]:
+        """The column of a mean, or the left side of a model where it is a column."""
+        left = self.of.partition("~")[0].strip()
+        return (left,) if left and self.kind != "tables" else ()
+
     def lost(self, release: Release, exact: Release) -> QuestionLoss:
         """How far the release's answer is from that of the truth; all of it where it has none."""
         truth = self._answer(exact)

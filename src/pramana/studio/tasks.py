@@ -195,10 +195,9 @@ def _advice(
         for one in advice.tried
     }
     form: dict[str, Any] = advice.to_json()
-    for entry in form["methods"]:
+    for entry, found in zip(form["methods"], advice.tried, strict=True):
         entry["promises"] = claims[entry["method"]]
         entry["best"] = best is not None and entry["method"] == best.scenario.method
-        found = next(own for own in advice.tried if own.scenario.method == entry["method"])
         entry["exposure"] = found.exposure if found.answers else None
     form["methods"] += [
         {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
