@@ -24,7 +24,7 @@ TOKEN = "a" * 64
 HOST = "127.0.0.1:8123"
 ORIGIN = f"http://{HOST}"
 PEOPLE = "sex,age,region,income\n" + "\n".join(
-    f"{'FM'[at % 2]},{20 + at * at * 31 % 60},{'NESW'[at * 13 // 7 % 4]},{1000 + at * 37 % 190}"
+    f"{'FM'[at % 2]},{20 + at * at * 31 % 60},{'NESW'[at * 13 // 7 % 4]},{1000 + at * 37 % 191}"
     for at in range(400)
 )
 
