@@ -22,7 +22,7 @@ from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
 from pramana.base.randomness import Keystream
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.distance import Key
+from pramana.microaggregation.groups import Key
 
 METHODS = ("mdav", "greedy", "default")
 

@@ -25,7 +25,7 @@ from benchmarks._measure import Result
 from benchmarks._tables import numeric_tables
 from pramana.base.randomness import Keystream
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.distance import Key, embed
+from pramana.microaggregation.groups import Key, embed
 
 ROUNDS = 15  # of moving a centre to its cheapest members
 POLISHED = 400  # groups whose members are exchanged one by one on top

@@ -131,7 +131,7 @@ def _pure(truth) -> float:
 
 def _groups(points) -> float:
     from pramana.microaggregation.clustering import form_groups
-    from pramana.microaggregation.distance import Key
+    from pramana.microaggregation.groups import Key
 
     keys = [Key(str(c), points[:, c]) for c in range(points.shape[1])]
     made = form_groups(keys, k=5, keystream=Keystream.from_seed(1))

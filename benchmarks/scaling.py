@@ -64,7 +64,7 @@ def clustering(records: int) -> None:
 
     from pramana.base.randomness import Keystream
     from pramana.microaggregation.clustering import form_groups
-    from pramana.microaggregation.distance import Key
+    from pramana.microaggregation.groups import Key
 
     points = np.random.default_rng(1).normal(size=(records, 5))
     form_groups([Key(str(c), points[:, c]) for c in range(5)], k=5,

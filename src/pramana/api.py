@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     )
     from pramana.methods.data_errors import errors_on_data
     from pramana.methods.guide import parse_range
-    from pramana.methods.plan_file import PlanFile
+    from pramana.methods.plan import PlanFile
     from pramana.protecting import protect
     from pramana.release.certificate import Certificate
     from pramana.release.folder import require_free
@@ -156,7 +156,7 @@ _SOURCES = {
     ),
     "methods.data_errors": "errors_on_data",
     "methods.guide": "parse_range",
-    "methods.plan_file": "PlanFile",
+    "methods.plan": "PlanFile",
     "protecting": "protect",
     "release.folder": "require_free",
     "reporting.rendering": "CHART_STYLE",

@@ -30,7 +30,7 @@ from pramana.engine.choose import empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
 from pramana.io.base import FORMATS
 from pramana.io.opening import open_table
-from pramana.mechanisms.noise import with_noise
+from pramana.mechanisms.sampler import with_noise
 from pramana.methods.context import counting_refusals, require_listed, require_numbers
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pramana import load
-from pramana.methods.plan_file import PlanFile
+from pramana.methods.plan import PlanFile
 from tests.cli.conftest import Run
 
 GIVEN = "people.csv --schema schema.toml --method retention --k 3 --spread equal"

@@ -22,7 +22,7 @@ from pramana.collect.channel import AnswerChannel, Draw
 from pramana.collect.definition import Definition, respond
 from pramana.collect.page import questionnaire
 from pramana.errors import InputError, OutsideDomain
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from tests.collect.conftest import PERSON
 
 TOTAL = 2**64

@@ -24,8 +24,14 @@ from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import (
+    AttributeSampler,
+    AttributeSet,
+    Dense,
+    Mechanism,
+    Step,
+    UniformMixture,
+)
 from pramana.schema.origins import DataChoices
 
 Row = tuple[Fraction, ...]

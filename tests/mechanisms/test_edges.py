@@ -18,10 +18,9 @@ import pramana as pm
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL
 from pramana.engine.local import LocalTable
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
-from pramana.mechanisms.mechanism import UniformMixture
-from pramana.mechanisms.noise import with_noise
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
 from pramana.mechanisms.randomiser import Reporter
+from pramana.mechanisms.sampler import with_noise
 from pramana.schema.codec import decode
 
 SEEDED = Keystream.from_seed(3)

@@ -10,8 +10,7 @@ import pytest
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
 
 VALUES = {"a": (0, 1), "b": (0, 1, 2)}
 

@@ -12,9 +12,8 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.io.opening import open_table
-from pramana.methods.context import DesignContext
+from pramana.methods.context import DesignContext, plan_for_table
 from pramana.methods.invariant import Invariant
-from pramana.methods.randomised import plan_for_table
 from pramana.schema.schema import Schema
 
 PEOPLE = people(4000)

@@ -8,7 +8,7 @@ import pytest
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.mechanism import Dense, SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
-from pramana.methods.optimal.coarse import DECOYS, with_decoys
+from pramana.methods.optimal.publication import DECOYS, with_decoys
 
 LABELS = tuple("abcdefghijklmno")
 NUMBERS = np.array([40, 30, 1, 2, 1, *[0] * 10], dtype=float)

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.experiments.population import make_population
-from pramana.methods.optimal.size_estimate import changes_of_choice, estimated_changes
+from pramana.methods.optimal.publication import changes_of_choice, estimated_changes
 
 
 def test_one_person_alone_by_hand() -> None:

@@ -18,13 +18,17 @@ from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import Dense, SparseRows
-from pramana.methods.optimal.cells import KeyCells, as_counts
-from pramana.methods.optimal.coarse import GRIDS, best_on_grid, on_grid
+from pramana.methods.optimal.cells import (
+    KeyCells,
+    as_counts,
+    dense_gradient,
+    dense_loss,
+    squared_error,
+)
 from pramana.methods.optimal.dense import GrowingPrograms, _members, _Programs, solve_dense
 from pramana.methods.optimal.iteration import Inverse, stepped
-from pramana.methods.optimal.loss import dense_gradient, dense_loss, squared_error
-from pramana.methods.optimal.search import optimal_design
-from pramana.methods.optimal.sparse import solve_sparse
+from pramana.methods.optimal.publication import GRIDS, best_on_grid, on_grid
+from pramana.methods.optimal.search import optimal_design, solve_sparse
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import Counts
 from pramana.schema.schema import Column, Role, Schema

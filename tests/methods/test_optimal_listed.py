@@ -18,12 +18,12 @@ import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, Infeasible, OutsideDomain, TooLarge
 from pramana.mechanisms.mechanism import ListedCells, matrix_from_json
-from pramana.methods.optimal import listing, sparse
+from pramana.methods.optimal import listing, search
 from pramana.methods.optimal.cells import KeyCells, as_counts
-from pramana.methods.optimal.coarse import with_listed_decoys
 from pramana.methods.optimal.covering import cover
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.method import Optimal
+from pramana.methods.optimal.publication import with_listed_decoys
 from pramana.methods.optimal.search import optimal_design
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import CellRules, Counts
@@ -309,7 +309,7 @@ def test_what_frequent_cells_cannot_supply_is_not_searched_for(monkeypatch):
         programs.append(options)
         return cover(*cells, **options)
 
-    monkeypatch.setattr(sparse, "cover", counted)
+    monkeypatch.setattr(search, "cover", counted)
     with pytest.raises(Infeasible, match="cannot cover them"):
         optimal_design(counts, alpha=0.05, width=2)
     assert len(programs) <= 2

@@ -20,7 +20,7 @@ from pramana.errors import InvalidSchema, NotARelease
 from pramana.evaluation.cli_hints import CliHints
 from pramana.evaluation.schema_suggestions import changed_file, recoding_gains, suggest_changes
 from pramana.ledger.ledger import Ledger
-from pramana.methods.plan_file import PlanFile
+from pramana.methods.plan import PlanFile
 from pramana.release.certificate import Certificate
 from pramana.risk.uniqueness import UniquenessCounter
 from pramana.schema.origins import ALL_DECLARED, DataChoices, Provenance

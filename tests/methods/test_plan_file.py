@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana.errors import InputError
-from pramana.methods.plan_file import PlanFile
+from pramana.methods.plan import PlanFile
 
 texts = st.text(max_size=12)
 plans = st.builds(

@@ -22,7 +22,7 @@ from pramana.mechanisms.mechanism import ListedCells, Step
 from pramana.methods.choice import open_source
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.method import LITTLE, Optimal
-from pramana.methods.optimal.size_estimate import published_errors, room_of_records
+from pramana.methods.optimal.publication import published_errors, room_of_records
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 

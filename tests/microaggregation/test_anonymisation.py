@@ -16,10 +16,9 @@ from pramana.methods.microaggregated import Grouped
 from pramana.microaggregation import clustering
 from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import centroid, draw_members, new_keys, permute_members
+from pramana.microaggregation.groups import Key, shared_groups
 from pramana.microaggregation.rosenblatt import gaussian_donors
-from pramana.microaggregation.trial_cache import shared_groups
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role
 

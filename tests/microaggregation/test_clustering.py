@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, UnknownColumn
 from pramana.microaggregation.clustering import cluster, form_groups
-from pramana.microaggregation.distance import Key
-from pramana.microaggregation.groups import within
+from pramana.microaggregation.groups import Key, within
 from pramana.microaggregation.merging import Sensitive
 
 METHODS = ("default", "greedy", "mdav", "cells")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidTable, TooLarge
-from pramana.microaggregation.distance import Key, embed, standardise
+from pramana.microaggregation.groups import Key, embed, standardise
 
 NAN = float("nan")
 

@@ -17,8 +17,8 @@ from scipy import stats
 import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.io.opening import open_table
-from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import draw_keys
+from pramana.microaggregation.groups import Key
 from pramana.microaggregation.rosenblatt import gaussian_donors
 
 LEVEL = 1e-4

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import stats
 
 from pramana.base.randomness import Keystream
-from pramana.microaggregation.distance import Key
 from pramana.microaggregation.donors import draw_keys, draw_members, tree_of
+from pramana.microaggregation.groups import Key
 
 LEVEL = 1e-4
 """How often a sound draw would fail one of these tests, had its seed not been fixed."""

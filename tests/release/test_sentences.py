@@ -15,7 +15,7 @@ import pytest
 import pramana as pm
 from pramana.collect.panel import two_stages
 from pramana.errors import NotARelease, OutputExists
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import TEXT_VERSION, Collected

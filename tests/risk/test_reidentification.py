@@ -60,8 +60,8 @@ def test_k_anonymous_releases_stay_below_one_in_k(method):
     from pramana.base.randomness import Keystream
     from pramana.methods.base import METHODS
     from pramana.microaggregation.clustering import form_groups
-    from pramana.microaggregation.distance import Key
     from pramana.microaggregation.donors import new_keys
+    from pramana.microaggregation.groups import Key
 
     rng = np.random.default_rng(3)
     columns = [rng.integers(0, 2, 600), rng.binomial(7, 0.4, 600), rng.binomial(5, 0.6, 600)]

@@ -14,7 +14,7 @@ import pytest
 import pramana as pm
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import Claim
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.folder import fingerprint
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana.base.rounding import TOTAL
-from pramana.mechanisms.attribute_sampling import AttributeSet
+from pramana.mechanisms.mechanism import AttributeSet
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.verification.fit_tests import _chance
 

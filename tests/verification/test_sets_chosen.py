@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories

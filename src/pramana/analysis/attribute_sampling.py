@@ -66,8 +66,7 @@ from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.engine.choose import Condition
 from pramana.errors import NotCovered
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.release.released_codes import stated_sets
 from pramana.schema.schema import REPORTED
 from pramana.types import FloatArray

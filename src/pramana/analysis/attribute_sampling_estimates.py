@@ -49,7 +49,7 @@ from pramana.analysis.records import ReleasedRecords
 from pramana.base.text import counted
 from pramana.engine.choose import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode_released

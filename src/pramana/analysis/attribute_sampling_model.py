@@ -17,7 +17,7 @@ from pramana.analysis.question import Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.base.randomness import Keystream
 from pramana.errors import NotCovered, TooLarge
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.released_codes import stated_sets
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers, tied_columns

@@ -38,7 +38,7 @@ from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
 from pramana.engine.choose import Condition, SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import LOOK, stated_sets

@@ -37,8 +37,7 @@ from typing import Any, Final
 from pramana.base.rounding import TOTAL
 from pramana.collect.panel import Stages, gamma_of, product_of
 from pramana.errors import InputError, InvalidMatrix, NotARelease, OutsideDomain
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, UniformMixture
 from pramana.mechanisms.transition import as_cells, label_to_json
 from pramana.release.certificate_fields import attribute_set_of, mechanism_of
 from pramana.schema.domains import label_text

@@ -20,8 +20,7 @@ from typing import Final
 from pramana.base.rounding import TOTAL, log_of
 from pramana.base.text import text_down, text_up
 from pramana.errors import Infeasible
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.uniform_mixture import UniformMixture
 
 Stages = tuple[int, int]

@@ -48,7 +48,7 @@ from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
-from pramana.microaggregation.trial_cache import shared_groups
+from pramana.microaggregation.groups import shared_groups
 from pramana.protecting import trial_release
 from pramana.release.methods import NewKeys
 from pramana.risk.unchanged_columns import require_covered

@@ -13,8 +13,7 @@ from pramana.base.text import Shown
 from pramana.errors import InvalidNumber
 from pramana.evaluation.audit import AttackName, linking_bound
 from pramana.ledger.fingerprints import table_prints
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.risk.attacks.bayes_linkage import optimal_linkage
 from pramana.risk.attacks.composition import compose_releases

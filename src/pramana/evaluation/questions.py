@@ -25,7 +25,7 @@ from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
 from pramana.base.name_lists import as_table, tables_in
 from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices

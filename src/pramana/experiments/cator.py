@@ -15,7 +15,7 @@ from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, S
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import SparseRows
-from pramana.methods.optimal.loss import squared_error
+from pramana.methods.optimal.cells import squared_error
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.schema.codec import encode
 from pramana.schema.joint_cells import Counts, cell_counts

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form

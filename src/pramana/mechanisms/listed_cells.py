@@ -11,7 +11,7 @@ Several columns have many joint cells, of which few occur. The matrix lists thos
 reached; any other cell has no records, and none goes there. Its plain form gives the values of each
 column once, and numbers the cells among all their combinations, the last column fastest. Every
 row that several cells share, and every weight, is written once. Lists of numbers are packed into
-texts (packed.py), so that a certificate stays smaller than the records that it is about:
+texts, so that a certificate stays smaller than the records that it is about:
 
 - ``cells``: how many combinations are passed over before each; empty where every one is listed.
   Where cells do not rise, which ``rising`` says, their numbers;

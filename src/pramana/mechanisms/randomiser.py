@@ -26,8 +26,7 @@ import pyarrow as pa
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import records_that
 from pramana.errors import OutsideDomain
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step, UniformMixture
 from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
 from pramana.mechanisms.transition import Label
 from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type

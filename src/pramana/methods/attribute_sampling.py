@@ -25,8 +25,7 @@ from pramana.engine.choose import engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.guarantees.registry import words_to_ask
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
 from pramana.mechanisms.randomiser import Reporter
 from pramana.mechanisms.transition import Label
 from pramana.methods.attribute_sets import (
@@ -38,10 +37,9 @@ from pramana.methods.attribute_sets import (
     whole_weights,
 )
 from pramana.methods.base import AmplificationAims, Method, option
-from pramana.methods.context import DesignContext
+from pramana.methods.context import DesignContext, plan_for_table
 from pramana.methods.expected_error import ExpectedError, StepDomain, randomised_in, step_domains
 from pramana.methods.plan import Plan
-from pramana.methods.randomised import plan_for_table
 from pramana.release.certificate import Certificate
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable

@@ -135,7 +135,7 @@ class Method(Protocol):
 
         By default each record is randomised by the matrices of the plan, and records are shuffled.
         """
-        from pramana.methods.randomised import randomised
+        from pramana.methods.context import randomised
 
         return randomised(plan, opened, keystream)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label, as_cells
 from pramana.methods.expected_error import (
     ExpectedError,

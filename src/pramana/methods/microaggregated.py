@@ -37,7 +37,7 @@ from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.microaggregation.anonymisation import Anonymised
-    from pramana.microaggregation.distance import Key
+    from pramana.microaggregation.groups import Key
     from pramana.microaggregation.merging import Sensitive
 
 ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
@@ -128,7 +128,7 @@ class Grouped(Method):
 
         More coordinates than can be clustered are refused at once, which takes no time.
         """
-        from pramana.microaggregation.distance import MOST_COORDINATES
+        from pramana.microaggregation.groups import MOST_COORDINATES
 
         values = sum(map(coordinates_of, schema.randomised))
         if values > MOST_COORDINATES or records * values <= QUICKLY_GROUPED:

@@ -15,8 +15,8 @@ import pyarrow as pa
 from pramana.base.randomness import Keystream, Stream
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.microaggregation.clustering import Groups, form_groups
-from pramana.microaggregation.distance import Key, numbers_of
 from pramana.microaggregation.donors import Donors, centroid, permute_columns
+from pramana.microaggregation.groups import Key, numbers_of
 from pramana.microaggregation.merging import Sensitive
 from pramana.schema.codec import decode, encode
 from pramana.schema.domains import Categories

@@ -22,8 +22,20 @@ from numpy.typing import ArrayLike
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable
-from pramana.microaggregation.distance import Key, embed, number_columns
-from pramana.microaggregation.groups import Clustering, bounds, chop, compact, within
+from pramana.microaggregation.groups import (
+    Clustering,
+    Key,
+    bounds,
+    chop,
+    compact,
+    embed,
+    made_once,
+    number_columns,
+    order_of_values,
+    put_back,
+    sharing,
+    within,
+)
 from pramana.microaggregation.kernels import announce_compilation
 from pramana.microaggregation.mdav import greedy, mdav
 from pramana.microaggregation.merging import Sensitive, diversify, merge_cells
@@ -36,7 +48,6 @@ from pramana.microaggregation.refinement import (
     improve_large,
     tries_for,
 )
-from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
 from pramana.types import Columnar, FloatArray, IntArray, Values
 
 METHODS: tuple[str, ...] = get_args(Clustering)

@@ -21,8 +21,7 @@ import pyarrow as pa
 
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.io.output import plain
-from pramana.microaggregation.distance import Key
-from pramana.microaggregation.groups import compact, order_of_groups
+from pramana.microaggregation.groups import Key, compact, order_of_groups
 from pramana.schema.joint_cells import cell_counts, joint_groups
 from pramana.schema.lookup import alike
 from pramana.types import FloatArray, IntArray

@@ -21,10 +21,16 @@ from numpy.typing import NDArray
 
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
-from pramana.microaggregation.distance import Key, standardise
-from pramana.microaggregation.groups import centres
+from pramana.microaggregation.groups import (
+    Key,
+    centres,
+    made_once,
+    order_of_values,
+    put_back,
+    sharing,
+    standardise,
+)
 from pramana.microaggregation.mixture import NormalMixture
-from pramana.microaggregation.trial_cache import made_once, order_of_values, put_back, sharing
 from pramana.types import FloatArray, IntArray, Values
 
 ALPHA = 1 / 3

@@ -14,9 +14,8 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from pramana.errors import NotARelease
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
 from pramana.mechanisms.listed_cells import WEIGHTS, listed_form, listed_weights
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
 from pramana.mechanisms.transition import Label
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.canonical_json import Struct, converted

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from pramana.base.text import records_that
 from pramana.errors import AlteredRelease
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.schema.codec import encode_released
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Column

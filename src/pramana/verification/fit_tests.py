@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.joint_cells import cell_codes, cell_counts

@@ -24,8 +24,7 @@ from pramana.base.text import text_up
 from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.claims import recomputed
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Categories

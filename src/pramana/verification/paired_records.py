@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import NOT_REPORTED, released_codes, reported_sets
 from pramana.schema.codec import encode

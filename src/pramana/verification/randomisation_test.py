@@ -22,8 +22,7 @@ import numpy as np
 
 from pramana.base.text import percent
 from pramana.errors import OutsideDomain
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.schema.domains import label_key

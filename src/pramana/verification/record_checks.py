@@ -31,7 +31,7 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.io.base import require_same
 from pramana.io.output import in_groups
-from pramana.mechanisms.attribute_sampling import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.folder import (
     file_path,

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pramana.base.workers import default_threads, in_order
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Step
+from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray
 from pramana.verification.checks import Check

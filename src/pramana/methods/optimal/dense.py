@@ -30,8 +30,7 @@ from typing import Any, Final
 import numpy as np
 
 from pramana.methods.linear_programs import least_cost, solved_once
-from pramana.methods.optimal.cells import KeyCells
-from pramana.methods.optimal.loss import dense_gradient, dense_loss, loss_and_gradient
+from pramana.methods.optimal.cells import KeyCells, dense_gradient, dense_loss, loss_and_gradient
 from pramana.types import BoolArray, FloatArray, Form, IntArray
 
 BROKEN: Final = 1e-9

@@ -23,29 +23,26 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, c
 from pramana.mechanisms.mechanism import Dense, ListedCells, Mechanism, Step
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.methods.base import Method, fingerprint, option, single_target
-from pramana.methods.context import DesignContext
+from pramana.methods.context import DesignContext, randomised
 from pramana.methods.expected_error import StepDomain, step_domains
 from pramana.methods.optimal.cells import WHOLE, KeyCells
-from pramana.methods.optimal.coarse import (
+from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal.publication import (
+    BIASED,
     GRIDS,
     as_listed,
     best_on_grid,
-    with_decoys,
-    with_listed_decoys,
-)
-from pramana.methods.optimal.listing import listed_cells
-from pramana.methods.optimal.search import OptimalDesign, optimal_design, require_alpha
-from pramana.methods.optimal.size_estimate import (
-    BIASED,
     estimated_changes,
     published_errors,
     room_of_certificate,
     room_of_matrix,
     room_of_records,
     room_of_values,
+    with_decoys,
+    with_listed_decoys,
 )
+from pramana.methods.optimal.search import OptimalDesign, optimal_design, require_alpha
 from pramana.methods.plan import Plan
-from pramana.methods.randomised import randomised
 from pramana.release.certificate import Certificate
 from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.opened_table import OpenedTable

@@ -26,8 +26,7 @@ from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate, Panel, disclosed
 from pramana.release.folder import CERTIFICATE, read_certificate
 from pramana.types import Form

@@ -25,8 +25,7 @@ from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import percent
 from pramana.errors import TooLarge
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.risk.attacks.records import (

@@ -20,7 +20,7 @@ from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.base import METHODS
 from pramana.methods.microaggregated import Grouped
-from pramana.microaggregation.distance import Key, numbers_of
+from pramana.microaggregation.groups import Key, numbers_of
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses
 from pramana.schema.codec import encode, encode_released

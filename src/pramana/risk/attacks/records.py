@@ -33,8 +33,7 @@ import pyarrow as pa
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.text import as_it_is, counted, listed, records_that
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
-from pramana.mechanisms.attribute_sampling import AttributeSampler, AttributeSet
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.certificate import Certificate

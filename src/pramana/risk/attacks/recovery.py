@@ -34,8 +34,7 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber
-from pramana.mechanisms.attribute_sampling import AttributeSampler
-from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.risk.attacks.records import Records, paired_cells, rerun, rerun_reports
 from pramana.schema.domains import Bins
 from pramana.schema.schema import Schema
