@@ -117,7 +117,7 @@ def test_from_the_folder_to_a_file(chromium: Any, studio: str, name: str, tmp_pa
     page.get_by_label("Formula").fill(f"{asked['number']} ~ C({asked['row']})")
     page.get_by_role("button", name="Fit the model").click()
     page.locator("table.estimates").or_(page.locator(".warning")).wait_for()
-    page.get_by_text("The same without the studio").click()
+    page.get_by_text("Show code").click()
     expect(page.get_by_label("Commands")).to_contain_text("pramana regress")
     page.context.close()
 
@@ -152,7 +152,7 @@ def test_no_page_has_a_barrier(chromium: Any, studio: str, width: int, scheme: s
     page.on("pageerror", lambda error: errors.append(str(error)))
     choose_release(page, "survey")
     for path, ready in (
-        ("/release", "text=What is promised"),
+        ("/release", "text=Guarantees"),
         ("/codebook", "text=Values of"),
         ("/table", "text=Show the table"),
         ("/table?row=school&column=sex&what=column&level=0.9", "table.estimates"),

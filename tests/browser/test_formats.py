@@ -114,12 +114,12 @@ def test_labels_household_weight_and_rules_of_a_survey(wide: Any, tmp_path: Path
         roles = {"home": "Household", "sex": "Key", "marital": "Key", "age": "Key", "w": "Weight"}
         for at, name in enumerate(roles):
             page.locator(f"#role-{at}").select_option(label=roles[name])
-        follow(page, page.get_by_role("button", name="Save roles"))
+        page.wait_for_load_state("networkidle")
         studio.visit(page, "/columns/rules?a=2&b=3")
         page.get_by_role("group", name="marital").get_by_label("Married").check()
         page.get_by_role("group", name="marital").get_by_label("Widowed").check()
         page.get_by_role("group", name="age").get_by_label("Child").check()
-        follow(page, page.get_by_role("button", name="This cannot be"))
+        follow(page, page.get_by_role("button", name="Add this combination"))
         page.get_by_text("marital is Married or Widowed and age is Child").wait_for()
         choose_k(page, studio, "3")
         page.get_by_text("household").first.wait_for()

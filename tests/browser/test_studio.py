@@ -138,16 +138,16 @@ def choose_k(page: Any, studio: StudioProcess, k: str) -> None:
     page.get_by_label("Pin no record on a person beyond one in k", exact=True).first.check()
     page.get_by_label("Pin no record on a person beyond one in k, as a number").fill(k)
     settled(page)
-    page.get_by_text("What it promises", exact=True).wait_for()
-    follow(page, page.get_by_role("button", name="Choose this"))
-    page.get_by_role("heading", name="Protect", exact=True).wait_for()
+    page.get_by_text("Guarantees", exact=True).wait_for()
+    follow(page, page.get_by_role("button", name="Use this"))
+    page.get_by_role("heading", name="Create the release", exact=True).wait_for()
 
 
 def protect_into(page: Any, name: str) -> None:
     page.get_by_label("Into the folder").fill(name)
-    page.get_by_label("I have looked at what is released as it is").check()
+    page.get_by_label("I have checked the columns that are released unchanged").check()
     with page.expect_navigation():
-        page.get_by_role("button", name="Protect", exact=True).click()
+        page.get_by_role("button", name="Create the release", exact=True).click()
 
 
 def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
@@ -155,38 +155,37 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     page = wide
     open_people(page, studio)
     page.get_by_text("The first 100 records").wait_for()
-    follow(page, page.get_by_role("link", name="Go on: say what each column is"))
+    follow(page, page.get_by_role("link", name="Continue: variables"))
     count = page.locator("#count")
     before = count.inner_text()
     page.locator("#role-6").select_option("identifier")
-    page.get_by_text("fewer than saved").wait_for()
+    page.get_by_text("fewer than before").wait_for()
     assert count.inner_text() != before
-    follow(page, page.get_by_role("button", name="Save roles"))
     follow(page, page.get_by_role("link", name="region", exact=True))
     page.get_by_label("Islands").check()
     page.get_by_label("Lakes").check()
     page.get_by_label("Those ticked become").fill("Water")
-    page.get_by_text("saved").first.wait_for()
+    page.get_by_text("than before").first.wait_for()
     follow(page, page.get_by_role("button", name="Save", exact=True))
     page.get_by_text("takes up Islands, Lakes").wait_for()
-    follow(page, page.get_by_role("link", name="Who stands out", exact=True))
-    follow(page, page.get_by_role("button", name=re.compile("Do it.*'age' in")))
+    follow(page, page.get_by_role("link", name="Re-identification risk", exact=True))
+    follow(page, page.get_by_role("button", name=re.compile("Apply.*'age' in")))
     page.get_by_text("Undo takes it back").wait_for()
-    follow(page, page.get_by_role("link", name="What will be asked", exact=True))
+    follow(page, page.get_by_role("link", name="Planned analyses", exact=True))
     page.get_by_label("sex by age").check()
-    follow(page, page.get_by_role("button", name="Go on: choose a method"))
+    follow(page, page.get_by_role("button", name="Continue: protection level"))
     for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
         page.locator(f"input[name=method][value={name}]").uncheck()
-    follow(page, page.get_by_role("button", name="Try them"))
+    follow(page, page.get_by_role("button", name="Compare"))
     page.get_by_text(re.compile("Take (retention|attribute-sampling)")).wait_for()
     follow(page, page.locator("tr.chosen").get_by_role("button"))
     protect_into(page, "published")
     settled(page)
     page.get_by_text("2,000 records are released into published").wait_for()
     page.get_by_text("✓ passed").first.wait_for()
-    follow(page, page.get_by_role("link", name="Go on: the report"))
+    follow(page, page.get_by_role("link", name="Continue: report"))
     page.get_by_label("Name of the data").fill("People")
-    follow(page, page.get_by_role("button", name="Write it"))
+    follow(page, page.get_by_role("button", name="Create"))
     with page.expect_popup() as popup:
         page.get_by_role("link", name="Read the report for us").click()
     popup.value.get_by_text("People").first.wait_for()
@@ -262,8 +261,44 @@ def test_work_is_cancelled_and_done_again(wide: Any, tmp_path: Path) -> None:
         studio.stop()
 
 
+@pytest.mark.parametrize("place", ["list", "column"])
+def test_a_role_is_saved_before_the_header_leads_away(
+    wide: Any, studio: StudioProcess, place: str
+) -> None:
+    """On the list as it is made, on the page of a column when a link is clicked; undo follows."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    at, role = "#role-6", "identifier"
+    if place == "column":
+        follow(wide, wide.get_by_role("link", name="region", exact=True))
+        at, role = "#role", "public"
+    wide.locator(at).select_option(role)
+    follow(wide, wide.get_by_role("link", name="Data", exact=True))
+    assert wide.url.endswith("/")
+    assert wide.get_by_role("button", name="Undo").is_enabled()
+    studio.visit(wide, "/columns")
+    changed = wide.locator("#role-6") if place == "list" else wide.get_by_label("Role").nth(
+        [own.inner_text() for own in wide.locator(".column-head h2").all()].index("region")
+    )  # fmt: skip
+    assert changed.input_value() == role
+
+
+def test_two_roles_that_are_changed_quickly_are_both_saved(
+    wide: Any, studio: StudioProcess
+) -> None:
+    """The second waits for the first, and sends the number of the state after it."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    wide.locator("#role-6").select_option("identifier")
+    wide.locator("#role-5").select_option("identifier")
+    follow(wide, wide.get_by_role("link", name="Data", exact=True))
+    studio.visit(wide, "/columns")
+    assert wide.locator("#role-6").input_value() == "identifier"
+    assert wide.locator("#role-5").input_value() == "identifier"
+
+
 def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProcess) -> None:
-    """The tab that shows an older state is told so, and takes nothing; links save choices."""
+    """The tab that shows an older state is told so, and takes nothing."""
     open_people(wide, studio)
     studio.visit(wide, "/columns")
     other = wide.context.new_page()
@@ -272,8 +307,8 @@ def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProce
     follow(wide, wide.get_by_role("link", name="region", exact=True))
     assert "/columns/" in wide.url
     other.locator("#role-1").select_option("public")
-    follow(other, other.get_by_role("button", name="Save roles"))
     other.get_by_text("Something was changed meanwhile").wait_for()
+    studio.visit(other, "/columns")
     assert other.locator("#role-1").input_value() == "key"
     assert other.locator("#role-6").input_value() == "identifier"
 
@@ -285,7 +320,7 @@ def test_a_studio_that_was_killed_is_opened_again_as_it_was(
     open_people(wide, studio)
     studio.visit(wide, "/columns")
     wide.locator("#role-6").select_option("identifier")
-    follow(wide, wide.get_by_role("button", name="Save roles"))
+    wide.get_by_text("fewer than before").wait_for()
     workers = children_of(studio.process.pid)
     assert workers
     studio.stop(signal.SIGKILL)
@@ -390,7 +425,7 @@ def test_hostile_names_and_files_do_nothing(chromium: Any, tmp_path: Path) -> No
         assert HOSTILE in page.locator("main").inner_text()
         studio.visit(page, "/columns")
         page.locator("#role-2").select_option("sensitive")
-        follow(page, page.get_by_role("button", name="Save roles"))
+        page.get_by_text("than before").or_(page.get_by_text("as before")).first.wait_for()
         for path in ("/columns", "/columns/0", "/risk", "/asked", "/protect"):
             studio.visit(page, path)
             assert page.locator("main img, main script, main b").count() == 0
@@ -469,7 +504,7 @@ def test_the_table_is_opened_by_the_keyboard_alone(wide: Any, studio: StudioProc
     with wide.expect_navigation():
         wide.keyboard.press("Enter")
     settled(wide)
-    wide.get_by_role("heading", name="What each column is").wait_for()
+    wide.get_by_role("heading", name="Variables").wait_for()
 
 
 def test_a_release_is_written_by_the_keyboard_alone(wide: Any, studio: StudioProcess) -> None:
@@ -490,7 +525,7 @@ def test_a_release_is_written_by_the_keyboard_alone(wide: Any, studio: StudioPro
         wide.keyboard.press("Enter")
     settled(wide)
     wide.get_by_role("heading", name="Write the release").wait_for()
-    wide.get_by_label("I have looked at what is released as it is").focus()
+    wide.get_by_label("I have checked the columns that are released unchanged").focus()
     wide.keyboard.press("Space")
     wide.keyboard.press("Tab")
     wide.keyboard.press("Enter")
@@ -533,7 +568,7 @@ def test_no_page_has_a_barrier(chromium: Any, studio: StudioProcess) -> None:
     studio.visit(page, "/choose")
     for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
         page.locator(f"input[name=method][value={name}]").uncheck()
-    follow(page, page.get_by_role("button", name="Try them"))
+    follow(page, page.get_by_role("button", name="Compare"))
     choose_k(page, studio, "5")
     protect_into(page, "out")
     settled(page)
@@ -601,7 +636,7 @@ def test_no_state_of_a_page_has_a_barrier(chromium: Any, tmp_path: Path) -> None
         page.locator(".working").wait_for()
         look("working")
         page.goto(f"{studio.address}/choose")
-        page.get_by_role("button", name="Try them").click()
+        page.get_by_role("button", name="Compare").click()
         page.get_by_role("button", name="Cancel").first.click()
         page.get_by_role("button", name=re.compile("again", re.IGNORECASE)).first.wait_for()
         look("cancelled")

@@ -66,7 +66,7 @@ def test_checks_come_in_three_states(analyst, kind):
     assert "All verifiable checks passed" in text
     for state in ("Passed", "Asserted by the owner", "Failed"):
         assert state in text
-    assert "What is promised" in text
+    assert "Guarantees" in text
     assert kind in words(analyst.get("/release").text)
 
 
@@ -202,7 +202,7 @@ def test_what_is_exported_is_what_is_shown(analyst, kind):
     assert [row[1] for row in sheet[1:]] == pytest.approx(list(found.estimate))
     about = dict(book.get_sheet_by_name("About").to_python())
     assert about["Weighted by"] == "no column"
-    assert about["The same without the studio"].startswith(f"pramana estimate {kind} --by school")
+    assert about["Show code"].startswith(f"pramana estimate {kind} --by school")
 
 
 def test_a_label_that_looks_like_a_formula_is_text_in_excel():
@@ -386,5 +386,5 @@ def test_pages_without_a_release_say_what_to_do(visitor):
     for path in ("/release/checked", "/codebook/listed", "/table/choices", "/model/choices"):
         assert "Open a release first" in visitor.part(path)
     for path in ("/release", "/codebook", "/table", "/model"):
-        assert "The same without the studio" not in visitor.get(path).text
+        assert "Show code" not in visitor.get(path).text
     assert "There is no release in this folder yet" in visitor.get("/release").text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -25,13 +26,15 @@ import pytest
 
 from pramana import Categories, Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
+from pramana.evaluation.questions import QuestionLoss
+from pramana.evaluation.utility import UtilityReport
 from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import data, protection_level, risk
 from pramana.studio.pages.data import table_of
-from pramana.studio.view import Studio
+from pramana.studio.view import Studio, _templates
 from pramana.studio.worker import Shelf, Workbench
 from tests.guarantees.toy_surprise import Surprise
 from tests.io.test_more_formats import xlsx
@@ -43,7 +46,7 @@ from tests.studio.test_jobs import running, slow
 def opened(visitor: Visitor) -> Visitor:
     """Someone who has opened the table and looked at its columns."""
     visitor.post("/open", {"file": "people.csv"})
-    assert "Save roles" in visitor.part("/columns/list")
+    assert "Changes are saved as they are made" in visitor.part("/columns/list")
     return visitor
 
 
@@ -85,9 +88,9 @@ def test_columns_are_proposed_with_reasons_and_can_be_changed(opened: Visitor) -
     text = words(opened.part("/columns/list"))
     assert "Why: it has few values" in text
     assert "of 400 people are unique by 3 keys" in text
-    told = opened.post("/columns/count", {"role-1": "identifier"}, **{"hx-request": "true"})
-    assert "people would be unique" in told.text
-    opened.post("/columns/roles", {"role-1": "identifier"})
+    told = opened.post("/columns/roles", {"role-1": "identifier"}, **{"hx-request": "true"})
+    assert "people are unique with this choice" in told.text
+    assert json.loads(told.headers["HX-Trigger"]) == {"saved": opened.session.number}
     assert [column.name for column in schema(opened).keys] == ["sex", "region"]
     opened.post("/undo", {"here": "/columns"})
     assert [column.name for column in schema(opened).keys] == ["sex", "age", "region"]
@@ -103,7 +106,7 @@ def test_a_column_is_decided_about_and_drawn_on_the_first_visit(
     visitor.part("/open/found")
     visitor.part("/open/codes")
     assert visitor.get("/columns/1").status_code == 200  # led there by 'Decide'
-    assert "Who stands out" in words(visitor.get("/columns/1").text)
+    assert "Re-identification risk" in words(visitor.get("/columns/1").text)
     visitor.session.undo()
     visitor.session.redo()
     visitor.part("/columns/list")
@@ -119,7 +122,7 @@ def test_a_recoding_is_counted_before_it_is_saved(opened: Visitor) -> None:
     changed = schema(opened)
     assert changed["age"].labels == ("[20, 50)", "[50, 80]")
     found = api.audit(opened.session.folder / "people.csv", schema=changed)
-    assert told.startswith(f"{found.uniques} of 400 people would be unique")
+    assert told.startswith(f"{found.uniques} of 400 people are unique with this choice")
     told = words(opened.post("/columns/1/count", form, **{"hx-request": "true"}).text)
     raw = changed.replace_columns([Column("age", Role.KEY)])
     bare = api.audit(opened.session.folder / "people.csv", schema=raw)
@@ -350,7 +353,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
         "retention: loss ",
     ):
         assert found in text
-    assert "What it promises, and what not" in text
+    assert "What it guarantees, and what not" in text
     assert f"To be run in <code>{opened.session.folder}</code>, once" in opened.get("/choose").text
     assert "no released record can be pinned" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
@@ -370,7 +373,7 @@ def test_a_method_that_cannot_serve_a_table_stops_no_other(visitor: Visitor, fol
         visitor.post("/choose/try", {"method": methods, "chances": "3"})
         told = visitor.part("/choose/tried")
         assert "unordered categories" in told
-        assert ("Truth beside what an analyst would get" in told) == serves
+        assert ("Original data and an analyst's estimates" in told) == serves
         assert ("Open the column job" in told) != serves
 
 
@@ -444,7 +447,7 @@ def test_sliders_foresee_what_a_target_promises(opened: Visitor, form: dict[str,
     if 'class="working' in answer:
         poll = answer.split('hx-get="')[1].split('"')[0]
         answer = opened.part(poll)
-    assert "What it promises" in answer
+    assert "Guarantees" in answer
     opened.post("/choose", form)
     assert opened.session.now.target[form["letter"]] == float(form[form["letter"]])
 
@@ -485,7 +488,7 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
         form = {"letter": "k", "k": str(k)}
         told = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
         times.append(time.perf_counter() - began)
-        assert "What it promises" in told
+        assert "Guarantees" in told
     assert any(beside)
     assert sorted(times)[len(times) // 2] < 0.1
     for job in reversed(running._jobs.values()):
@@ -540,13 +543,32 @@ def test_a_mean_is_of_numbers(opened: Visitor) -> None:
     assert choices.index(">income<") < choices.index(">sex<")
 
 
+def test_a_question_without_an_answer_has_no_error_but_a_reason() -> None:
+    """It counted as an error of 100.0 %, alone and in the mean with the others."""
+    asked = (
+        QuestionLoss("a by b", "tables", 0.1, answered=True),
+        QuestionLoss("a by c", "tables", 1.0, answered=False, reason="No mean of text."),
+        QuestionLoss("d by a", "means", 1.0, answered=False, reason="It has no numbers."),
+    )
+    utility = UtilityReport((), None, asked=asked)
+    losses = tasks._losses(utility.losses, utility)
+    rows = [{"method": "retention", "target": "k = 3", "losses": losses, "note": ""}]
+    result = {"k": 3, "rows": rows, "kinds": list(losses)}
+    html = _templates().get_template("parts/planned_losses.html").render(result=result)
+    assert "10.0 %cannot answer 1 of 2: No mean of text." in " ".join(words(html).split()).replace(
+        "\xa0", " "
+    ).replace(" cannot", "cannot")
+    assert "cannot answer: It has no numbers." in words(html)
+    assert "100.0" not in html
+
+
 @pytest.mark.deep
 def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     """Means and models are put to each method that is tried, and what it loses is told."""
-    assert "What you said will be asked" not in opened.get("/choose").text
+    assert "Error of the planned analyses" not in opened.get("/choose").text
     opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["0"]})
     opened.post("/choose/try", {"method": ["retention", "inverse-frequency"], "chances": "3"})
-    assert "What you said will be asked" in opened.get("/choose").text
+    assert "Error of the planned analyses" in opened.get("/choose").text
     told = words(opened.part("/choose/wished"))
     assert "Method Target Means retention k = 3" in told
     assert "inverse-frequency xi = 0.3" in told
@@ -563,7 +585,7 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     """Then the folder is a release that anyone can verify, found again when the page is loaded."""
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     shown = words(opened.get("/protect").text)
-    assert "Released as it is" in shown
+    assert "Released unchanged" in shown
     assert "income sensitive nothing" in shown
     refused = opened.post("/protect", {"release": "out"})
     assert "Acknowledge first" in refused.text
@@ -851,7 +873,7 @@ def test_pages_say_what_columns_are_where_the_file_does(visitor: Visitor, folder
     visitor.part("/columns/list")
     visitor.post("/columns/roles", {"role-0": "key", "role-1": "key", "role-2": "sensitive"})
     told = words(visitor.part("/risk/measured"))
-    assert "What the keys are q1 Sex of the person q2 Satisfaction with life" in told
+    assert "Keys q1 Sex of the person q2 Satisfaction with life" in told
     assert "Nobody is unique by few keys alone." in told
     assert "q1 Sex of the person" in words(visitor.get("/asked").text)
     assert "q2 Satisfaction with life is one of" in words(
@@ -929,13 +951,13 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     told = words(visitor.post("/columns/0/count", form, **{"hx-request": "true"}).text)
     whole = Counter((at % 20, at % 9, at % 5 if at % 7 else -1) for at in range(300))
     raw = list(whole.values()).count(1)
-    assert f"as many as saved Without any recoding of this column: {raw}." in told
+    assert f"as many as before Without any recoding of this column: {raw}." in told
     shape = words(visitor.part("/columns/1/shape"))
     assert "43 records have none" in shape
     visitor.post("/choose", {"method": "retention", "letter": "k", "k": "3"})
     plan = words(visitor.part("/protect/plan"))
     assert "cannot" not in plan
-    assert "What it costs" in plan
+    assert "Cost." in plan
     jobs = visitor.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     assert not any(own.function is tasks.beforehand for own in jobs._jobs.values())  # when opened
     while "..." in (told := words(visitor.get("/protect/foretold").text)):

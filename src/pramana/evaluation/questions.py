@@ -279,8 +279,8 @@ class StatedQuestion:
         truth = self._answer(exact)
         try:
             found = self._answer(release)
-        except PramanaError:
-            return QuestionLoss(self.text, self.kind, 1.0, answered=False)
+        except PramanaError as error:
+            return QuestionLoss(self.text, self.kind, 1.0, answered=False, reason=str(error))
         loss = float(np.nan_to_num(self._apart(found, truth, exact), nan=1.0))
         return QuestionLoss(self.text, self.kind, min(loss, 1.0), answered=True)
 
@@ -319,16 +319,21 @@ class QuestionLoss:
             a share of the column's mean distance from its mean; of a model how far coefficients are
             off, as a share of their size, both in standard errors of the truth.
         answered: whether the release answers at all; where not, all is lost.
+        reason: why it does not answer.
     """
 
     text: str
     kind: Kind
     loss: float
     answered: bool
+    reason: str = ""
 
     def to_json(self) -> Form:
         """A plain form."""
-        return vars(self)
+        form = dict(vars(self))
+        return (
+            form if self.reason else {name: own for name, own in form.items() if name != "reason"}
+        )
 
 
 def _spread(exact: Release, name: str) -> float:

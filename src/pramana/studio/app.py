@@ -115,7 +115,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     if request.method == "POST":
         studio_of(request).session.notice = words
         return goto(_page_of(request))
-    return page(request, "refused.html", status=400, words=words)
+    return page(request, "error.html", status=400, words=words)
 
 
 async def _not_kept(request: Request, error: Exception) -> Response:
@@ -133,13 +133,13 @@ def _page_of(request: Request) -> str:
 
 async def _not_there(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
-    return page(request, "refused.html", status=status, words="There is no such page here.")
+    return page(request, "error.html", status=status, words="There is no such page here.")
 
 
 async def _fault(request: Request, error: Exception) -> Response:
     """A fault of ours: its kind alone is told, for its words may show data."""
     words = f"An unforeseen {type(error).__name__}: this is a fault in pramana. Report it."
-    return page(request, "refused.html", status=500, words=words)
+    return page(request, "error.html", status=500, words=words)
 
 
 async def cancel(request: Request) -> Response:
@@ -152,7 +152,7 @@ async def cancel(request: Request) -> Response:
     poll = form.get("poll")
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
-    part = "kept" if job.so_far else "cancelled"
+    part = "plan_preview_kept" if job.so_far else "cancelled"
     return fragment(request, f"parts/{part}.html", job=job, poll=own_page(poll))
 
 

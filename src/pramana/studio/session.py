@@ -46,7 +46,7 @@ class Choices:
         part: The sheet, object or table in it, where it has several.
         encoding: Of a text file, where it is not to be found out.
         rename: Whether columns that have one name are numbered.
-        schema: What each column is, as TOML.
+        schema: Variables, as TOML.
         method: The method chosen; the usual one where empty.
         wishes: What must come out well: its kind (table, mean, model) and its columns.
         chances: The targets that methods are tried at, as one in so many.

@@ -11,6 +11,7 @@ from typing import Any
 from pramana.errors import PramanaError
 from pramana.studio.charts import drawn
 from pramana.studio.worker import TableAt, Workbench
+from pramana.types import Form
 
 ROWS = 100
 LARGE = 2_000_000
@@ -104,7 +105,7 @@ def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
 
 
 def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[str, Any]:
-    """Who stands out by which keys, and how far each recoding would lower it."""
+    """Re-identification risk by which keys, and how far each recoding would lower it."""
     from pramana import Schema, api
 
     bench.say("Measuring who stands out")
@@ -176,11 +177,32 @@ def wishes(
         one = partial(api.compare, opened, stated, k=[k], methods=[name], asked=asked)
         made = bench.patiently(f"compare {name} {k} {asked} {schema}", one)
         (row,) = made.to_json()["scenarios"]
-        rows.append({part: row.get(part) for part in ("method", "target", "losses", "note")})
+        rows.append(
+            {part: row.get(part) for part in ("method", "target", "note")}
+            | {"losses": _losses(row["losses"], made.outcomes[0].utility)}
+        )
         advance(1)
     bench.let_go("trials")
     kinds = dict.fromkeys(kind for row in rows for kind in row["losses"] or ())
     return {"k": k, "rows": rows, "kinds": list(kinds)}
+
+
+def _losses(losses: Mapping[str, float] | None, utility: Any) -> dict[str, Form]:
+    """What is lost of the answers of each kind; questions without an answer are told apart."""
+    told: dict[str, Form] = {}
+    for kind, loss in (losses or {}).items():
+        asked = [one for one in utility.asked if kind.startswith(one.kind)]
+        missing = [one for one in asked if not one.answered]
+        answered = len(asked) - len(missing)
+        # A question without an answer counts as 1 in the mean over all.
+        own = (loss * len(asked) - len(missing)) / answered if asked and answered else loss
+        told[kind] = {
+            "loss": own if answered or not asked else None,
+            "questions": len(asked),
+            "unanswered": [one.text for one in missing],
+            "reasons": list(dict.fromkeys(one.reason for one in missing)),
+        }
+    return told
 
 
 def _advice(
@@ -199,9 +221,12 @@ def _advice(
         entry["promises"] = claims[entry["method"]]
         entry["best"] = best is not None and entry["method"] == best.scenario.method
         entry["exposure"] = found.exposure if found.answers else None
+        entry["unanswered"] = [answer.name for answer in found.answers if answer.found is None]
+        if entry["unanswered"] and len(entry["unanswered"]) == len(found.answers):
+            entry["error"] = None  # nothing is answered: no number says how far off it is
     form["methods"] += [
         {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
-         "error": None, "exposure": None, "best": False}
+         "error": None, "exposure": None, "best": False, "unanswered": []}
         for own, error in refused.items()
     ]  # fmt: skip
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}

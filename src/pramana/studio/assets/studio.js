@@ -89,13 +89,37 @@ document.body.addEventListener("htmx:sendError", () => {
   document.getElementById("content").prepend(note);
 });
 
-// What was chosen in a form is saved before one of its links leads away.
+// What was changed has a new number on the server: forms that were shown before send that one.
+document.body.addEventListener("saved", (event) => {
+  document.querySelectorAll("input[name=state]").forEach((own) => { own.value = event.detail.value; });
+  document.querySelector("form[action='/undo'] button").disabled = false;
+  document.querySelector("form[action='/redo'] button").disabled = true;
+});
+
+// A change that is on its way is waited for before a link leads away.
+let saving = 0, leaving = null;
+const saves = (event) => event.detail.requestConfig?.verb === "post" && event.detail.elt.matches("form[action='/columns/roles']");
+document.body.addEventListener("change", (event) => { if (event.target.closest("form[action='/columns/roles']")) saving += 1; });
+document.body.addEventListener("htmx:afterRequest", (event) => {
+  if (!saves(event)) return;
+  saving = 0;
+  if (leaving) window.location.assign(leaving);
+});
+
+// A form that is saved by a button is saved when any link leads away from it.
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("form[data-saved] a[href]");
+  const link = event.target.closest("a[href]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const form = link.closest("form");
-  const chosen = [...form.querySelectorAll("option:checked")];
-  if (chosen.every((option) => option.defaultSelected)) return;
+  if (saving) {
+    event.preventDefault();
+    leaving = link.href;
+    return;
+  }
+  const form = document.querySelector("form[data-saved]");
+  const changed = (own) => own.type === "checkbox" ? own.checked !== own.defaultChecked
+    : own.options ? own.selectedIndex !== Math.max([...own.options].findIndex((option) => option.defaultSelected), 0)
+      : own.defaultValue !== undefined && own.type !== "hidden" && own.value !== own.defaultValue;
+  if (!form || ![...form.elements].some(changed)) return;
   event.preventDefault();
   const next = Object.assign(document.createElement("input"), { type: "hidden", name: "next", value: link.getAttribute("href") });
   form.append(next);

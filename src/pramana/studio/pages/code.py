@@ -22,7 +22,7 @@ async def show(request: Request) -> Response:
     studio = studio_of(request)
     return page(
         request,
-        "handing.html",
+        "code.html",
         files=_files(studio),
         ready=bool(studio.session.now.target),
         states=studio.session.told(),
@@ -41,7 +41,7 @@ def _files(studio: Studio) -> dict[str, str]:
 
 
 async def save(request: Request) -> Response:
-    """Write them into the folder: all of them, or schema and plan for who is at another page."""
+    """Save the files: all of them, or schema and plan for who is at another page."""
     studio = studio_of(request)
     session = studio.session
     form = await form_of(request)

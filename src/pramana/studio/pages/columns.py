@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/columns", "Columns", needs="file"),)
+ENTRIES: Final = (Entry("/columns", "Variables", needs="file"),)
 MOST_LOOKED: Final = 20_000
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""
@@ -87,21 +88,17 @@ async def listed(request: Request) -> Response:
 
 
 async def roles(request: Request) -> Response:
-    """What the columns are, all at once."""
-    session = studio_of(request).session
-    form = await form_of(request)
-    schema = require_schema(session.now.schema)
-    new = _with_roles(schema, form)
-    session.change("Changed what columns are", schema=new.to_toml(), acknowledged="")
-    return goto(own_page(form.get("next"), "/columns"))
-
-
-async def count_roles(request: Request) -> Response:
-    """How many people would stand out with these roles."""
+    """Save what the columns are, as soon as one is changed, and count who is unique then."""
     studio = studio_of(request)
     form = await form_of(request)
-    schema = require_schema(studio.session.now.schema)
-    return await _counted(request, studio, {"then": _with_roles(schema, form), "now": schema})
+    before = require_schema(studio.session.now.schema)
+    after = _with_roles(before, form)
+    studio.session.change("Changed what columns are", schema=after.to_toml(), acknowledged="")
+    if not request.headers.get("hx-request"):
+        return goto(own_page(form.get("next"), "/columns"))
+    answer = await _counted(request, studio, {"then": after, "now": before})
+    answer.headers["HX-Trigger"] = json.dumps({"saved": studio.session.number})
+    return answer
 
 
 def _with_roles(schema: Schema, form: Form) -> Schema:
@@ -131,7 +128,10 @@ def _in_role(column: Column, role: Role) -> Column:
     """The column in another role; what it no longer needs goes."""
     if role is Role.IDENTIFIER:
         return Column(column.name, role)
-    kept = replace(column.recoding, noise=None) if column.recoding else Recoding()
+    if column.role is Role.WEIGHT:  # rounded and cut as a weight
+        kept = Recoding(missing_codes=column.recoding.missing_codes)
+    else:
+        kept = replace(column.recoding, noise=None) if column.recoding else Recoding()
     domain = column.domain if role in (Role.KEY, Role.SENSITIVE) else None
     return replace(column, role=role, domain=domain, recoding=kept, exempt=(), randomise=None)
 
@@ -167,7 +167,7 @@ async def shape(request: Request) -> Response:
     studio = studio_of(request)
     schema, place = _column_at(request)
     job = _shapes(studio)
-    return await part(request, job, "parts/shape.html", name=schema.columns[place].name)
+    return await part(request, job, "parts/values.html", name=schema.columns[place].name)
 
 
 async def shape_drawn(request: Request) -> Response:
@@ -177,13 +177,13 @@ async def shape_drawn(request: Request) -> Response:
     job = _shapes(studio)
     name = schema.columns[place].name
     if job.condition in ("waiting", "running"):
-        return fragment(request, "parts/drawing.html", place=place)
+        return fragment(request, "parts/chart_pending.html", place=place)
     if job.condition != "done" or name not in job.result["shapes"]:
         return nothing_new()
     bars = tuple(tuple(own) for own in job.result["shapes"][name]["bars"])
     identity = f"shape-{place}"
     chart = await asyncio.to_thread(drawn, "drawn_shape", name, bars, identity=identity)
-    return fragment(request, "parts/drawn.html", **chart)
+    return fragment(request, "parts/chart.html", **chart)
 
 
 async def count_one(request: Request) -> Response:
@@ -213,7 +213,7 @@ async def save_one(request: Request) -> Response:
         raise InputError(str(error)) from None
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
     studio.session.notice = "Saved."
-    return goto(f"/columns/{place}")
+    return goto(own_page(form.get("next"), f"/columns/{place}"))
 
 
 async def coarsen_one(request: Request) -> Response:
@@ -258,7 +258,7 @@ async def rules(request: Request) -> Response:
     both = None not in chosen and chosen[0] != chosen[1]
     return page(
         request,
-        "rules.html",
+        "impossible_combinations.html",
         schema=schema,
         places=pairs,
         texts={own: _texts(described(studio), own) for own in schema.names},
@@ -366,7 +366,7 @@ async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema])
     about: dict[str, Any] = {"schemas": texts, "table": table_of(studio)}
     job = studio.jobs.ask(tasks.standing, lane="count", keep=False, quick=True, **about)
     poll = f"/columns/counted/{job.key}"
-    return await part(request, job, "parts/counted.html", patience=PATIENCE, poll=poll)
+    return await part(request, job, "parts/uniqueness_change.html", patience=PATIENCE, poll=poll)
 
 
 async def counted(request: Request) -> Response:
@@ -374,7 +374,7 @@ async def counted(request: Request) -> Response:
     job = studio_of(request).jobs.find(request.path_params["key"])
     if job is None:
         return fragment(request, "parts/refused.html", words="Change something again.", job=None)
-    return await part(request, job, "parts/counted.html")
+    return await part(request, job, "parts/uniqueness_change.html")
 
 
 def _with_column(schema: Schema, column: Column, role: str) -> Schema:
@@ -434,7 +434,6 @@ ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/columns", show),
     ("GET", "/columns/list", listed),
     ("POST", "/columns/roles", roles),
-    ("POST", "/columns/count", count_roles),
     ("GET", "/columns/counted/{key}", counted),
     ("GET", "/columns/rules", rules),
     ("POST", "/columns/rules/add", add_rule),

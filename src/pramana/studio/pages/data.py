@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/", "Open"),)
+ENTRIES: Final = (Entry("/", "Data"),)
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
@@ -50,7 +50,7 @@ async def show(request: Request) -> Response:
     now = studio.session.now
     return page(
         request,
-        "opening.html",
+        "data.html",
         files=list(_files(studio.session.folder)),
         uploads=[f"{UPLOADED}{one.name}" for one in sorted(studio.session.uploads.iterdir())],
         folder=studio.session.folder.name,
@@ -88,7 +88,7 @@ async def found(request: Request) -> Response:
         return await _unread(request, studio, job)
     if unfinished is not None:
         return unfinished
-    return await part(request, job, "parts/look.html", encodings=ENCODINGS)
+    return await part(request, job, "parts/preview.html", encodings=ENCODINGS)
 
 
 async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
@@ -96,13 +96,13 @@ async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
     now = studio.session.now
     if refused.code == "several-tables":
         job = studio.jobs.ask(tasks.parts, keep=False, table=table_of(studio))
-        return await part(request, job, "parts/several.html", several=refused.fields)
+        return await part(request, job, "parts/several_tables.html", several=refused.fields)
     place = studio.session.place(now.file)
     text = place.stat().st_size and place.name.lower().endswith(TEXTS)
     twice = refused.code == "duplicate-columns" and not now.rename
     return fragment(
         request,
-        "parts/unread.html",
+        "parts/unreadable.html",
         words=refused.words,
         twice=twice,
         encodings=ENCODINGS if text else (),

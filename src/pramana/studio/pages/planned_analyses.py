@@ -1,4 +1,4 @@
-"""What will be asked: tables, means and models that must come out well."""
+"""Planned analyses: tables, means and models that must come out well."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/asked", "What will be asked", needs="schema"),)
+ENTRIES: Final = (Entry("/asked", "Planned analyses", needs="schema"),)
 MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
 TEXT: Final = "text"
@@ -55,7 +55,7 @@ async def show(request: Request) -> Response:
     extra = [own for kind, own in chosen if kind == "table" and own not in (*singles, *pairs)]
     return page(
         request,
-        "asked.html",
+        "planned_analyses.html",
         singles=singles,
         pairs=[*pairs, *extra],
         numbers=numbers,

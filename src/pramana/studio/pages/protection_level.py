@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/choose", "Choose", needs="schema"),)
+ENTRIES: Final = (Entry("/choose", "Protection level", needs="schema"),)
 CHANCE: Final = 20.0
 
 AT_ONCE: Final = 0.35
@@ -53,7 +53,7 @@ async def show(request: Request) -> Response:
     chances = now.chances or (CHANCE,)
     return page(
         request,
-        "choosing.html",
+        "protection_level.html",
         methods=[(name, api.METHODS[name].when) for name in names],
         ticked=now.tried or [own for own in names if api.METHODS[own].quick_keys is None],
         chances=", ".join(f"{k:.12g}" for k in chances),
@@ -91,11 +91,11 @@ async def tried(request: Request) -> Response:
         if job.condition == "cancelled" and found:
             poll = "/choose/tried"
             sides = await _sides(found, whole=False)
-            return fragment(request, "parts/stopped.html", job=job, poll=poll, **sides)
+            return fragment(request, "parts/comparison_stopped.html", job=job, poll=poll, **sides)
         unfinished = await waiting(request, job)
         if unfinished is not None:
             return unfinished
-    return fragment(request, "parts/tried.html", **await _sides(found, whole=True))
+    return fragment(request, "parts/comparison_done.html", **await _sides(found, whole=True))
 
 
 async def wished(request: Request) -> Response:
@@ -113,14 +113,14 @@ async def wished(request: Request) -> Response:
         asked=wish_texts(now.wishes),
         table=table_of(studio),
     )
-    return await part(request, job, "parts/wished.html")
+    return await part(request, job, "parts/planned_losses.html")
 
 
 async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
     await asyncio.to_thread(job.ended.wait, 0.06)
     poll = "/choose/tried"
     sides = await _sides(found, whole=False)
-    return fragment(request, "parts/trying.html", job=job, poll=poll, **sides)
+    return fragment(request, "parts/comparison_pending.html", job=job, poll=poll, **sides)
 
 
 async def foresee(request: Request) -> Response:
@@ -164,8 +164,8 @@ async def _foreseen(request: Request, job: Job, patience: float) -> Response:
         about |= {"around": _around(jobs.alike(found, "target"), found), "poll": poll}
         quick = jobs.find(jobs.key_of(tasks.foresee, **found.arguments))
         soon = quick.result if quick is not None and quick.condition == "done" else None
-        return fragment(request, "parts/foreseeing.html", job=found, soon=soon, **about)
-    return await part(request, found, "parts/foreseen.html", poll=poll, **about)
+        return fragment(request, "parts/target_pending.html", job=found, soon=soon, **about)
+    return await part(request, found, "parts/target_cost.html", poll=poll, **about)
 
 
 def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pramana.api import PlanFile
 
-ENTRIES: Final = (Entry("/protect", "Protect", needs="schema"),)
+ENTRIES: Final = (Entry("/protect", "Review and publish", needs="schema"),)
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
 
 
@@ -46,7 +46,7 @@ async def show(request: Request) -> Response:
     job = _made(studio) if _acknowledged(studio) else None
     return page(
         request,
-        "protecting.html",
+        "publish.html",
         schema=schema,
         words=target_words(now.target),
         formats=COPIES,
@@ -63,7 +63,7 @@ async def planned(request: Request) -> Response:
     if not now.target:
         raise InputError("Choose a method and a target first.")
     job = studio.jobs.ask(tasks.plan, **_asked(studio))
-    return await part(request, job, "parts/planned.html")
+    return await part(request, job, "parts/plan.html")
 
 
 async def foretold(request: Request) -> Response:
@@ -74,7 +74,7 @@ async def foretold(request: Request) -> Response:
     job = studio.jobs.ask(tasks.beforehand, patient=1, **_asked(studio))
     await asyncio.to_thread(job.ended.wait, GLANCE)
     said = (job.result if job.condition == "done" else job.so_far) or []
-    return fragment(request, "parts/foretold.html", job=job, said=said, poll=request.url.path)
+    return fragment(request, "parts/plan_preview.html", job=job, said=said, poll=request.url.path)
 
 
 async def start(request: Request) -> Response:
@@ -128,14 +128,14 @@ async def made(request: Request) -> Response:
     job = _made(studio)
     if job is None:
         raise InputError("Nothing has been begun.")
-    return await part(request, job, "parts/made.html")
+    return await part(request, job, "parts/release.html")
 
 
 async def checked(request: Request) -> Response:
     """What checks found."""
     studio = studio_of(request)
     job = studio.jobs.ask(tasks.check, **_written(studio))
-    return await part(request, job, "parts/after.html")
+    return await part(request, job, "parts/attack_results.html")
 
 
 async def attacked(request: Request) -> Response:
@@ -145,7 +145,7 @@ async def attacked(request: Request) -> Response:
     check = studio.jobs.find(studio.jobs.key_of(tasks.check, **written))
     checked = check is not None and check.condition == "done" and check.result["valid"]
     job = studio.jobs.ask(tasks.attack, patient=1, checked=checked, **written)
-    return await part(request, job, "parts/attacked.html")
+    return await part(request, job, "parts/attacks.html")
 
 
 def _written(studio: Studio) -> dict[str, Any]:

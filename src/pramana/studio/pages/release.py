@@ -61,7 +61,7 @@ async def checked(request: Request) -> Response:
     """The checks, in their three states."""
     studio = studio_of(request)
     job = studio.jobs.ask(analyst.check, **release_of(studio))
-    return await part(request, job, "parts/checked.html", states=STATES)
+    return await part(request, job, "parts/checks.html", states=STATES)
 
 
 async def style(request: Request) -> Response:

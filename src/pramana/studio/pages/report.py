@@ -34,7 +34,7 @@ async def show(request: Request) -> Response:
     there = (studio.session.place(now.release) / "certificate.json").exists()
     return page(
         request,
-        "reporting.html",
+        "report.html",
         there=there,
         editions=EDITIONS,
         written=[own for own in EDITIONS if there and _place(studio, own).exists()],
@@ -69,7 +69,7 @@ async def written(request: Request) -> Response:
     job = _begun(studio, edition)
     if job is None:
         raise InputError("Nothing has been begun.")
-    return await part(request, job, "parts/reported.html", edition=edition)
+    return await part(request, job, "parts/report.html", edition=edition)
 
 
 async def read(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Who stands out: by which keys, as a chart, and how far each recoding would lower it."""
+"""Re-identification risk: by which keys, as a chart, and how far each recoding would lower it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/risk", "Who stands out", needs="schema"),)
+ENTRIES: Final = (Entry("/risk", "Re-identification risk", needs="schema"),)
 ALIKE: Final = 3.0
 """Fewer alike than these count as few."""
 

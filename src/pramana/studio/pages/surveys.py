@@ -21,14 +21,14 @@ ADDRESS: Final = "postgresql://..."
 
 async def show(request: Request) -> Response:
     """The surveys of the folder."""
-    return page(request, "collecting.html", surveys=await _surveys(request), place=None)
+    return page(request, "surveys.html", surveys=await _surveys(request), place=None)
 
 
 async def watch(request: Request) -> Response:
     """One of them; its figures come, and come again."""
     found = await _surveys(request)
     place = _place(request, len(found))
-    return page(request, "collecting.html", surveys=found, place=place, same=_same(found[place]))
+    return page(request, "surveys.html", surveys=found, place=place, same=_same(found[place]))
 
 
 async def figures(request: Request) -> Response:
@@ -45,7 +45,7 @@ async def figures(request: Request) -> Response:
         )
     folder, database = studio.session.folder / own.name, studio.database if own.elsewhere else None
     seen = await asyncio.to_thread(api.live, folder, wave=own.wave, database=database)
-    return fragment(request, "parts/live.html", live=seen, place=place)
+    return fragment(request, "parts/survey.html", live=seen, place=place)
 
 
 async def _surveys(request: Request) -> list[SurveyPlace]:

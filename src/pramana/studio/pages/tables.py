@@ -146,7 +146,7 @@ async def choices(request: Request) -> Response:
     studio = studio_of(request)
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
     return await part(
-        request, job, "parts/asking.html", poll=poll_of(request), asked=_asked(request),
+        request, job, "parts/table_form.html", poll=poll_of(request), asked=_asked(request),
         form=form_in(request), places=PLACES, what=WHAT, levels=LEVELS, query=query_of(request),
     )  # fmt: skip
 
@@ -154,7 +154,7 @@ async def choices(request: Request) -> Response:
 async def found(request: Request) -> Response:
     """The table."""
     return await part(
-        request, _job(request), "parts/tabulated.html", poll=poll_of(request),
+        request, _job(request), "parts/table.html", poll=poll_of(request),
         query=query_of(request), limit=analyst.UNRELIABLE,
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ async def exported(request: Request, job: Any, make: Any, same: Any) -> Response
     if unfinished is not None:
         raise InputError(job.words or "The numbers are not there yet. Try again in a moment.")
     name = studio_of(request).session.now.analysed
-    about = [("Release", name), ("The same without the studio", same(name).shell)]
+    about = [("Release", name), ("Show code", same(name).shell)]
     file = make(job.result, about).write(ending)
     headers = {"Content-Disposition": f'attachment; filename="table.{ending}"'}
     return Plain(file, media_type=media_type(ending), headers=headers)
@@ -231,7 +231,7 @@ async def choices_model(request: Request) -> Response:
     studio = studio_of(request)
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
     return await part(
-        request, job, "parts/modelling.html", poll=poll_of(request),
+        request, job, "parts/model_form.html", poll=poll_of(request),
         form=form_in(request), asking=_asking(form_in(request)), families=FAMILIES, levels=LEVELS,
         query=query_of(request),
     )  # fmt: skip
@@ -240,7 +240,7 @@ async def choices_model(request: Request) -> Response:
 async def found_model(request: Request) -> Response:
     """The coefficients."""
     job, poll = _model_job(request), poll_of(request)
-    return await part(request, job, "parts/modelled.html", poll=poll, query=query_of(request))
+    return await part(request, job, "parts/model.html", poll=poll, query=query_of(request))
 
 
 async def export_model(request: Request) -> Response:
