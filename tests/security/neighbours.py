@@ -532,7 +532,8 @@ def _compare(world: World, one: Published, two: Published, free: tuple[str, ...]
     if not same_records:
         texts = [own for own in texts if own != "report.html"]  # it shows estimates
     found += [own for own in texts if _settled(own, one.files) != _settled(own, two.files)]
-    if one.types != two.types:
+    # In pandas the type of integers depends on whether one is missing: on the released values.
+    if one.types != two.types and (same_records or world.container != "pandas"):
         found.append(f"types of the released frame: {one.types} and {two.types}")
     return found
 

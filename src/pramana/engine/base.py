@@ -15,15 +15,15 @@ in parallel as it likes without changing a result.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from pramana.base.randomness import Address, Keystream
-from pramana.errors import InvalidTable
-from pramana.schema.joint_cells import Counts
+from pramana.errors import InvalidTable, UnknownColumn
+from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.schema.schema import Column, Schema
@@ -32,7 +32,7 @@ from pramana.types import Progress, TableLike
 if TYPE_CHECKING:
     from pramana.engine.choose import SumsAsked
 
-__all__ = ["BatchFunction", "Engine", "MapBatches", "Shuffle", "Table"]
+__all__ = ["BatchFunction", "Engine", "MapBatches", "Shuffle", "SteppedTable", "Table"]
 
 BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 """From a batch and the position of its first record to a batch with as many records."""
@@ -108,6 +108,49 @@ class Table(Protocol):
 
     def to_opened(self) -> OpenedTable:
         """The records as an opened table, kept where the engine keeps records."""
+
+
+@dataclass(frozen=True)
+class SteppedTable:
+    """An opened table and the steps of its work: what the tables of our engines share.
+
+    Attributes:
+        opened: Where the records come from.
+        steps: What is done to them, in order.
+    """
+
+    opened: OpenedTable
+    steps: tuple[MapBatches | Shuffle, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return self.opened.rows
+
+    @property
+    def passes(self) -> int:
+        """How often each record is reported to ``progress``: once, and once a shuffle."""
+        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        schemas = [step.schema for step in self.steps if isinstance(step, MapBatches)]
+        return schemas[-1] if schemas else self.opened.schema
+
+    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> Self:
+        """The table that ``function`` makes of each batch; it has the given schema."""
+        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
+
+    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> Self:
+        """The records in a uniformly random order, by words that are addressed by position."""
+        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
+
+    def _counter(self, columns: Sequence[Column]) -> Counter:
+        """An empty counter of combinations of values; columns that are not there are refused."""
+        for column in columns:
+            if column.name not in self.schema().names:
+                raise UnknownColumn(f"The table has no column '{column.name}'.", column=column.name)
+        return Counter([column.name for column in columns], [column.labels for column in columns])
 
 
 @runtime_checkable

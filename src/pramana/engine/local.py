@@ -26,18 +26,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.randomness import Address, Keystream
 from pramana.base.workers import default_threads, in_order
-from pramana.engine.base import BatchFunction, MapBatches, Shuffle
+from pramana.engine.base import MapBatches, Shuffle, SteppedTable
 from pramana.engine.choose import Condition, SumsAsked, number_in, spelled, sum_name
 from pramana.engine.shuffle import Piece, Shuffler
-from pramana.errors import InputError, UnknownColumn
+from pramana.errors import InputError
 from pramana.io.frames import empty_like, to_kind
 from pramana.io.opening import open_table
 from pramana.io.output import group_size, write_records
 from pramana.schema.codec import encode
 from pramana.schema.domains import Label, label_text
-from pramana.schema.joint_cells import Counter, Counts
+from pramana.schema.joint_cells import Counts
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, Part, TableFormat
 from pramana.schema.schema import Column, Schema
@@ -47,7 +46,7 @@ __all__ = ["LOCAL", "LocalEngine", "LocalTable", "counted"]
 
 
 @dataclass(frozen=True)
-class LocalTable:
+class LocalTable(SteppedTable):
     """A table on this machine, with the five verbs of :class:`pramana.engine.base.Table`.
 
     >>> people = LocalTable.of(pa.table({"sex": ["F", "M", "M"]}))
@@ -56,14 +55,10 @@ class LocalTable:
     ['F', 'M', 'M']
 
     Attributes:
-        opened: Where its records come from.
-        steps: What is done to them, in order.
         threads: How many parts are worked on at once.
         memory: Bytes that a shuffle holds before it goes to a temporary file.
     """
 
-    opened: OpenedTable
-    steps: tuple[MapBatches | Shuffle, ...] = ()
     threads: int = field(default_factory=default_threads)
     memory: int | None = None
 
@@ -85,30 +80,9 @@ class LocalTable:
         opened = opened.fitted(coded=coded) if coded else opened
         return cls(opened, (), default_threads() if threads is None else threads, memory)
 
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.opened.rows
-
-    @property
-    def passes(self) -> int:
-        """How often each record is reported to ``progress``: once, and once a shuffle."""
-        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
-
-    # -- the five verbs --------------------------------------------------------------------
-
-    def schema(self) -> pa.Schema:
-        """The columns and their types."""
-        schemas = [step.schema for step in self.steps if isinstance(step, MapBatches)]
-        return schemas[-1] if schemas else self.opened.schema
-
     def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
         """How many records have which combination of values in these columns."""
-        for column in columns:
-            if column.name not in self.schema().names:
-                raise UnknownColumn(f"The table has no column '{column.name}'.", column=column.name)
-        names = [column.name for column in columns]
-        counter = Counter(names, [column.labels for column in columns])
+        counter, names = self._counter(columns), [column.name for column in columns]
 
         def codes_of(part: Part) -> list[Codes]:
             batch = part.load()
@@ -120,14 +94,6 @@ class LocalTable:
             if progress is not None:
                 progress(len(codes[0]))
         return counter.result()
-
-    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> LocalTable:
-        """The table that ``function`` makes of each batch; it has the given schema."""
-        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
-
-    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> LocalTable:
-        """The records in a uniformly random order, by words that are addressed by position."""
-        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
 
     def write(
         self,

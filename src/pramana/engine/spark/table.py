@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from pramana.base.atomic_files import whole_folder
 from pramana.base.randomness import CHUNK, Address, Keystream
-from pramana.engine.base import BatchFunction, MapBatches, Shuffle
+from pramana.engine.base import MapBatches, Shuffle, SteppedTable
 from pramana.engine.choose import SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
@@ -48,7 +48,7 @@ from pramana.engine.spark.tasks import (
     finished_parts,
     from_stream,
 )
-from pramana.errors import InvalidTable, UnknownColumn
+from pramana.errors import InvalidTable
 from pramana.schema.codec import encode
 from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.labels import Labels
@@ -68,58 +68,27 @@ RANGE_BITS_MOST: Final = 15
 
 
 @dataclass(frozen=True)
-class SparkTable:
+class SparkTable(SteppedTable):
     """A Spark data frame with the five verbs of :class:`pramana.engine.base.Table`.
 
     Attributes:
         opened: The data frame, with the sizes of its partitions.
-        steps: What is to be done to it, in order.
     """
 
     opened: SparkOpened
-    steps: tuple[MapBatches | Shuffle, ...] = ()
 
     @classmethod
     def of(cls, table: DataFrame | SparkOpened, *, schema: Schema | None = None) -> SparkTable:
         """From a data frame of a classic Spark session."""
         return cls(table if isinstance(table, SparkOpened) else open_spark(table, schema=schema))
 
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return self.opened.rows
-
-    @property
-    def passes(self) -> int:
-        """How often each record is reported to ``progress``: once, and once a shuffle."""
-        return 1 + sum(isinstance(step, Shuffle) for step in self.steps)
-
-    # -- the five verbs --------------------------------------------------------------------
-
-    def schema(self) -> pa.Schema:
-        """The columns and their types."""
-        made = [step.schema for step in self.steps if isinstance(step, MapBatches)]
-        return made[-1] if made else self.opened.schema
-
     def count(self, columns: Sequence[Column], *, progress: Progress | None = None) -> Counts:
         """How many records have which combination of values in these columns."""
-        for column in columns:
-            if column.name not in self.schema().names:
-                raise UnknownColumn(f"The table has no column '{column.name}'.", column=column.name)
-        names = [column.name for column in columns]
-        counter = Counter(names, [column.labels for column in columns])
+        counter = self._counter(columns)
         for cells, numbers in self._summaries(partial(_counted, tuple(columns))):
             counter.add(list(cells.T), numbers)
         self._tell(progress)
         return counter.result()
-
-    def map_batches(self, function: BatchFunction, *, schema: pa.Schema) -> SparkTable:
-        """The table that ``function`` makes of each batch; it has the given schema."""
-        return replace(self, steps=(*self.steps, MapBatches(function, schema)))
-
-    def shuffle(self, *, keystream: Keystream, stream: Address = "shuffle") -> SparkTable:
-        """The records in a uniformly random order, by words that are addressed by position."""
-        return replace(self, steps=(*self.steps, Shuffle(keystream, stream)))
 
     def write(
         self,
