@@ -12,10 +12,9 @@ from pramana.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
-    from pramana.analysis.learning import ReleasedFeatures, learn
+    from pramana.analysis.learning import ReleasedFeatures, learn, learn_tree
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
-    from pramana.analysis.trees import learn_tree
     from pramana.api import (
         advise,
         attack,
@@ -157,10 +156,9 @@ __all__ = [
 
 _SOURCES = {
     "analysis.estimates": "Estimate",
-    "analysis.learning": "ReleasedFeatures learn",
+    "analysis.learning": "ReleasedFeatures learn learn_tree",
     "analysis.regression_results": "Regression",
     "analysis.release": "Release",
-    "analysis.trees": "learn_tree",
     "api": "advise attack audit compare describe load report verbatim verify design protect",
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "

@@ -14,7 +14,6 @@ from pramana.analysis.latent_class_choice import (
     _simplest,
     fit_model,
 )
-from pramana.analysis.latent_class_draws import draw_records
 from pramana.analysis.latent_classes import (
     Blend,
     CellGrid,
@@ -25,6 +24,7 @@ from pramana.analysis.latent_classes import (
     tables_of,
 )
 from pramana.analysis.observed import Answers, Feature, Observed, WholeRecords
+from pramana.analysis.synthesis_draws import draw_records
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable
 

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import pramana as pm
 from pramana import api
-from pramana.analysis.trees import Accuracy, learn_tree
+from pramana.analysis.learning import Accuracy, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.experiments.learning_sets import make_applicants

@@ -46,7 +46,6 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest
 from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
-from pramana.analysis.latent_class_draws import draw_beside, draw_records
 from pramana.analysis.observed import Feature
 from pramana.analysis.published import SYNTHETIC_NOTE, BesidePlain
 from pramana.analysis.quantiles import stacked
@@ -62,6 +61,7 @@ from pramana.analysis.synthesis import (
     company_of,
     with_drawn_column,
 )
+from pramana.analysis.synthesis_draws import draw_beside, draw_records
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.engine.choose import Condition

@@ -46,13 +46,12 @@ from numpy.typing import NDArray
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.latent_class_choice import fit_model, refit
-from pramana.analysis.latent_class_draws import draw_given
 from pramana.analysis.latent_classes import Blend
 from pramana.analysis.layout import Layout
 from pramana.analysis.observed import MOST_HELD, Feature, WholeRecords
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import pair_margin, single_margin
-from pramana.analysis.synthesis_draws import draw_given_table, likelihood_of, ranked
+from pramana.analysis.synthesis_draws import draw_given, draw_given_table, likelihood_of, ranked
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidTable

@@ -29,7 +29,7 @@ from pramana.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from pramana.analysis.trees import LearnedTree
+    from pramana.analysis.learning import LearnedTree
 
 
 def regress(

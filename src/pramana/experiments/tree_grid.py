@@ -20,8 +20,8 @@ from pramana.analysis.features import (
     default_tree,
     feature_table,
 )
+from pramana.analysis.learning import LearnFrom, learn_tree
 from pramana.analysis.release import Release
-from pramana.analysis.trees import LearnFrom, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.base.text import counted, listed
 from pramana.engine.choose import open_source
