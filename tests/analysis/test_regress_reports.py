@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from pramana import api
-from pramana.analysis.attribute_sampling_estimates import Needs, ToldBySet, rows_of_sets
+from pramana.analysis.attribute_sampling_regression import Needs, ToldBySet, rows_of_sets
 from pramana.analysis.regression import CorrectedScores
 from pramana.analysis.release import Release
 from pramana.base.rounding import TOTAL

@@ -14,6 +14,8 @@ from tests.architecture.source import nodes, parsed
 SOURCE = Path(pramana.__file__).parent
 CALLED_BY_OTHERS = {
     "_repr_html_": "notebooks",
+    "bse": "analysts",
+    "conf_int": "analysts",
     "eof_received": "asyncio",
     "exact_individual_risk": "tests compare the usual one with it",
     "format_commands": "click",
@@ -21,8 +23,11 @@ CALLED_BY_OTHERS = {
     "get_feature_names_out": "scikit-learn",
     "persistent_id": "pickle",
     "persistent_load": "pickle",
+    "pvalues": "analysts",
+    "shift_weights": "analysts",
     "to_frame": "analysts",
     "to_wide": "analysts",
+    "transfer_weights": "analysts",
     "unregister": "whoever registers",
 }
 """What nobody in the package calls, and who does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -39,10 +40,28 @@ def test_mine_shows_accuracy_and_rules(learned, capsys):
     assert json.loads(text)["accuracy"] > 0.85
 
 
+def test_a_tree_for_another_population(learned, capsys):
+    """Weights shift the tree to young applicants, of whom nearly all are of one class."""
+    clean = pq.read_table(learned / "clean.parquet")
+    young = clean.filter(pc.less(clean["age"], 40)).drop(["class"])
+    pq.write_table(young, learned / "young.parquet")
+    line = f"learn {learned}/release --target class --seed 1 --synthesis none --depth 1"
+    plain, moved = (
+        command(f"{line}{more}", capsys)
+        for more in ("", f" --target-population {learned}/young.parquet --ratio classifier")
+    )
+    assert plain[0] == moved[0] == 0
+    assert plain[1] != moved[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ("--target klass", "'klass' is not in the release"),
+        (
+            "--target class --target-population {folder}/clean.parquet --ratio magic",
+            "method must be one of",
+        ),
         ("--target class --synthesis magic", "synthesis must be one of"),
         ("--target class --test {folder}/release/certificate.json", ""),
     ],

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.analysis.attribute_sampling_estimates import share_of_cells
+from pramana.analysis.attribute_sampling_regression import share_of_cells
 from pramana.analysis.contrasts import VaryTogether
 from pramana.analysis.counts import off_by, shrunk_words
 from pramana.analysis.estimates import Estimate

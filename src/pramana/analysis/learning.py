@@ -497,8 +497,8 @@ def learn(
     takes = "sample_weight" in inspect.signature(model.fit).parameters
     if weight is not None and not takes:
         raise NotCovered(
-            f"{type(model).__name__} takes no weights, and the release has some. Take a learner "
-            "that does, or release without the weight."
+            f"{type(model).__name__} takes no weights, and these records have some. Take a "
+            "learner that does."
         )
     model.fit(x, y, **({} if weight is None else {"sample_weight": weight}))
     return Pipeline([("release", features), ("learner", model)])
