@@ -16,6 +16,8 @@ from pramana.errors import InvalidTable
 from pramana.io.opening import open_table
 from pramana.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 SCHEMA = """
 [columns.sex]
 role = "key"

@@ -15,6 +15,8 @@ from pramana.errors import Notice
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 VARIABLE = {"sex": "Sex of the person", "income": "Income in euros"}
 VALUES = {"sex": {1.0: "male", 2.0: "female"}}
 

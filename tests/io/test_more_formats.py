@@ -27,6 +27,8 @@ from pramana.errors import InvalidTable, Notice
 from pramana.io.databases import ALONE
 from pramana.io.opening import open_table
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 ROWS = [("F", 31, dt.date(1990, 5, 17), 1.5), ("M", None, dt.date(1985, 1, 2), 2.0)] * 30
 FRAME = pd.DataFrame(ROWS, columns=["sex", "age", "born", "pay"])
 

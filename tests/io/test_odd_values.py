@@ -15,6 +15,8 @@ from pramana.errors import InvalidTable
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 N = 300
 DRAW = np.random.default_rng(1)
 ODD = {

@@ -20,6 +20,8 @@ from pramana.io.disk_buffer import DiskBuffer
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 RNG = np.random.default_rng(3)
 N = 2000
 TRUTH = pa.table(

@@ -24,6 +24,8 @@ from pramana.methods.base import METHODS
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import REPORTED, Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 RNG = np.random.default_rng(8)
 N = 3000
 NAMES = np.array([f"person {number:05}" for number in RNG.permutation(N)])

@@ -23,6 +23,8 @@ from pramana.ledger.chain import Chain
 from pramana.ledger.entry import booked
 from pramana.ledger.fingerprints import table_prints
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 AGE = pm.Column("age", pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse")
 TOWN = pm.Column("town", pm.Role.PUBLIC, pm.Categories(("x", "y")), missing="refuse")

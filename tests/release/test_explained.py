@@ -26,6 +26,8 @@ from pramana.schema.labels import Labels
 from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 SCHEMA = Schema((
     Column("sex", Role.KEY, Categories((1, 2), missing_values=(9,)), missing="category"),
     Column("age", Role.KEY, Bins((0, 30, 60, 90)), missing="refuse"),

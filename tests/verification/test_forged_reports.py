@@ -22,6 +22,8 @@ from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.folder import fingerprint
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 RECORDS = 300
 
 

@@ -29,6 +29,8 @@ from pramana.verification.paired_records import Pair, joined
 from pramana.verification.randomisation_test import Passage, _bet, _doubts, _stake
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 RECORDS = 3_000
 DOMAINS = {"a": ("p", "q"), "b": ("r", "s", "t"), "c": ("u", "v", "w", "x")}
 KEYS = tuple(Column(name, Role.KEY, Categories(values)) for name, values in DOMAINS.items())
