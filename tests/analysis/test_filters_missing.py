@@ -26,7 +26,7 @@ def release():
     """Two hundred people, of whom fifty lack everything."""
     schema = Schema(
         (
-            Column("key", Role.KEY, Categories(("a", "b"))),
+            Column("key", Role.KEY, Categories(("a", "b")), missing="category"),
             Column("kept", Role.SENSITIVE),
             Column("pay", Role.SENSITIVE),
         )

@@ -174,17 +174,19 @@ def test_columns_in_no_table_are_off_by_what_is_said(shares, k):
 
 
 @pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
-def test_missing_values_that_the_schema_is_silent_about_are_a_category(people, method):
-    """As in design: advice and comparison take them too, and refuse them where it says so."""
+def test_missing_values_that_the_schema_is_silent_about_are_refused(people, method):
+    """As in design: advice and comparison take them where the schema says so."""
     few = people.select(["sex", "age"]).slice(0, 300)
     some = few.set_column(1, "age", pa.array(few["age"].to_pylist()[:-90] + [None] * 90))
     silent = pm.Schema(SCHEMA.columns[:2], tables=(("sex", "age"),))
-    advice = pm.advise(some, silent, k=2, methods=[method])
-    compared = pm.compare(some, silent, methods=[method], k=[2])
+    stated = silent.replace_columns([replace(silent.column("age"), missing="category")])
+    advice = pm.advise(some, stated, k=2, methods=[method])
+    compared = pm.compare(some, stated, methods=[method], k=[2])
 
     assert advice.recommended.answers[0].labels[1] == (*"abcde", None)
     assert compared.outcomes[0].measured
-    strict = silent.replace_columns([replace(silent.column("age"), missing="refuse")])
     for verb in (pm.advise, pm.compare):
-        with pytest.raises(pm.OutsideDomain, match="90 records of 'age' are missing"):
-            verb(some, strict, methods=[method], k=2 if verb is pm.advise else [2])
+        with pytest.raises(pm.OutsideDomain) as refused:
+            verb(some, silent, methods=[method], k=2 if verb is pm.advise else [2])
+        assert refused.value.code == "missing-refused"
+        assert refused.value.fields == {"column": "age", "count": 90}

@@ -284,7 +284,7 @@ def numbers_case(folder: Path) -> Facts:
             column("born", "identifier"),
             column("job", "key", missing="keep"),
             column("children", "key", bins(0, 2, 4, 10, release="centre")),
-            column("hours", "key", bins(0, 20, 40, 70, release="draw")),
+            column("hours", "key", bins(0, 20, 40, 70, release="draw", integers=True)),
             column("pay", "sensitive", bins(-10, 0, 300, 1000)),
             column("debt", "identifier"),
             column("weight", "identifier"),

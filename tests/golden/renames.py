@@ -107,6 +107,7 @@ ARGUMENTS = {
     "family": "family",
     "file_format": "file_format",
     "household": "household",
+    "integers": "integers",
     "identifiers": "identifiers",
     "impossible": "impossible",
     "infer": "infer",

@@ -96,7 +96,6 @@ def test_labels_are_read_as_they_were_by_everybody(tmp_path, count, missing):
     assert found.to_pylist() == expected.to_pylist()
     read = duckdb.read_parquet(str(path)).fetchall()
     assert read == [tuple(row.values()) for row in expected.to_pylist()]
-    assert open_table(path).never_missing("label") is False
     chunk = pq.read_metadata(path).row_group(2).column(0)
     assert (chunk.num_values, chunk.compression, chunk.is_stats_set) == (13, "SNAPPY", False)
 
@@ -129,16 +128,6 @@ def test_broken_files_and_empty_folders_are_refused(folder, tmp_path):
     part.write_bytes(part.read_bytes()[:50])
     with pytest.raises(InvalidTable, match="broken or cut short"):
         open_table(folder)
-
-
-def test_statistics_say_whether_values_are_missing(tmp_path):
-    """In all row groups, or nothing is known."""
-    path = tmp_path / "t.parquet"
-    table = pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]})
-    for statistics in (True, False):
-        pq.write_table(table, path, row_group_size=2, write_statistics=statistics)
-        opened = open_table(path)
-        assert [opened.never_missing(name) for name in "ab"] == [False, statistics]
 
 
 def test_codecs_of_all_columns_are_listed(tmp_path):

@@ -349,3 +349,19 @@ def test_a_folder_and_a_saved_release_explain_themselves_alike(tmp_path):
     assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_no_cell_of_the_codebook_is_a_formula(tmp_path):
+    """Names, labels and values that a spreadsheet would compute get an apostrophe; numbers none."""
+    attack = '=HYPERLINK("http://example.org")'
+    domain = Categories((attack, "+1+1", "-x", "@a", "plain", -8))
+    schema = Schema((Column("=name", Role.KEY, domain),))
+    table = pd.DataFrame({"=name": [str(value) for value in domain.values] * 20})
+    plan = api.design(schema, PkAnonymity(k=5), data=table)
+    api.protect(table, plan, to=tmp_path / "release", file_format="csv", seed=1)
+    with (tmp_path / "release" / "codebook.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    assert [row[6] for row in rows[1:]] == [f"'{attack}", "'+1+1", "'-x", "'@a", "plain", "-8"]
+    assert api.verify(tmp_path / "release").valid

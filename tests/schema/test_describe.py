@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from pramana.api import describe, design
 from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
 from pramana.io.output import write_table
@@ -20,6 +20,7 @@ from pramana.schema.describe import complete
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.labels import Labels
 from pramana.schema.origins import Provenance
+from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Impossible, Role, Schema
 
 RNG = np.random.default_rng(3)
@@ -49,7 +50,7 @@ def test_every_column_gets_a_role_and_a_reason():
     assert found.column("sex").domain == Categories(("F", "M"))
     assert isinstance(found.column("age").domain, Bins)
     assert found.column("age").missing == "category"
-    assert found.column("sex").missing is None
+    assert found.column("sex").missing == "refuse"
     assert not any(column.declared for column in found.keys)
     assert "'?' looks as if it meant missing" in found.profiles[3].notes[0]
     assert found.records == N
@@ -150,7 +151,7 @@ def test_completing_fills_only_the_gaps():
     assert full.column("sex") == Column(
         "sex", Role.KEY, Categories(("F", "M")), missing="refuse", origin=Provenance.READ_OFF
     )
-    assert full.column("age") == Column("age", Role.KEY, Bins((0, 50, 100)), missing="category")
+    assert full.column("age") == Column("age", Role.KEY, Bins((0, 50, 100)), missing="refuse")
     assert full.column("work") == schema.column("work")
     assert full.column("income") == schema.column("income")
     assert schema.column("sex").domain is None
@@ -182,30 +183,34 @@ def test_completing_does_not_hide_values_outside_a_declared_domain():
         encode(complete(schema, open_table(table)).column("a"), table["a"])
 
 
-def test_a_file_that_states_that_nothing_is_missing_is_believed_and_checked(tmp_path):
-    """Columns with a domain are then not read before the release; a file without counts is."""
-    table = pa.table({"sex": ["F", "M"] * 3, "size": [1, 2, None] * 2, "x": [0.5, np.nan] * 3})
-    domains = {"sex": Categories(("F", "M")), "size": Categories((1, 2)), "x": Bins((0, 1, 2))}
-    schema = Schema(tuple(Column(name, Role.KEY, own) for name, own in domains.items()))
-    for stated in (True, False):
-        pq.write_table(table, tmp_path / "t.parquet", write_statistics=stated)
-        opened = open_table(tmp_path / "t.parquet", schema=schema)
-        assert opened.never_missing is not None
-        assert [opened.never_missing(name) for name in ("sex", "size")] == [stated, False]
-        policies = [column.missing for column in complete(schema, opened).columns]
-        assert policies == ["refuse", "category", "category"]
+def test_the_data_do_not_decide_whether_missing_is_a_value():
+    """Where the schema declares a domain and says nothing of missing values, they are refused."""
+    schema = Schema(
+        (
+            Column("sex", Role.KEY, Categories(("F", "M"))),
+            Column(
+                "job", Role.KEY, Categories(("x", "y")), recoding=Recoding(missing_codes=("?",))
+            ),
+            Column("area", Role.KEY, Categories((1, 2)), missing="keep"),
+        )
+    )
+    whole = pa.table({"sex": ["F", "M"] * 50, "job": ["x", "y"] * 50, "area": [1, 2] * 50})
+    gaps = pa.table({"sex": ["F", None] * 50, "job": ["x", "?"] * 50, "area": [1, None] * 50})
+    for table in (whole, gaps):
+        policies = [column.missing for column in complete(schema, open_table(table)).columns]
+        assert policies == ["refuse", "category", "keep"]
+
+    with pytest.raises(OutsideDomain) as refused:
+        design(schema, DifferentialPrivacy(epsilon=1), data=gaps)
+    assert refused.value.code == "missing-refused"
+    assert refused.value.fields == {"column": "sex", "count": 50}
 
 
-def test_a_file_that_lies_about_missing_values_is_refused(tmp_path):
-    """What it states decides only what is read when: a missing value is refused all the same."""
-    pq.write_table(pa.table({"sex": ["F", None]}), tmp_path / "t.parquet")
-    opened = open_table(tmp_path / "t.parquet")
-    lying = replace(opened, never_missing=lambda _: True)
-    schema = Schema((Column("sex", Role.KEY, Categories(("F", "M"))),))
-
-    (column,) = complete(schema, lying).columns
-    with pytest.raises(OutsideDomain, match="1 record of 'sex' is missing"):
-        encode(column, lying.to_arrow()["sex"])
+def test_described_schemas_state_what_becomes_of_missing_values():
+    """Also where none is missing."""
+    found = describe(pa.table({"a": ["x", "y"] * 50, "b": ["x", None] * 50}), keys=["a", "b"])
+    assert [column.missing for column in found.columns] == ["refuse", "category"]
+    assert found.to_toml().count("missing = ") == 2
 
 
 def people_of_homes(homes: int = 400, each: int = 3) -> pa.Table:

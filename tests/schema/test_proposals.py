@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import TooLarge
 from pramana.io.opening import open_table
+from pramana.schema.describe import describe
 from pramana.schema.domains import Bins, Categories
+from pramana.schema.labels import Labels
 from pramana.schema.proposals import propose_bins, propose_domain, propose_role
 from pramana.schema.schema import CATEGORY_LIMIT, Role
 from pramana.schema.tally import tally
@@ -60,7 +64,8 @@ NAMES = [f"person {i}" for i in range(1_000)]
         ("x", np.append(NUMBERS, np.nan), Role.IDENTIFIER, "its own"),
         ("person_id", ROWS * 1.0, Role.IDENTIFIER, "identifier"),
         ("shuffled_idx", RNG.permutation(NUMBERS) + 100_000, Role.IDENTIFIER, "its own"),
-        ("DIABDX", NUMBERS, Role.SENSITIVE, "private"),
+        ("DIABDX", AGES, Role.SENSITIVE, "private"),
+        ("DIABDX", NUMBERS, Role.IDENTIFIER, "its own"),
         ("pnr", PERSONAL, Role.IDENTIFIER, "nearly all have 10 digits"),
         ("x", (AMOUNTS * 100).round(), Role.SENSITIVE, "long tail"),
         ("x", ROWS - 20_000, Role.SENSITIVE, "hardly any records share"),
@@ -152,3 +157,69 @@ def test_names_of_people_are_dropped_however_few_they_are(name):
     schools = RNG.choice(["North", "South", "East"], len(some))
     found = pm.describe(pa.table({name: some, "school_name": schools}))
     assert [str(column.role) for column in found.columns] == ["identifier", "key"]
+
+
+def roles_of(**columns):
+    """The roles that are proposed, by name."""
+    return {c.name: str(c.role) for c in pm.describe(pa.table(columns)).columns}
+
+
+def test_respondent_numbers_are_identifiers_in_any_order():
+    """Gaps of all sizes and a shuffled file; amounts that differ as much are none."""
+    numbers = RNG.permutation(np.sort(RNG.choice(np.arange(1_400, 64_800), 10_000, replace=False)))
+    skewed = np.cumsum(np.where(np.arange(10_000) < 5_000, 1, RNG.integers(1, 30, 10_000)))
+    found = roles_of(
+        sampl=numbers,
+        serial=RNG.permutation(skewed),
+        turnover=RNG.lognormal(9, 2, 10_000).astype(int),
+        sex=RNG.integers(0, 2, 10_000),
+    )
+    assert found == {
+        "sampl": "identifier",
+        "serial": "identifier",
+        "turnover": "sensitive",
+        "sex": "key",
+    }
+
+
+def test_shuffled_household_numbers_are_identifiers():
+    """A few records each and hardly a number left out; scores of a test are none."""
+    homes = np.repeat(np.arange(1, 2_001), RNG.integers(1, 6, 2_000))
+    homes = RNG.permutation(homes)
+    scores = RNG.integers(0, 2_000, len(homes))
+    found = roles_of(h_seq=homes, score=scores, sex=RNG.integers(0, 2, len(homes)))
+    assert found["h_seq"] == "identifier"
+    assert found["score"] != "identifier"
+
+
+def test_body_weights_weigh_no_answers():
+    """A weight beside a height is of bodies; the other one is of the sample."""
+    body, height = (
+        RNG.normal(75, 14, 3_000).round().clip(40, 180),
+        RNG.normal(170, 10, 3_000).round(),
+    )
+    survey = RNG.lognormal(9, 0.6, 3_000).round()
+    found = roles_of(weight=body, height=height, finalwgt=survey, sex=RNG.integers(0, 2, 3_000))
+    assert found["weight"] == "key"
+    assert found["finalwgt"] == "weight"
+    assert roles_of(weight=survey, sex=RNG.integers(0, 2, 3_000))["weight"] == "weight"
+
+
+def test_labels_tell_measures_from_weights():
+    """Cholesterol lies as weights do, and its label says what it is."""
+    opened = open_table(pa.table({"tcresult": RNG.normal(217, 50, 3_000).round().clip(80),
+                                  "leadwt": RNG.lognormal(9, 0.6, 3_000).round(),
+                                  "sex": RNG.integers(0, 2, 3_000)}))  # fmt: skip
+    texts = {"tcresult": "Serum cholesterol (mg/dL)", "leadwt": "Sampling weight (lead)"}
+    found = describe(replace(opened, labels=Labels(variables=texts)))
+    assert str(found.column("tcresult").role) != "weight"
+    assert str(found.column("leadwt").role) == "weight"
+
+
+def test_a_dependency_with_few_exceptions_is_found():
+    """Groups of ages with four missing still follow from the age."""
+    age = RNG.integers(16, 90, 5_000)
+    group = [None if at < 4 else f"from {own // 10 * 10}" for at, own in enumerate(age)]
+    found = pm.describe(pa.table({"age": age, "agegr": group, "sex": RNG.integers(0, 2, 5_000)}))
+    assert str(found.column("agegr").role) == "identifier"
+    assert "follows from 'age'" in found.profiles[1].why

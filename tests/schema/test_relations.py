@@ -72,12 +72,15 @@ def test_nothing_is_said_of_codes_in_a_column_that_goes():
     assert notes["kind"] == []
 
 
-def test_one_exception_is_enough_to_follow_no_more():
-    """Also where it stands after the records that are looked at first."""
+def test_many_exceptions_are_enough_to_follow_no_more():
+    """Also where they stand after the records that are looked at first; a few are not enough."""
     n = 25_000
     age = RNG.integers(0, 90, n)
     group = age // 10
     group[-1] = (group[-1] + 1) % 9
+    table, seen = opened(age=age, group=group)
+    assert set(following(table, seen)) == {"group"}
+    group[-500:] = (group[-500:] + 1) % 9
     table, seen = opened(age=age, group=group)
     assert following(table, seen) == {}
 

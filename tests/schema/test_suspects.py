@@ -71,8 +71,8 @@ def test_merging_is_suggested_where_too_few_hold_a_value():
     """Rare values go together, with the next one until k hold them; never all of them."""
     some = seen(["a"] * 9 + ["b"] * 6 + ["c"] * 2 + ["d"])
     domain = Categories(("a", "b", "c", "d"))
-    assert merge_of_rare(some, domain, 3) == (2, ("c", "d"))
-    assert merge_of_rare(some, domain, 5) == (2, ("b", "c", "d"))
+    assert merge_of_rare(some, domain, 3) == (2, {"other": ("c", "d")})
+    assert merge_of_rare(some, domain, 5) == (2, {"other": ("b", "c", "d")})
     assert merge_of_rare(some, domain, 1) is None
     assert merge_of_rare(seen(["a", "b"]), Categories(("a", "b")), 5) is None
 
@@ -81,3 +81,16 @@ def test_a_top_code_is_a_round_number_that_k_reach():
     """And is not suggested where k hold the highest value anyway."""
     assert top_of(seen(list(range(1_000))), 5) == 990
     assert top_of(seen([*range(100), *[500] * 5]), 5) is None
+
+
+def test_rare_numbers_are_merged_with_their_neighbours():
+    """The tail becomes one category, a gap in the middle goes to a neighbour; never "other"."""
+    values = [*[1] * 9, *[2] * 2, *[3] * 8, *[4] * 7, 5, 5, 6, 7, 12]
+    domain = Categories(tuple(sorted(set(values))))
+    rare, merged = merge_of_rare(seen(values), domain, 5, ordered=True)
+    assert rare == 5
+    assert merged == {"2 to 3": (2, 3), "5+": (5, 6, 7, 12)}
+    assert merge_of_rare(seen([1, 2, 2]), Categories((1, 2)), 5, ordered=True) is None
+
+    (profile,) = pm.describe(pa.table({"children": values}), keys=["children"], k=5).profiles
+    assert profile.proposals[0][0] == 'merge = {"2 to 3" = [2, 3], "5+" = [5, 6, 7, 12]}'

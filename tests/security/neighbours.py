@@ -440,8 +440,17 @@ def _call(world: World, source: Any, place: Path, seed: int) -> str:
     pm.protect(source, plan, to=place, seed=seed, copies=world.copies)
     if world.container not in FRAMES:
         return ""
-    table = pm.protect(source, plan, seed=seed).table
-    return str(table.dtypes.to_dict() if world.container == "pandas" else table.schema)
+    release = pm.protect(source, plan, seed=seed)
+    if world.container != "pandas":
+        return str(release.table.schema)
+    # pandas has no missing integers: where a missing value was drawn, integers are floating there.
+    kinds = release.opened.schema
+    return str(
+        {
+            name: "int64" if pa.types.is_integer(kinds.field(name).type) else str(kind)
+            for name, kind in release.table.dtypes.items()
+        }
+    )
 
 
 FLAGS = {"csv": "--csv", "dta": "--stata", "sav": "--spss"}

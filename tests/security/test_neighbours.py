@@ -11,25 +11,8 @@ from tests.security.neighbours import CHANGES, Published, differences, publish, 
 
 PAIRS = 60 if DEEP else 8
 
-KNOWN = {
-    "empty cell": "where 'missing' is not stated, an empty cell adds a label to the certificate",
-    "missing at the edge": "the same; and the type of a released column follows the original's",
-    "text code": "the type of a released column follows the original's",
-    "fraction": "the type of a released column follows the original's",
-    "extreme": "the type of a released column follows the original's",
-}
-"""Changes by which neighbours are told apart, and why."""
 
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(change, marks=pytest.mark.xfail(reason=KNOWN[change], strict=True))
-        if change in KNOWN
-        else change
-        for change in CHANGES
-    ],
-)
+@pytest.mark.parametrize("change", CHANGES)
 def test_neighbours_differ_in_drawn_values_alone(change: str, tmp_path: Path) -> None:
     done = try_pairs(change, PAIRS, tmp_path / "pair", seed=1)
     assert done.compared >= PAIRS

@@ -448,8 +448,7 @@ def with_drawn_column(
     """Replace a column of released records by the values of drawn codes."""
     words = keystream.words(Stream("rebuild", "inside", column.name), 0, len(codes))
     place = table.column_names.index(column.name)
-    values = decode(column, codes, words, like=table.schema.field(place).type)
-    return table.set_column(place, column.name, values)
+    return table.set_column(place, column.name, decode(column, codes, words))
 
 
 MOST_VALUES = 40

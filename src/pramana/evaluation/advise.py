@@ -53,7 +53,6 @@ from pramana.protecting import trial_release
 from pramana.release.methods import NewKeys
 from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import measure_unchanged
-from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Label
 from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, is_number
@@ -402,7 +401,7 @@ def advise_on(
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
     require_keys(schema)
-    schema = settle_missing(settle_bins(schema), table)
+    schema = settle_bins(schema)
     require_coded(schema, table)
     questions = stated_tables(schema, tables)
     stated = tuple(map(tuple, tables))

@@ -496,7 +496,7 @@ def audit_any(
     if release is not None:
         asked = ReportedSets.of(release.certificate.mechanism, release.opened)
     if schema is not None and not isinstance(given, Release):
-        schema = settle_missing(schema, given)  # as design would
+        schema = settle_missing(schema)  # as design would
     described = schema if release is None or schema is not None else release.certificate.schema
     hidden = list(sensitive or ())
     if sensitive is None:

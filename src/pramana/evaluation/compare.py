@@ -43,7 +43,6 @@ from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
 from pramana.reporting.pages import render_comparison
 from pramana.risk.unchanged_records import UnchangedRecords
-from pramana.schema.describe import settle_missing
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
@@ -421,7 +420,7 @@ def compare_scenarios(
     releases are designed for them.
     """
     require_keys(schema)
-    schema = settle_missing(settle_bins(schema), table)
+    schema = settle_bins(schema)
     require_coded(schema, table)
     questions = questions_of(asked, schema)
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))

@@ -265,19 +265,15 @@ class Seen:
     decimal: bool = True
     comma: bool = False
     clear: bool = False  # some comma cannot be one that parts thousands
-    spelled: bool = False  # a missing value is written as NA or the like
     any: bool = False
-    gaps: bool = False  # some field is empty
 
     def look(self, column: pa.DictionaryArray, *, comma: bool) -> None:
         """Take more values into account."""
-        self.gaps |= column.null_count > 0
         values = column.dictionary
         if not self.decimal:
             return
         values = pc.utf8_trim_whitespace(values.drop_null())
         spelled = pc.is_in(values, value_set=pa.array(NOT_A_NUMBER, values.type))
-        self.spelled |= pc.any(spelled).as_py() or False
         values = values.filter(pc.invert(spelled))
         if not len(values):
             return
@@ -294,11 +290,6 @@ class Seen:
         self.comma = True
         self.clear |= not pc.all(pc.match_substring_regex(commas, GROUPED)).as_py()
         return _with_points(values)
-
-    @property
-    def whole(self) -> bool:
-        """Whether no value is missing, in the type of the column."""
-        return not self.gaps and (not self.spelled or pa.types.is_string(self.type))
 
     @property
     def type(self) -> pa.DataType:
@@ -428,7 +419,6 @@ class _CsvTable:
             path,
             self._parts,
             fit=fit,
-            never_missing=lambda name: self.seen[name].whole,
         )
 
     def _type(self, name: str) -> pa.DataType:

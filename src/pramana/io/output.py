@@ -1,11 +1,12 @@
 """Encode released records and write them to files.
 
 The output is a function of the released values, their order and the schema alone. Every kind of
-value has one Arrow type, whatever type the original data had. Labels of a domain become a
-dictionary in the order of the domain, attribute sets one in the order of the certificate. No other
-dictionary, which would show the order of the original values, and no metadata is written. Row
-groups have one size and no statistics. So equal released records give equal bytes, whichever file,
-frame or engine they came from.
+value has one Arrow type. The type of a randomised or binned column follows from its domain, that of
+a column released unchanged from the original data, which no guarantee covers. Labels of a domain
+become a dictionary in the order of the domain, attribute sets one in the order of the certificate.
+No other dictionary, which would show the order of the original values, and no metadata is written.
+Row groups have one size and no statistics. So equal released records give equal bytes, whichever
+file, frame or engine they came from.
 """
 
 from __future__ import annotations
@@ -83,11 +84,10 @@ class OutputEncoder:
         if self.sets and column.name == REPORTED:
             kind = pa.dictionary(pa.from_numpy_dtype(code_dtype(len(self.sets))), pa.string())
             return pa.field(REPORTED, kind, nullable=False)
-        kind = canonical_type(self.types.field(column.name).type)
-        if _has_labels(column):
-            kind = released_type(column, like=kind)
-        whole = column.coded and None not in column.labels
-        return pa.field(column.name, kind, nullable=self.partly or not whole)
+        if not column.coded:
+            return pa.field(column.name, canonical_type(self.types.field(column.name).type))
+        gaps = self.partly or None in column.labels
+        return pa.field(column.name, released_type(column), nullable=gaps)
 
     def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
         if self.sets and column.name == REPORTED:
@@ -99,8 +99,8 @@ class OutputEncoder:
         if self.partly and array.null_count and None not in column.labels:
             told = encode_released(column, array.drop_null())
             places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
-            return decode(column, told, like=kind).take(pa.array(places, mask=_missing(array)))
-        return decode(column, encode_released(column, array), like=kind)
+            return decode(column, told).take(pa.array(places, mask=_missing(array)))
+        return decode(column, encode_released(column, array))
 
     def _marks(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
         """The sets in words; one that is not stated is refused."""
@@ -129,15 +129,10 @@ def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(told, array.dictionary, safe=False)
 
 
-def _has_labels(column: Column) -> bool:
-    """Whether all that is released of a column are labels of its domain."""
-    return column.coded and not column.drawn
-
-
 @cache
 def _labels(column: Column) -> pa.Array:
     """The dictionary of a column of labels."""
-    return decode(column, np.zeros(0, code_dtype(len(column.labels))), like=pa.string()).dictionary
+    return decode(column, np.zeros(0, code_dtype(len(column.labels)))).dictionary
 
 
 def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:

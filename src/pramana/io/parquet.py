@@ -161,15 +161,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
     rows = sum(file.metadata.num_rows for file in files)
     stamps = tuple(file.stamp for file in files)
-    never_missing = partial(_never_missing, files)
-    return OpenedTable(
-        schema, rows, "parquet", place, parts, files=stamps, fit=fit, never_missing=never_missing
-    )
-
-
-def _never_missing(files: Sequence[_File], name: str) -> bool:
-    """Return whether the statistics of all row groups say that no value of a column is missing."""
-    return all(file.states_no_missing(name) for file in files)
+    return OpenedTable(schema, rows, "parquet", place, parts, files=stamps, fit=fit)
 
 
 @dataclass(frozen=True)
@@ -200,16 +192,6 @@ class _File:
         written = tuple(schema.names)
         names = distinct_names(written, where=str(path))
         return cls(stamp, _viewless(named(schema, names)), metadata, written)
-
-    def states_no_missing(self, name: str) -> bool:
-        """Return whether the statistics of all row groups count no missing value of a column."""
-        at = self.schema.get_field_index(name)
-        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
-        statistics = [group.column(at).statistics for group in groups]
-        return all(
-            found is not None and found.has_null_count and found.null_count == 0
-            for found in statistics
-        )
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""

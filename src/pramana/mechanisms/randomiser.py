@@ -64,9 +64,10 @@ class Randomiser:
         """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
         return pa.schema([self._field(column, _released_field) for column in self.schema.released])
 
-    def _field(self, column: Column, made: Callable[[Column, pa.DataType], pa.Field]) -> pa.Field:
-        like = _plain(self.types.field(column.name).type)
-        return made(column, like) if column.coded else pa.field(column.name, like)
+    def _field(self, column: Column, made: Callable[[Column], pa.Field]) -> pa.Field:
+        if column.coded:
+            return made(column)
+        return pa.field(column.name, _plain(self.types.field(column.name).type))
 
     @cached_property
     def _steps(self) -> tuple[StepCodec, ...]:
@@ -120,7 +121,7 @@ class Randomiser:
         words = None
         if column.drawn:
             words = self.keystream.words(Stream("inside", column.name), position, len(codes))
-        return decode(column, codes, words, like=_plain(self.types.field(column.name).type))
+        return decode(column, codes, words)
 
 
 class StepCodec:
@@ -205,13 +206,13 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _coded_field(column: Column, _: pa.DataType) -> pa.Field:
+def _coded_field(column: Column) -> pa.Field:
     kind = pa.from_numpy_dtype(code_dtype(len(column.labels)))
     return pa.field(column.name, kind, nullable=False)
 
 
-def _released_field(column: Column, like: pa.DataType) -> pa.Field:
-    return pa.field(column.name, released_type(column, like=like), nullable=None in column.labels)
+def _released_field(column: Column) -> pa.Field:
+    return pa.field(column.name, released_type(column), nullable=None in column.labels)
 
 
 def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:

@@ -14,6 +14,7 @@ from pramana.guarantees.base import Guarantee
 from pramana.methods.base import METHODS, Method, require_options
 from pramana.methods.context import DesignContext, require_coded, require_numbers
 from pramana.methods.plan import Plan
+from pramana.schema.describe import settle_missing
 from pramana.schema.domains import Bins
 from pramana.schema.households import largest_household, require_unlinked
 from pramana.schema.origins import Provenance
@@ -245,7 +246,8 @@ def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
 def settle_bins(schema: Schema) -> Schema:
     """Accept bins of sensitive columns, and refuse bins of other columns released unchanged.
 
-    The anonymity set is counted by the exact values of known columns, and weights are summed.
+    Policies for missing values that are left open are filled in, by the schema alone. The anonymity
+    set is counted by the exact values of known columns, and weights are summed.
     """
     for column in schema.released_as_is:
         used = column.binned and column.name not in schema.strata
@@ -257,11 +259,9 @@ def settle_bins(schema: Schema) -> Schema:
                 "beforehand, or take the bins out.",
                 column=column.name,
             )
-    return schema.replace_columns(
-        replace(column, missing="keep")
-        for column in (*schema.binned, *schema.listed)
-        if column.missing is None
-    )
+    kept = [c for c in (*schema.binned, *schema.listed) if c.missing is None]
+    schema = schema.replace_columns(replace(column, missing="keep") for column in kept)
+    return settle_missing(schema)
 
 
 def usual_method(asked: Sequence[str]) -> type[Method]:

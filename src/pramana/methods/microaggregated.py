@@ -455,7 +455,7 @@ def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
     for column in schema.binned:
         old = table.column(column.name)
         words = keystream.words(Stream("inside", column.name), 0, table.num_rows)
-        new = decode(column, encode(column, old), words, like=old.type)
+        new = decode(column, encode(column, old), words)
         table = table.set_column(table.column_names.index(column.name), column.name, new)
     return table
 

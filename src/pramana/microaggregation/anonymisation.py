@@ -132,13 +132,13 @@ def replace_keys(
         old = table.column(column.name)
         if source is None:
             key = _to_centre(column, key, old)
-            released = _written(column, centroid(key, groups.labels), key, old.type)
+            released = _written(column, centroid(key, groups.labels), key)
         elif column.domain is None:
             released = old.combine_chunks().take(pa.array(source))
         else:
             stream = Stream("k-anonymity", "bins", column.name)
             words = keystream.words(stream, 0, len(old)) if column.drawn else None
-            released = decode(column, encode(column, old)[source], words, like=old.type)
+            released = decode(column, encode(column, old)[source], words)
         table = table.set_column(table.column_names.index(column.name), column.name, released)
     return table
 
@@ -157,11 +157,11 @@ def _to_centre(column: Column, key: Key, values: pa.ChunkedArray) -> Key:
     return Key(column.name, np.where(codes >= len(domain.labels), np.nan, codes), "unordered")
 
 
-def _written(column: Column, values: FloatArray, key: Key, like: pa.DataType) -> pa.Array:
+def _written(column: Column, values: FloatArray, key: Key) -> pa.Array:
     """Centroids as a column: categories by their label, numbers as numbers."""
     if column.domain is None or key.kind == "number":
         return pa.array(values, mask=np.isnan(values))
     codes = np.where(np.isnan(values), len(column.domain.labels), values).astype(np.uint32)
     # A draw inside a bin would tell records of one group apart.
     bin_centres = np.full(codes.size, 2**63, np.uint64)
-    return decode(column, codes, bin_centres, like=like)
+    return decode(column, codes, bin_centres)

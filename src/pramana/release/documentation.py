@@ -432,8 +432,23 @@ def _codebook(certificate: Certificate) -> str:
             _domain(certificate, column),
         ]
         for value, label, kind in _values(certificate, column):
-            writer.writerow([*about, value, label, kind])
+            writer.writerow(map(_no_formula, [*about, value, label, kind]))
     return out.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    """The text, with an apostrophe before it where a spreadsheet would compute it.
+
+    >>> _no_formula("=1+1"), _no_formula("-8"), _no_formula("- none")
+    ("'=1+1", '-8', "'- none")
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def _columns(certificate: Certificate) -> tuple[Column, ...]:

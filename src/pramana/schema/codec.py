@@ -8,7 +8,8 @@ records, never a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -99,29 +100,32 @@ def refuse(column: Column, refused: Refused) -> None:
     if refused.outside:
         raise OutsideDomain(
             f"{records_that(refused.outside, 'holds', 'hold', of=name)} values outside the schema. "
-            "Add categories, widen the bins or map them to missing."
+            "Add categories, widen the bins or map them to missing.",
+            code="outside-domain",
+            column=column.name,
+            count=refused.outside,
         )
     if refused.missing:
         raise OutsideDomain(
             f"{records_that(refused.missing, 'is', 'are', of=name)} missing, and the schema does "
-            'not allow for that. Set missing = "category" or missing = "keep".'
+            'not allow for that. Set missing = "category" (one more value, randomised) or '
+            'missing = "keep" (stays missing) in the schema.',
+            code="missing-refused",
+            column=column.name,
+            count=refused.missing,
         )
 
 
-def decode(
-    column: Column,
-    codes: Codes,
-    words: Words | None = None,
-    *,
-    like: pa.DataType | None = None,
-) -> pa.Array:
+def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array:
     """The released values of ``codes``.
+
+    The type follows from the domain alone. If it followed the original data, one value could change
+    the type of the whole column, and no epsilon would hold.
 
     Args:
         column: Whose labels they are.
         codes: Positions among the labels.
         words: Uniform 64-bit words, one a code, for ``release = "draw"``.
-        like: The type of the column in the true table, taken up where the labels allow it.
 
     Returns:
         A dictionary array for text labels and bins, a plain array of the labels' type otherwise.
@@ -134,11 +138,10 @@ def decode(
                 f"Drawing inside the bins of '{column.name}' needs a word a value.",
                 column=column.name,
             )
-        drawn = pa.array(_apart(domain, codes, _draw(domain, codes, words, like)), mask=gone)
-        return _typed(drawn, like) if pa.types.is_integer(drawn.type) else drawn
-    values = _values(Itself(domain), like)
+        return pa.array(_apart(domain, codes, _draw(domain, codes, words)), mask=gone)
+    values = _values(Itself(domain))
     indices = pa.array(codes, mask=gone)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    if pa.types.is_string(values.type):
         most = len(values) if gone is None else len(values) + 1
         inside = not len(codes) or int(codes.max()) < most
         return pa.DictionaryArray.from_arrays(indices, values, safe=not inside)
@@ -183,14 +186,10 @@ def canonical_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def released_type(column: Column, *, like: pa.DataType | None = None) -> pa.DataType:
+def released_type(column: Column) -> pa.DataType:
     """The type of what ``decode`` gives."""
-    return decode(
-        column,
-        np.zeros(0, code_dtype(len(column.labels))),
-        np.zeros(0, np.uint64),
-        like=like,
-    ).type
+    codes = np.zeros(0, code_dtype(len(column.labels)))
+    return decode(column, codes, np.zeros(0, np.uint64)).type
 
 
 def _domain(column: Column) -> Categories | Bins:
@@ -309,46 +308,47 @@ def _to_codes(column: Column, places: Positions) -> Codes:
 
 
 @lru_cache(256)
-def _values(same: Itself[Categories | Bins], like: pa.DataType | None) -> pa.Array:
+def _values(same: Itself[Categories | Bins]) -> pa.Array:
     """The labels, in position, as an array of the type to be released."""
     domain = same.own
     if isinstance(domain, Bins) and domain.release == "label":
         return pa.array(domain.labels, pa.string())
-    labels: tuple[Label, ...] = domain.labels
     if isinstance(domain, Bins):
-        labels = (*domain.centres, *domain.missing_values)
-    try:
-        kinds = {type(label) for label in labels}
-        mixed = kinds - {int, float} and len(kinds) > 1
-        values = pa.array([label_text(label) for label in labels] if mixed else labels)
-    except (pa.ArrowInvalid, OverflowError):  # integers beyond 64 bits
-        values = pa.array([label_text(label) for label in labels])
-    return _typed(values, like)
+        return label_array((*domain.centres, *domain.missing_values))
+    return label_array(domain.labels)
 
 
-def _typed(values: pa.Array, like: pa.DataType | None) -> pa.Array:
-    """The values in the type ``like``, or as they are where that would change them."""
-    if like is None:
-        return values
-    kind = canonical_type(like)
-    if pa.types.is_string(kind):
-        if pa.types.is_floating(values.type):  # whole numbers lose their point
-            return pa.array([label_text(value) for value in values.to_pylist()])
-        return values.cast(pa.string())
-    if pa.types.is_boolean(values.type) != pa.types.is_boolean(kind):
-        return values  # a cast would make True and 1 the same label
-    try:
-        return values.cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return values
+def label_array(labels: Sequence[Label]) -> pa.Array:
+    """Labels in the type in which they are released: numbers, truth values, or else text.
+
+    Whole numbers have 64 bits; one fraction among them makes all of them floating. Labels of
+    several kinds, and numbers that two of these types would merge, are released as their texts.
+
+    >>> label_array((1, 2)).type, label_array((1, 2.5)).type, label_array(("1", "2")).type
+    (DataType(int64), DataType(double), DataType(string))
+    >>> label_array((1, "N")).to_pylist(), label_array((True, 1.5)).to_pylist()
+    (['1', 'N'], ['true', '1.5'])
+    """
+    if all(isinstance(label, bool) for label in labels):
+        return pa.array(labels, pa.bool_())
+    if not any(isinstance(label, bool | str) for label in labels):
+        kinds = [pa.int64(), pa.uint64()]
+        if any(isinstance(label, float) for label in labels):
+            kinds = [pa.float64()]
+        for kind in kinds:
+            with suppress(pa.ArrowInvalid, OverflowError):
+                values = pa.array(labels, kind)
+                if len(values.unique()) == len(labels):
+                    return values
+    return pa.array([label_text(label) for label in labels], pa.string())
 
 
-def _draw(bins: Bins, codes: Codes, words: Words, like: pa.DataType | None) -> Values:
-    """A uniform number inside each bin; whole numbers for a column of integers."""
+def _draw(bins: Bins, codes: Codes, words: Words) -> Values:
+    """A uniform number inside each bin; a whole one where the bins hold integers."""
     share = (words >> np.uint64(11)).astype(float) / 2**53  # in [0, 1), 53 bits
     at = np.minimum(codes, bins.size - 1)  # missing values are masked by the caller
     edges = np.asarray(bins.edges, float)
-    if like is not None and pa.types.is_integer(canonical_type(like)):
+    if bins.integers:
         first = np.ceil(edges)
         first[-1] = np.floor(edges[-1]) + 1  # the last bin is closed
         count = np.diff(first)

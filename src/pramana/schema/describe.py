@@ -42,66 +42,55 @@ from pramana.types import Form
 def complete(schema: Schema, table: OpenedTable) -> Schema:
     """The schema with undeclared domains and unstated policies for missing values filled in.
 
-    Domains are read off the data for randomised columns and strata that have none; they count as
-    not declared. A policy that is not stated becomes ``category`` where the data have missing
-    values, or the schema speaks of them, and ``refuse`` elsewhere.
+    Domains are read off the data for randomised columns and strata that have none, and so are their
+    policies: they count as not declared. A declared domain gets the policy of `settle_missing`.
     """
+    schema = settle_missing(schema)
     open_ended = [
         column
         for column in schema.columns
-        if (column.randomised or column.name in schema.strata)
-        and (column.domain is None or column.missing is None)
+        if (column.randomised and column.domain is None)
+        or (column.name in schema.strata and (column.domain is None or column.missing is None))
     ]
-    return _with_completed(schema, table, open_ended)
-
-
-def settle_missing(schema: Schema, table: OpenedTable) -> Schema:
-    """The schema with unstated policies for missing values filled in; open domains stay open."""
-    open_ended = [
-        column for column in schema.randomised if column.domain is not None and not column.missing
-    ]
-    return _with_completed(schema, table, open_ended)
-
-
-def _with_completed(schema: Schema, table: OpenedTable, open_ended: Sequence[Column]) -> Schema:
     if not open_ended:
         return schema
-    seen = [column.name for column in open_ended if not _stated_whole(column, table)]
-    tallies = tally(table, seen)
-    spoken = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
+    tallies = tally(table, [column.name for column in open_ended])
+    spoken = _naming_missing(schema)
+    completed = []
+    for column in open_ended:
+        seen, domain, origin = tallies[column.name], column.domain, column.origin
+        if domain is None:
+            categories = column.name in schema.strata
+            domain = read_off(column.name, seen, table, categories=categories)
+            origin = Provenance.weakest(origin, Provenance.READ_OFF)
+        some = seen.missing or column.name in spoken
+        missing = column.missing or ("category" if some else "refuse")
+        completed.append(replace(column, domain=domain, missing=missing, origin=origin))
+    return schema.replace_columns(completed)
+
+
+def settle_missing(schema: Schema) -> Schema:
+    """The schema with unstated policies of columns with declared domains filled in.
+
+    The schema alone decides. If the data decided, one empty cell would add a value to the release,
+    and no epsilon would hold. A column that names missing values, or codes that are taken as
+    missing, has them as one more value; any other column refuses them.
+    """
+    spoken = _naming_missing(schema)
+    spoken |= {column.name for column in schema.columns if column.recoding.missing_codes}
+    unstated = [c for c in schema.randomised if c.domain is not None and c.missing is None]
+    if not unstated:
+        return schema
     return schema.replace_columns(
-        _completed(
-            column,
-            tallies.get(column.name, Tally("none")),
-            table,
-            stratum=column.name in schema.strata,
-            spoken=column.name in spoken,
-        )
-        for column in open_ended
+        replace(column, missing="category" if column.name in spoken else "refuse")
+        for column in unstated
     )
 
 
-def _stated_whole(column: Column, table: OpenedTable) -> bool:
-    """Whether a column with a domain is known to have no missing values without being read."""
-    if column.domain is None or table.never_missing is None or column.name in table.recoded:
-        return False
-    kind = table.schema.field(column.name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return not pa.types.is_floating(kind) and table.never_missing(column.name)
-
-
-def _completed(
-    column: Column, seen: Tally, table: OpenedTable, *, stratum: bool, spoken: bool
-) -> Column:
-    domain, origin = column.domain, column.origin
-    if domain is None:
-        domain = read_off(column.name, seen, table, categories=stratum)
-        origin = Provenance.weakest(origin, Provenance.READ_OFF)
-    missing = column.missing
-    if missing is None:
-        some = seen.missing or spoken or None in column.exempt
-        missing = "category" if some else "refuse"
-    return replace(column, domain=domain, missing=missing, origin=origin)
+def _naming_missing(schema: Schema) -> set[str]:
+    """The columns of which the schema says that values can be missing."""
+    named = {name for rule in schema.impossible for name in rule.columns if None in rule[name]}
+    return named | {column.name for column in schema.columns if None in column.exempt}
 
 
 def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
@@ -302,7 +291,8 @@ def describe(
         columns.append(column)
         why = "; ".join(filter(None, (how, roles[name].why, steps)))
         found = _profile(column, seen, why, table)
-        proposals = tuple(_proposals(column, seen, suspects[name], k))
+        labelled = bool(table.labels.values.get(name))
+        proposals = tuple(_proposals(column, seen, suspects[name], k, labelled=labelled))
         profiles.append(
             replace(
                 found,
@@ -365,9 +355,10 @@ BY_CHANCE = 2
 
 
 def _proposals(
-    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int
+    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
 ) -> Iterable[tuple[str, str]]:
-    """Entries that would help, with their reasons."""
+    """Entries that would help, with their reasons; ``labelled`` values are codes, not numbers."""
+    from pramana.schema.proposals import are_codes
     from pramana.schema.toml import entry_of
 
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
@@ -377,11 +368,14 @@ def _proposals(
     if len(formats) > 1:
         other = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
         yield entry_of("date_format", formats[0]), other
-    rare = None if column.domain is None else merge_of_rare(seen, column.domain, k)
+    rare = None
+    if column.domain is not None:
+        is_code = labelled or seen.kind not in ("integer", "number") or are_codes(column.name, seen)
+        rare = merge_of_rare(seen, column.domain, k, ordered=not is_code)
     if rare is not None:
-        number, values = rare
+        number, merged = rare
         what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
-        entry = entry_of("merge", {"other": list(values)})
+        entry = entry_of("merge", {name: list(values) for name, values in merged.items()})
         yield entry, f"{what} held by fewer than {k} records"
     if column.role is not Role.SENSITIVE:
         return
@@ -422,7 +416,7 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
 def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
     if role is not Role.KEY:
         return _kept(name, seen, role, table)
-    missing: Missing | None = "category" if seen.missing else None
+    missing: Missing = "category" if seen.missing else "refuse"
     return Column(
         name, role, read_off(name, seen, table), missing=missing, origin=Provenance.READ_OFF
     )

@@ -166,25 +166,59 @@ def date_formats(tally: Tally) -> tuple[str, ...]:
     return formats_of(tally.values) if tally.kind == "text" and tally.distinct else ()
 
 
-def merge_of_rare(tally: Tally, domain: Domain, k: int) -> tuple[int, tuple[Label, ...]] | None:
-    """How many values fewer than ``k`` records hold, and those to merge so that k hold the new one.
+def merge_of_rare(
+    tally: Tally, domain: Domain, k: int, *, ordered: bool = False
+) -> tuple[int, dict[str, tuple[Label, ...]]] | None:
+    """How many values fewer than ``k`` records hold, and what to merge so that k hold each.
 
-    ``None`` where there are none, or nothing would be left beside them.
+    Ordered values are merged with their neighbours, others into one called "other". ``None`` where
+    no value is rare, or nothing would be left beside the merged ones.
     """
     if not isinstance(domain, Categories) or not tally.complete:
         return None
-    numbers = dict(zip(tally.values.to_pylist(), tally.numbers.tolist(), strict=True))
-    values = sorted((v for v in numbers if v not in domain.missing_values), key=numbers.__getitem__)
-    rare = [value for value in values if numbers[value] < k]
+    pairs = zip(tally.values.to_pylist(), tally.numbers.tolist(), strict=True)
+    numbers = {value: count for value, count in pairs if value not in domain.missing_values}
+    rare = sum(count < k for count in numbers.values())
     if not rare:
         return None
-    merged, held = list(rare), sum(numbers[value] for value in rare)
+    if ordered:
+        groups = _merged_neighbours(sorted(numbers), numbers, k)
+        if len(groups) < 2:
+            return None
+        ends = (groups[0], groups[-1])
+        return rare, {_range_name(own, ends): tuple(own) for own in groups if len(own) > 1}
+    values = sorted(numbers, key=numbers.__getitem__)
+    merged, held = values[:rare], sum(numbers[value] for value in values[:rare])
     while held < k and len(merged) < len(values):
         held += numbers[values[len(merged)]]
         merged.append(values[len(merged)])
     if len(values) - len(merged) < 1 or held < k or len(merged) < 2:
         return None
-    return len(rare), tuple(sorted(merged, key=lambda v: (isinstance(v, str), v)))
+    return rare, {"other": tuple(sorted(merged, key=lambda v: (isinstance(v, str), v)))}
+
+
+def _merged_neighbours(
+    values: Sequence[Any], numbers: Mapping[Any, int], k: int
+) -> list[list[Any]]:
+    """Values in order as groups of neighbours that at least ``k`` records hold."""
+    groups = [[value] for value in values]
+    held = [numbers[value] for value in values]
+    while len(groups) > 1 and min(held) < k:
+        at = held.index(min(held))
+        beside = [place for place in (at - 1, at + 1) if 0 <= place < len(groups)]
+        other = min(beside, key=held.__getitem__)
+        low, high = sorted((at, other))
+        groups[low : high + 1] = [groups[low] + groups[high]]
+        held[low : high + 1] = [held[low] + held[high]]
+    return groups
+
+
+def _range_name(values: Sequence[Any], ends: tuple[Sequence[Any], Sequence[Any]]) -> str:
+    """What neighbours are called: 12+, up to 15, 34 to 36."""
+    low, high = label_text(values[0]), label_text(values[-1])
+    if values is ends[1]:
+        return f"{low}+"
+    return f"up to {high}" if values is ends[0] else f"{low} to {high}"
 
 
 def top_of(tally: Tally, k: int) -> float | None:

@@ -124,8 +124,6 @@ class OpenedTable:
         labels: Labels of variables and values, where the format has them.
         files: The files that every pass reads again; none for what is held.
         fit: Gives views with other types, where the format has a choice.
-        never_missing: Says of a column whether its file states that every value is there. Whoever
-            relies on it refuses a missing value all the same.
         raw: The table as it was before its columns were recoded.
         recoded: How they were, by name.
     """
@@ -138,7 +136,6 @@ class OpenedTable:
     labels: Labels = field(default_factory=Labels)
     files: tuple[FileStamp, ...] = ()
     fit: Fit | None = field(default=None, repr=False, compare=False)
-    never_missing: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
     raw: OpenedTable | None = field(default=None, repr=False, compare=False)
     recoded: Mapping[str, Recoding] = field(default_factory=dict)
 

@@ -34,11 +34,24 @@ LONG = 7  # digits of a number that names a person or a file, where hardly any o
 SHARED = 4  # records hold a value of a column of codes, on average
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
-WEIGHTS = re.compile(r"wgh?t|weight|^w$|^wt|_wt$|perwt|hhwt")
+WEIGHTS = re.compile(r"wgh?t|weight|^w$|^wt|_wt$|perwt|hhwt|^(rb050|db090|pb040)a?$")
+LABELLED_WEIGHTS = re.compile(r"(sampl|survey|design|person|household|final|expansion).*weight")
+"""What labels call sampling weights, whose names say nothing."""
 BODIES = re.compile(
     r"body|birth|baby|bmi|overweight|underweight|obes|kilo|gram|pound|(^|_)(kgs?|lbs?|st|gain|loss)(_|$)"
 )
 """Weights of bodies and not of answers."""
+MEASURES = re.compile(
+    r"(^|_)(bmi|height|waist|hdl|ldl|iron|zinc|copper|(m|mc|u)g_d?l)(_|$)|blood|serum|cholest|triglyc|"
+    r"glucos|albumin|h(a?emo)globin|h(a?emato)crit|vitamin|systol|diastol|temperatur"
+)
+"""Measures of bodies and of blood: they can lie as weights do."""
+BODY_WEIGHTS = (2.0, 250.0)
+"""Where body weights lie, in kilograms or pounds."""
+LARGEST_HOME = 25
+"""Records that have the number of one household."""
+FEWER_TIES, EXPECTED_TIES = 0.05, 10
+"""The share of the equal pairs, or of the gaps, that chance would give, and the fewest of these."""
 IDENTIFIERS = re.compile(
     r"^(first|last|middle|given|maiden)$|forename|nickname|^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
@@ -140,20 +153,25 @@ def in_plain_letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower())
 
 
-def propose_role(name: str, tally: Tally, records: int) -> Proposal:
-    """The role that the name and the values of a column suggest."""
+def propose_role(name: str, tally: Tally, records: int, *, label: str = "") -> Proposal:
+    """The role that the name, the label and the values of a column suggest."""
     plainly = in_plain_letters(name)
     if tally.distinct < 2:
         held = "no values" if not tally.distinct else "a single value"
         return Proposal(Role.PUBLIC, f"it holds {held}")
     if tally.kind in ("integer", "number"):
-        return _role_of_number(plainly, tally, records)
+        return _role_of_number(plainly, tally, records, in_plain_letters(label))
     return _role_of_text(plainly, tally, records)
 
 
-def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
+def _role_of_number(name: str, tally: Tally, records: int, label: str) -> Proposal:
     many = tally.distinct > FEW_NUMBERS
-    named = _named_role(name, tally, many)
+    named = _named_role(name, tally, many, label)
+    if many and not MONEY.search(name) and _differ_more_than_by_chance(tally):
+        if named is not None and named.role is Role.IDENTIFIER:
+            return named
+        why = "fewer records share a value than chance would give"
+        return Proposal(Role.IDENTIFIER, _row_number(name, tally, records) or why)
     if named is not None:
         return named
     if not many:
@@ -171,10 +189,14 @@ def _role_of_number(name: str, tally: Tally, records: int) -> Proposal:
     return Proposal(Role.KEY, f"a number with many values ({_amount(tally)}): bins proposed")
 
 
-def _named_role(name: str, tally: Tally, many: bool) -> Proposal | None:
-    """The role that the name of a column of numbers speaks of, if it does."""
-    if WEIGHTS.search(name) and not BODIES.search(name):
-        return Proposal(Role.WEIGHT, "its name speaks of weights")
+def _named_role(name: str, tally: Tally, many: bool, label: str) -> Proposal | None:
+    """The role that name and label of a column of numbers speak of, if they do."""
+    called = f"{name}_{label}"
+    if not (BODIES.search(called) or MEASURES.search(called)):
+        if WEIGHTS.search(name):
+            return Proposal(Role.WEIGHT, "its name speaks of weights")
+        if many and LABELLED_WEIGHTS.search(label):
+            return Proposal(Role.WEIGHT, "its label speaks of weights")
     if HEALTH.search(name):
         return Proposal(Role.SENSITIVE, "its name speaks of something private")
     if many and MONEY.search(name):
@@ -262,6 +284,46 @@ def _row_number(name: str, tally: Tally, records: int) -> str | None:
         return "no value occurs twice, as with row numbers"
     long = _long_numbers(values)
     return f"no value occurs twice, and nearly all have {long} digits" if long else None
+
+
+def _differ_more_than_by_chance(tally: Tally) -> bool:
+    """Whether far fewer records share a number than if numbers were drawn from their range.
+
+    Numbers of people and files differ on purpose. Amounts and measures are equal now and then: even
+    spread gives the fewest equal pairs, any other distribution more.
+    """
+    if not tally.complete or not tally.whole:
+        return False
+    values, _ = distribution(tally)
+    if values[0] < 0:
+        return False
+    numbers = tally.numbers.astype(np.float64)
+    records = float(numbers.sum())
+    step = float(np.gcd.reduce(np.diff(values).astype(np.int64)))
+    possible = (values[-1] - values[0]) / step + 1
+    expected = records * (records - 1) / 2 / possible
+    equal = float((numbers * (numbers - 1) / 2).sum())
+    return bool(expected >= EXPECTED_TIES and equal <= FEWER_TIES * expected)
+
+
+def numbers_groups(tally: Tally) -> bool:
+    """Whether whole numbers count groups of few records, in whatever order the records come.
+
+    Of numbers drawn from a range chance leaves many out; of numbers of households hardly one is.
+    """
+    if not tally.complete or not tally.whole or int(tally.numbers.max(initial=0)) > LARGEST_HOME:
+        return False
+    values, _ = distribution(tally)
+    possible = float(values[-1] - values[0] + 1)
+    expected = possible * math.exp(-float(tally.numbers.sum()) / possible)
+    return expected >= EXPECTED_TIES and possible - len(values) <= FEWER_TIES * expected
+
+
+def weighs_bodies(tally: Tally) -> bool:
+    """Whether numbers lie where the weights of bodies do."""
+    values, shares = distribution(tally)
+    low, high = BODY_WEIGHTS
+    return low <= _quantile(values, shares, 0.05) and _quantile(values, shares, 0.95) <= high
 
 
 def _long_numbers(values: FloatArray) -> int:
@@ -356,7 +418,7 @@ def propose_bins(tally: Tally) -> Bins:
     if len(edges) < 3:
         edges = [low, low + max(step, (high - low) // (2 * step) * step), high]
     tidy = _opened(tally, [_tidy(edge) for edge in edges])
-    return Bins(tidy, integers=tally.kind == "integer")
+    return Bins(tidy, integers=tally.whole)
 
 
 def _range(tally: Tally, lowest: float, highest: float) -> tuple[float, float]:

@@ -32,6 +32,9 @@ FEWEST_GROUPS, SMALL_GROUPS = 50, 6
 
 FEWEST_PLACES = 3
 NEARLY_ALL = 0.9
+EXCEPTIONS = 0.005
+"""Of the records without the commonest value, so many may break a dependency."""
+
 CLOSELY = 0.98
 """Ranks that agree so well are of two columns that say the same, as age and year of birth do."""
 
@@ -77,10 +80,10 @@ def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
     order = sorted(names, key=lambda name: tallies[name].distinct)
     for place, column in enumerate(order):
         for source in order[place + 1 :]:
-            if not _determines(codes[source], codes[column]):
+            if not _nearly_determines(codes[source], codes[column]):
                 continue
             whole = first_codes(table, [source, column], None)
-            if not _determines(whole[source], whole[column]):
+            if not _nearly_determines(whole[source], whole[column]):
                 continue
             same = tallies[source].distinct == tallies[column].distinct
             # Of two that say the same codes stay rather than measures, or the first in the table.
@@ -220,6 +223,26 @@ def _determines(source: IntArray, column: IntArray) -> bool:
     """Whether each value of ``source`` comes with one of ``column``."""
     together = joint_groups([source, column])
     return len(source) > 0 and int(together.max()) == len(np.unique(source)) - 1
+
+
+def _nearly_determines(source: IntArray, column: IntArray) -> bool:
+    """Whether each value of ``source`` comes with one of ``column``, but for few records.
+
+    A group of ages with some values missing still tells the age's group. The exceptions are
+    compared with the records that do not hold the commonest value, so that a column of nearly one
+    value follows from no other by that alone.
+    """
+    if not len(source):
+        return False
+    pairs = joint_groups([source, column])
+    numbers = np.bincount(pairs)
+    sources = np.zeros(len(numbers), np.int64)
+    sources[pairs] = source
+    commonest = np.zeros(int(source.max()) + 1, np.int64)
+    np.maximum.at(commonest, sources, numbers)
+    exceptions = len(source) - int(commonest.sum())
+    unexplained = len(column) - int(np.bincount(column).max())
+    return exceptions == 0 or exceptions <= EXCEPTIONS * unexplained
 
 
 def may_number_households(table: OpenedTable, seen: Tally) -> bool:

@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from pramana.schema.households import columns_of_households
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.proposals import (
+    MONEY,
     Proposal,
     are_codes,
     in_plain_letters,
+    numbers_groups,
     of_one_kind,
     propose_role,
     visibility,
     visible,
+    weighs_bodies,
 )
 from pramana.schema.relations import (
     Follows,
@@ -62,9 +65,10 @@ def propose_roles(
     roles = {
         name: Proposal(given[name], "as given")
         if name in given
-        else propose_role(name, seen, table.rows)
+        else propose_role(name, seen, table.rows, label=_label(table, name))
         for name, seen in tallies.items()
     }
+    roles |= _bodies(table, tallies, roles, given)
     follows = following(table, tallies)
     roles |= _weights(table, tallies, roles, given)
     roles |= _households(table, tallies, roles, given)
@@ -100,6 +104,29 @@ def _of_household(
     return found
 
 
+def _label(table: OpenedTable, name: str) -> str:
+    """What the file itself says of a column."""
+    return table.labels.variables.get(name, "")
+
+
+def _bodies(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, given: Mapping[str, Role]
+) -> Roles:
+    """Weights of bodies: they lie where these do, and the table has another measure of bodies."""
+    if not any(BODY_SIZES.search(in_plain_letters(name)) for name in tallies):
+        return {}
+    return {
+        name: propose_role(name, tallies[name], table.rows, label="body weight")
+        for name, own in roles.items()
+        if own.role is Role.WEIGHT and name not in given and weighs_bodies(tallies[name])
+    }
+
+
+BODY_SIZES = re.compile(r"(^|_)(body_?)?(height|bmi|stature|size_cm|waist)(_|$)")
+HOME_WEIGHTS = re.compile(r"^db090|^(hh|h|house|household)_?(wgh?t|wt|weight)")
+"""Weights of households: of several weights, one of people stays."""
+
+
 def _proposed_keys(roles: Roles, given: Mapping[str, Role]) -> list[str]:
     """Keys that nobody stated: what is said of them may still change."""
     return [name for name, own in roles.items() if own.role is Role.KEY and name not in given]
@@ -133,7 +160,8 @@ def _weights(
         named, likely = _unnamed_weights(table, tallies, roles | blocks, given)
         found |= likely
     why = "a second weight: dropped, as released it would tell people apart"
-    stays = next((name for name in named if name in given), next(iter(named), None))
+    of_people = [name for name in named if not HOME_WEIGHTS.search(in_plain_letters(name))]
+    stays = next((name for name in named if name in given), next(iter(of_people or named), None))
     return found | {
         name: Proposal(Role.IDENTIFIER, why)
         for name in named
@@ -176,7 +204,14 @@ def _unnamed_weights(
         for name in numbers
         if name not in given
         and roles[name].role in (Role.KEY, Role.SENSITIVE)
-        and (reason := behaves_as_weight(in_plain_letters(name), tallies[name], table.rows))
+        and (
+            reason := behaves_as_weight(
+                in_plain_letters(name),
+                tallies[name],
+                table.rows,
+                label=in_plain_letters(_label(table, name)),
+            )
+        )
     }
     found = []
     for name in likely:
@@ -215,6 +250,8 @@ def _households(
             how = "stand together, a few each"
         elif len(shared) > 1 and (HOMES.search(name.lower()) or len(shared) > FEW_SHARED):
             how = "are few"
+        elif numbers_groups(seen) and not MONEY.search(in_plain_letters(name)):
+            how = "are few, and hardly a number is left out"
         else:
             continue
         have = f", and have {_named(shared)} in common" if shared else ""
@@ -252,12 +289,16 @@ def _derived(
 ) -> Roles:
     """Keys that follow from another column go: randomised they contradict it, kept they tell it.
 
+    A column that is dropped tells nothing, and a weight is released in steps.
     What all can see stays where the column that tells it is not seen by anyone: that one goes then.
     So does a column of codes too many for tables, where another one has their groups.
     """
     found = _too_fine(tallies, roles, given, follows)
     for name, each in follows.items():
-        every = [one for one in each if one.source not in found]
+        gone = (Role.IDENTIFIER, Role.WEIGHT)
+        every = [
+            one for one in each if one.source not in found and roles[one.source].role not in gone
+        ]
         if not every or name in found or roles[name].role is not Role.KEY:
             continue
         if name in given or _stays(name, every):

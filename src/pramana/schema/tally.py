@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.schema.domains import Label
-from pramana.schema.lookup import as_text, comparable, decoded
+from pramana.schema.lookup import EXACT, as_text, comparable, decoded
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import IntArray
 
@@ -82,7 +82,11 @@ class Tally:
             return self.order
         if self.kind == "text" and pc.all(pc.match_substring_regex(self.values, CODE)).as_py():
             return tuple(sorted(self.values.to_pylist(), key=lambda text: (int(text), text)))
-        return tuple(self.values.take(pc.sort_indices(self.values)).to_pylist())
+        values = self.values.take(pc.sort_indices(self.values))
+        labels = tuple(values.to_pylist())
+        if self.kind == "number" and self.whole and max(map(abs, labels)) <= EXACT:
+            return tuple(map(int, labels))  # a gap made floating-point numbers of them
+        return labels
 
     def without(self, labels: Sequence[Label]) -> Tally:
         """The same without some values, as if they had not been there."""

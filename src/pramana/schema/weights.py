@@ -27,6 +27,7 @@ from pramana.schema.proposals import (
     FEW_CODES,
     FEW_NUMBERS,
     HEALTH,
+    MEASURES,
     MONEY,
     distribution,
     visible,
@@ -232,15 +233,16 @@ MOST_PEOPLE: Final = 1e10
 NEARLY_ONE: Final = 1e-3
 
 
-def behaves_as_weight(name: str, tally: Tally, records: int) -> str:
+def behaves_as_weight(name: str, tally: Tally, records: int, *, label: str = "") -> str:
     """Why a column of numbers looks as if it weighed answers; nothing where it does not.
 
     Weights are above zero, unlike each other by about their own size, seldom round, and sum up to
     a population, or to the records where they were scaled so. Measures of bodies are not so spread;
     amounts are round, have zeros, or would be of more people than there are. What is called an
-    amount is one, however it behaves.
+    amount or a measure is one, however it behaves.
     """
-    called = any(words.search(name) for words in (BODIES, HEALTH, MONEY)) or visible(name)
+    kinds = (BODIES, MEASURES, HEALTH, MONEY)
+    called = any(words.search(f"{name}_{label}") for words in kinds) or visible(name)
     if not tally.complete or called or tally.missing:
         return ""
     values, _ = distribution(tally)
