@@ -130,15 +130,15 @@ def shifted(
     """Weights for another population of records whose features a learner has in hand."""
     shared = _covariates(release, population, None)
     names = [attribute.name for attribute in shared]
-    own = [a.name for a in attributes for _ in a.names]
+    sources = [attribute.name for attribute in attributes for _ in attribute.names]
     base = np.ones(len(x)) if weight is None else weight
     attributes = [attribute for attribute in attributes if attribute.name in names]
     if not attributes:
         raise InvalidTable("The population must have columns that the model predicts from.")
-    seen = x[:, np.isin(own, names)]
-    ratio, covered = _shift(seen, base, _population(attributes, population), method, None)
-    found = PopulationWeights(pa.table({}), base * ratio, tuple(names), covered, synthetic=True)
-    return _weighted(found).values
+    compared = x[:, np.isin(sources, names)]
+    ratio, covered = _shift(compared, base, _population(attributes, population), method, None)
+    weights = PopulationWeights(pa.table({}), base * ratio, tuple(names), covered, synthetic=True)
+    return _weighted(weights).values
 
 
 def transfer_weights(
@@ -161,7 +161,7 @@ def transfer_weights(
     if not names:
         raise InvalidTable("The tasks must have a covariate in common.")
     keystream = Keystream.of(seed)
-    parts = [_learnable(own, keystream) for own in releases.values()]
+    parts = [_learnable(member, keystream) for member in releases.values()]
     base = np.concatenate([weight for _, weight, _ in parts])
     table = pa.concat_tables(
         [_plain(part).select([*names, *apart]) for part, _, _ in parts],
@@ -180,7 +180,7 @@ def transfer_weights(
     both = np.concatenate([x, answer], axis=1)
     chance = _posterior(both, task, base, both, method, classifier)
     shares = np.bincount(task, base) / base.sum()
-    found = {}
+    by_task = {}
     for place, label in enumerate(labels.tolist()):
         values, covered = base * chance[:, place] / shares[place], 1.0
         if populations is not None and label in populations:
@@ -188,17 +188,17 @@ def transfer_weights(
             if [attribute.name for attribute in attributes] != names:
                 raise InvalidTable(f"The population of a task must have {', '.join(names)}.")
             target = _population(attributes, populations[label])
-            own = task == place
-            ratio, covered = _shift(x[own], base[own], target, method, classifier, at=x)
+            here = task == place
+            ratio, covered = _shift(x[here], base[here], target, method, classifier, at=x)
             values = values * ratio
         weights = PopulationWeights(
             table, values, tuple(names), covered, any(synthetic for _, _, synthetic in parts)
         )
-        found[label] = _weighted(weights)
-    unknown = sorted(set(populations or ()) - set(found))
+        by_task[label] = _weighted(weights)
+    unknown = sorted(set(populations or ()) - set(by_task))
     if unknown:
         raise InvalidTable(f"{len(unknown)} populations are of no task: {', '.join(unknown)}.")
-    return found
+    return by_task
 
 
 def _weighted(weights: PopulationWeights) -> PopulationWeights:
@@ -206,18 +206,18 @@ def _weighted(weights: PopulationWeights) -> PopulationWeights:
     total = float(weights.values.sum())
     if not total > 0:
         raise NotCovered("The release has no record like those of the other population.")
-    found = replace(weights, values=weights.values * (len(weights.values) / total))
-    if found.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(found.values)):
+    scaled = replace(weights, values=weights.values * (len(weights.values) / total))
+    if scaled.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(scaled.values)):
         warnings.warn(
             Notice(
-                f"{found.why} Compare fewer columns, or populations that are more alike.",
+                f"{scaled.why} Compare fewer columns, or populations that are more alike.",
                 code="weights-collapse",
-                effective=found.effective,
-                records=len(found.values),
+                effective=scaled.effective,
+                records=len(scaled.values),
             ),
             stacklevel=4,
         )
-    return found
+    return scaled
 
 
 def _learnable(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArray, bool]:
@@ -307,8 +307,8 @@ def _shift(
     with np.errstate(divide="ignore"):
         ratio = chance[:, 1] / chance[:, 0]
     covered = float(np.mean(ratio[len(x) : len(both)] <= ratio[: len(x)].max()))
-    found = ratio[: len(x)] if at is None else ratio[len(both) :]
-    return np.where(np.isfinite(found), found, 0.0), covered
+    wanted = ratio[: len(x)] if at is None else ratio[len(both) :]
+    return np.where(np.isfinite(wanted), wanted, 0.0), covered
 
 
 def _posterior(
@@ -325,8 +325,8 @@ def _posterior(
         cells = _cells(np.concatenate([x, at]), len(x))
         size = int(cells.max()) + 1
         table = np.stack(
-            [np.bincount(cells[: len(x)], weight * (classes == own), size)
-             for own in range(int(classes.max()) + 1)], axis=1,
+            [np.bincount(cells[: len(x)], weight * (classes == number), size)
+             for number in range(int(classes.max()) + 1)], axis=1,
         )  # fmt: skip
         total = table.sum(axis=1, keepdims=True)
         shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
