@@ -19,7 +19,7 @@ from pramana.collect.postgres import PostgresStore
 from pramana.collect.store import Outcome, Sent, open_store
 from pramana.errors import InputError
 from pramana.studio.app import studio_application
-from pramana.studio.guard import Origin
+from pramana.studio.serving import Origin
 from pramana.studio.session import StudioSession
 from pramana.verification.verify import verify_folder
 from tests.collect.collectors import Collector, Nursery

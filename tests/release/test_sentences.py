@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.collect.panel import two_stages
+from pramana.collect.channel import two_stages
 from pramana.errors import NotARelease, OutputExists
 from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.uniform_mixture import UniformMixture

@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from pramana.studio.app import studio_application
-from pramana.studio.guard import Origin
+from pramana.studio.serving import Origin
 from pramana.studio.session import StudioSession
 from tests.brief import work_briefly
 

@@ -21,7 +21,7 @@ from pramana import api
 from pramana.errors import PramanaError
 from pramana.studio.analyst import Exported, _cell
 from pramana.studio.app import studio_application
-from pramana.studio.guard import Origin
+from pramana.studio.serving import Origin
 from pramana.studio.session import StudioSession
 from tests.reporting.editions import METHODS, released_to
 from tests.studio.conftest import ORIGIN, TOKEN, Visitor, same, words

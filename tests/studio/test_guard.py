@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 from pramana.base.atomic_files import write_whole
 from pramana.base.leftovers import leftovers, remove_leftovers
 from pramana.errors import InputError, Notice
-from pramana.studio.guard import Origin, new_token
-from pramana.studio.serving import Listening
+from pramana.studio.serving import Listening, Origin, new_token
 from pramana.studio.session import StudioSession
 from tests.studio.conftest import HOST, ORIGIN, PEOPLE, TOKEN, Visitor, same
 

@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from pramana import api
 from pramana.studio.app import studio_application
-from pramana.studio.guard import Origin
+from pramana.studio.serving import Origin
 from pramana.studio.session import StudioSession
 from tests.studio.conftest import ORIGIN, TOKEN, Visitor
 

@@ -127,7 +127,7 @@ def serve(
         option("--public-address", "HTTPS address of the reverse proxy in front.", metavar="URL"),
     ] = None,
     certificate: Annotated[
-        Path | None, option("--tls-certificate", "TLS certificate (PEM).", metavar="FILE")
+        Path | None, option("--tls-cert", "TLS certificate (PEM).", metavar="FILE")
     ] = None,
     key: Annotated[Path | None, option("--tls-key", "Its private key.", metavar="FILE")] = None,
     database: Database = None,

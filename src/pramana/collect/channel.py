@@ -1,24 +1,25 @@
-"""From true answers and random words to the record that is sent: the same function everywhere.
+"""From real answers and random words to the record that is sent, in integers.
 
-The browser, Python and any other client compute it alike, by integers alone. A record is the place
-of its set (0 where there is one) and a cell for each step:
+The browser, Python and any other client compute the same record. A record is the place of its set
+of questions (0 where there is one set) and a cell for each step:
 
-    whole records   one step a question, or a group of questions that are tied to each other;
-                    step j takes word j
-    reports         word 0 says which set of questions is asked, word 1 randomises their joint cell
+    whole records        one step a question, or a group of questions that depend on each other;
+                         step j takes word j
+    attribute sampling   word 0 chooses the set of questions, word 1 randomises their joint cell
 
 A cell c of N, with ``other`` words for every other value, becomes ``word // other`` if
-``word < N * other``, else stays: the arithmetic of :mod:`pramana.mechanisms.sampler`, one word a
-draw, exact to the last of the 2**64 words.
+``word < N * other``, and otherwise stays. This is the arithmetic of
+:mod:`pramana.mechanisms.sampler`: one word a draw, exact to the last of the 2**64 words.
 
-In a panel every cell that can be the truth has a permanent answer, drawn so once for life and kept
-by the person; a wave draws from the permanent answer in the same way, with another ``other``.
+Definition and page leave out the cells of a set that has all combinations of answers, the last
+question fastest. Readers list them from the questions.
 
-Cells that need not be spelled: all combinations of the answers, the last question fastest.
-
-A survey by reports has hundreds of sets, and almost all of them have every combination of their
-questions' answers as cells. A phone loads the page, and everybody the definition: both leave such
-cells out, and whoever reads them spells them from the questions.
+A panel asks the same people several times. What is sent passes two mixtures. The permanent one, P,
+is drawn once for every answer that can be given, and the device keeps the result. The other, Q, is
+drawn in every wave. One wave sees the product PQ. All waves together tell no more than P about
+people who always give the same answers, and no more than Q each time about the others
+(docs/proofs/collected.md). Weights of P and Q are multiples of 2**32, so that their products are
+integers over 2**64 again.
 """
 
 from __future__ import annotations
@@ -34,14 +35,99 @@ from math import prod
 from operator import eq
 from typing import Any, Final
 
-from pramana.base.rounding import TOTAL
-from pramana.collect.panel import Stages, gamma_of, product_of
-from pramana.errors import InputError, InvalidMatrix, NotARelease, OutsideDomain
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, UniformMixture
+from pramana.base.rounding import TOTAL, log_of
+from pramana.base.text import text_down, text_up
+from pramana.errors import Infeasible, InputError, InvalidMatrix, NotARelease, OutsideDomain
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import as_cells, label_to_json
+from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.release.certificate_fields import attribute_set_of, mechanism_of
 from pramana.schema.domains import label_text
 from pramana.types import Form
+
+Stages = tuple[int, int]
+"""How many words give each other cell: once for life, and in every wave."""
+
+GRID: Final = 2**32
+MOST_PERMANENT: Final = 10_000
+"""Permanent answers that a device keeps."""
+
+
+def two_stages(
+    mechanism: Mechanism, all_waves: float
+) -> tuple[Mechanism, tuple[tuple[Stages, ...], ...]]:
+    """The mechanism of one wave as a product whose first factor has this epsilon.
+
+    What one wave may tell is shared among steps as it was; the permanent budget in proportion.
+    """
+    one = log_of(Fraction(mechanism.gamma))
+    if all_waves < one:
+        raise Infeasible(
+            f"all_waves_epsilon must be at least that of one wave, {text_up(one, 3)}, got "
+            f"{text_down(all_waves, 6)}."
+        )
+    scale = all_waves / one if one else 1.0
+    if isinstance(mechanism, AttributeSampler):
+        pairs = [_split(own.matrix, scale) for own in mechanism.sets]
+        _require_few([own.matrix.size for own in mechanism.sets], together=False)
+        sets = tuple(
+            replace(own, matrix=matrix)
+            for own, (matrix, _) in zip(mechanism.sets, pairs, strict=True)
+        )
+        return replace(mechanism, sets=sets), tuple((stages,) for _, stages in pairs)
+    matrices = [own.matrix for own in mechanism.steps if isinstance(own.matrix, UniformMixture)]
+    _require_few([matrix.size for matrix in matrices], together=True)
+    pairs = [_split(matrix, scale) for matrix in matrices]
+    steps = tuple(
+        replace(own, matrix=matrix) for own, (matrix, _) in zip(mechanism.steps, pairs, strict=True)
+    )
+    return replace(mechanism, steps=steps), (tuple(stages for _, stages in pairs),)
+
+
+def _require_few(sizes: Sequence[int], *, together: bool) -> None:
+    most = sum(sizes) if together else max(sizes)
+    if most > MOST_PERMANENT:
+        raise Infeasible(
+            f"A panel keeps an answer for each of {most:,} cells on every device; at most "
+            f"{MOST_PERMANENT:,} can be kept. Coarsen a question."
+        )
+
+
+def _split(matrix: UniformMixture, scale: float) -> tuple[UniformMixture, Stages]:
+    """A mixture at or below this one as a product; every rounding is towards more noise."""
+    size = matrix.size
+    if size == 1:
+        return matrix, (0, 0)
+    gamma = float(matrix.gamma) ** scale
+    permanent = _on_grid(TOTAL / (Fraction(gamma) + size - 1), size)
+    left = Fraction(TOTAL - size * matrix.other, TOTAL - size * permanent)
+    wave = _on_grid((1 - left) * TOTAL / size, size)
+    stages = (permanent, wave)
+    return replace(matrix, other=product_of(size, stages)), stages
+
+
+def _on_grid(weight: Fraction, size: int) -> int:
+    """At or above, where there is room: a mixture is never more than pure noise, nor none."""
+    most = TOTAL // size // GRID
+    return GRID * max(1, min(-(-weight // GRID), most))
+
+
+def product_of(size: int, stages: Stages) -> int:
+    """The weight of each other cell after both stages; exact, or there is none."""
+    first, second = stages
+    kept = [TOTAL - (size - 1) * one for one in stages]
+    exact = first * kept[1] + kept[0] * second + (size - 2) * first * second
+    return exact // TOTAL if exact % TOTAL == 0 else -1
+
+
+def gamma_of(sizes: Sequence[int], weights: Sequence[int]) -> Fraction:
+    """The amplification of mixtures that are drawn independently."""
+    found = Fraction(1)
+    for size, other in zip(sizes, weights, strict=True):
+        if size > 1:
+            found *= Fraction(TOTAL - (size - 1) * other, other)
+    return found
+
 
 Cell = tuple[str, ...]
 

@@ -30,12 +30,13 @@ from pramana.collect.channel import (
     Answers,
     Remembered,
     SentRecord,
+    Stages,
     cells_over,
     shortened,
     spelled_out,
+    two_stages,
 )
 from pramana.collect.consent import consent_of
-from pramana.collect.panel import Stages, two_stages
 from pramana.collect.survey import Survey, read_survey
 from pramana.errors import (
     AlteredRelease,

@@ -402,9 +402,7 @@ class Encryption:
     def require_for(self, host: str) -> None:
         """Refuse to listen to other machines without encryption."""
         if (self.certificate is None) != (self.key is None):
-            raise InputError(
-                "TLS needs both --tls-certificate and --tls-key.", code="incomplete-tls"
-            )
+            raise InputError("TLS needs both --tls-cert and --tls-key.", code="incomplete-tls")
         for path in (self.certificate, self.key):
             if path is not None and not path.is_file():
                 raise InputError(f"There is no file {path}.", code="no-file", path=str(path))
@@ -419,7 +417,7 @@ class Encryption:
         if self.certificate is None and address is None and not is_loopback(host):
             raise InputError(
                 f"Answers to {host} would travel unencrypted. State the HTTPS address of the "
-                "reverse proxy in front (--public-address), or give --tls-certificate and "
+                "reverse proxy in front (--public-address), or give --tls-cert and "
                 "--tls-key.",
                 code="unencrypted",
                 host=host,

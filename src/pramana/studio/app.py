@@ -13,10 +13,8 @@ from pramana import api
 from pramana.base.workers import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
-from pramana.studio.guard import Guard, Origin
 from pramana.studio.jobs import Jobs
 from pramana.studio.pages import (
-    code,
     columns,
     data,
     planned_analyses,
@@ -28,6 +26,7 @@ from pramana.studio.pages import (
     surveys,
     tables,
 )
+from pramana.studio.serving import Guard, Origin
 from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import (
     Studio,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 PAGES: Final = (
-    *(data, columns, risk, planned_analyses, protection_level, publish, report, code, surveys),
+    *(data, columns, risk, planned_analyses, protection_level, publish, report, surveys),
     *(release, tables),
 )
 """Modules with ``ENTRIES``, the places in the menu, and ``ROUTES``; in the order of work."""

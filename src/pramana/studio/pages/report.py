@@ -1,4 +1,7 @@
-"""Report: one for management with its annex, for the owner or for everybody, as a page and PDF."""
+"""Report and code: what the owner and a colleague get of the session.
+
+A report is for the owner or for everybody, as a page and PDF. Code is the session as files.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,34 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pramana.base.atomic_files import write_whole
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.columns import schema_words
+from pramana.studio.pages.columns import require_schema, schema_words
 from pramana.studio.pages.data import source_code, table_of
+from pramana.studio.pages.publish import plan_file, same_by_plan
 from pramana.studio.session import require_all_free
-from pramana.studio.view import Entry, SameWork, Studio, form_of, goto, page, part, studio_of
+from pramana.studio.view import (
+    Entry,
+    SameWork,
+    Studio,
+    form_of,
+    goto,
+    own_page,
+    page,
+    part,
+    studio_of,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-ENTRIES: Final = (Entry("/report", "Report", needs="schema"),)
+ENTRIES: Final = (
+    Entry("/report", "Report", needs="schema"),
+    Entry("/code", "Code", needs="schema"),
+)
 EDITIONS: Final = {
     "owner": "For us: with attacks and losses",
     "public": "For everybody: without the truth",
@@ -147,10 +165,59 @@ def _same(studio: Studio) -> SameWork:
     return SameWork(tuple(commands), code)
 
 
+async def show_code(request: Request) -> Response:
+    """The files as they would be written, and the states of the session."""
+    studio = studio_of(request)
+    return page(
+        request,
+        "code.html",
+        files=_files(studio),
+        ready=bool(studio.session.now.target),
+        states=studio.session.told(),
+    )
+
+
+def _files(studio: Studio) -> dict[str, str]:
+    """Everything by the name under which it is written."""
+    made = same_by_plan(studio)
+    return {
+        "schema.toml": require_schema(studio.session.now.schema).to_toml(),
+        "plan.toml": plan_file(studio).to_toml(),
+        "protect.sh": f"#!/bin/sh\nset -e\n{made.shell}\n",
+        "protect.py": f"{made.python}\n",
+    }
+
+
+async def save_code(request: Request) -> Response:
+    """Save the files: all of them, or schema and plan for who is at another page."""
+    studio = studio_of(request)
+    session = studio.session
+    form = await form_of(request)
+    files = _files(studio)
+    names = ("schema.toml", "plan.toml") if form.get("here") else tuple(files)
+    force = bool(form.get("force"))
+    require_all_free([session.place(name) for name in names], force=force)
+    for name in names:
+        write_whole(session.place(name), files[name], force=force)
+    session.notice = f"{', '.join(names[:-1])} and {names[-1]} are written."
+    return goto(own_page(form.get("here"), "/code"))
+
+
+async def go_to_state(request: Request) -> Response:
+    """To an earlier or later state."""
+    session = studio_of(request).session
+    form = await form_of(request)
+    session.go(form.place("at", len(session.told())))
+    return goto("/code")
+
+
 ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/report", show),
     ("POST", "/report", write),
     ("GET", "/report/written/{edition}", written),
     ("GET", "/report/read/{edition}.pdf", download),
     ("GET", "/report/read/{edition}", read),
+    ("GET", "/code", show_code),
+    ("POST", "/code", save_code),
+    ("POST", "/code/back", go_to_state),
 )
