@@ -18,6 +18,7 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.schema.domains import Bins, Categories
+from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Column, Role, Schema
 
 
@@ -154,7 +155,7 @@ def test_rows_and_page_show_every_scenario(found):
 def test_lists_that_were_read_off_the_data_are_named_beside_the_epsilons():
     """Once, in the recommendation; nothing where all were declared."""
     plain = outcome("a", 0.1, 0.1)
-    said = Comparison((replace(plain, read_off=("job",)),)).sentences()
+    said = Comparison((replace(plain, choices=DataChoices(read=("job",))),)).sentences()
     words = "takes as public the list of values of job, read off the data"
     assert any(words in one for one in said)
     assert not any("public" in one for one in Comparison((plain,)).sentences())

@@ -184,6 +184,7 @@ def design(
             "--blind/--by-trials",
             "Compare other ways by the schema and expected errors alone, or by trials on FILE. "
             "Blind where an epsilon is the target.",
+            seldom=True,
         ),
     ] = None,
     smallest_group: Annotated[
