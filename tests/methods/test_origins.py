@@ -140,7 +140,7 @@ def test_what_compares_tables_says_what_the_data_decided(name):
     assert f"town can have, {TRIED}: {NOT_COVERED}" in column
     whole = epsilon_sentence(pm.design(schema_of(), target, records=300, origin="trials"), name)
     assert whole.startswith(plain)
-    assert f"the choice of columns, method and target, {TRIED}: {NOT_COVERED}" in whole
+    assert f"the choice of roles, method and target, {TRIED}: {NOT_COVERED}" in whole
 
 
 def test_k_does_not_depend_on_who_chose():
@@ -334,6 +334,11 @@ def test_a_choice_made_elsewhere_is_not_made_better():
     """A schema with a weaker origin keeps it, whatever the design says."""
     plan = pm.design(schema_of("declared", "trials"), pm.DifferentialPrivacy(3), records=300)
     assert plan.schema.origin is Provenance.TRIALS
+    described = pm.describe(people(), keys=["sex"])
+    assert described.origin is Provenance.READ_OFF
+    assert pm.Schema.from_toml(described.to_toml()).origin is Provenance.READ_OFF
+    stated = pm.describe(people(), keys=["sex"], sensitive=["town"])
+    assert stated.origin is Provenance.DECLARED
     described = pm.describe(people())
     assert all(column.origin is Provenance.READ_OFF for column in described.keys)
     assert replace(described, origin=Provenance.TRIALS).schema.origin is Provenance.TRIALS

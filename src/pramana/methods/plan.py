@@ -172,11 +172,12 @@ class Plan(Shown):
         if self.aims_at_epsilon and (choices.tried or not choices.choices.declared):
             what = [f"the values of {', '.join(choices.tried)}"] if choices.tried else []
             if not choices.choices.declared:
-                what.append("columns, method or target")
+                what.append("roles, method or target")
             found.append(
                 f"Trials on these data or a look at them decided {' and '.join(what)}. Epsilon "
                 "does not cover what this choice tells about a person, and the certificate says "
-                "so. Choose by the schema alone instead: design with --blind."
+                "so. Choose by the schema alone instead (design --blind). State the roles "
+                'yourself, and delete origin = "..." from the top of the schema.'
             )
         if read and self.aims_at_epsilon:
             lists, was, are = ("list", "was", "is") if len(read) == 1 else ("lists", "were", "are")

@@ -246,6 +246,8 @@ def describe(
 ) -> Description:
     """Look at a table and suggest what each column is; roles that are given are taken as given.
 
+    A role that is suggested is read off the data, and the origin of the schema says so.
+
     Recodings are suggested where fewer than ``k`` records hold a value.
     """
     numbers = () if household is None else (household,)
@@ -305,6 +307,7 @@ def describe(
     return Description(
         tuple(columns),
         household=household,
+        origin=Provenance.DECLARED if set(tallies) <= set(given) else Provenance.READ_OFF,
         profiles=tuple(profiles),
         records=table.rows,
         unique=unique,

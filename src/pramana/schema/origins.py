@@ -107,7 +107,7 @@ class DataChoices:
             )
         if not self.choices.declared:
             text += (
-                " It takes as public the choice of columns, method and target, "
+                " It takes as public the choice of roles, method and target, "
                 f"{self.choices.words}: what this choice tells about a person is not covered."
             )
         return text
@@ -121,7 +121,7 @@ class DataChoices:
             names = ", ".join(self.tried)
             yield f"Values {Provenance.TRIALS.words}, which no epsilon covers: {names}."
         if not self.choices.declared:
-            yield f"Columns, method or target {self.choices.words}, which no epsilon covers."
+            yield f"Roles, method or target {self.choices.words}, which no epsilon covers."
 
     def to_json(self) -> Form:
         """A plain form; what is empty is left out, but for columns read off."""

@@ -125,6 +125,7 @@ def _parts(dotted: str) -> list[str]:
     return parts
 
 
+ORIGIN_NOTE = "# of roles and targets: delete it if you state them without a look at the data"
 READ_OFF = "# read off the data: check that it lists every value that can occur"
 
 # Compared without case, underscores and hyphens.
@@ -509,7 +510,7 @@ def write_schema(
     """
     lines: list[str] = []
     if not schema.origin.declared:
-        lines.append(entry_of("origin", str(schema.origin)))
+        lines.append(f"{entry_of('origin', str(schema.origin))}  {ORIGIN_NOTE}")
     if schema.strata:
         lines.append(f"strata = {_value(list(schema.strata))}")
     if schema.choices:
