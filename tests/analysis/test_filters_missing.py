@@ -12,6 +12,8 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 PEOPLE = pa.table(
     {
         "key": [None, "a", "b", "b"] * 50,

@@ -22,6 +22,8 @@ from pramana.methods.plan import Plan
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 ANSWERED = Schema((Column("y", Role.KEY, Categories((0, 1))), Column("x", Role.SENSITIVE)))
 GROUPED = Schema(
     (

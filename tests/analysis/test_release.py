@@ -17,6 +17,8 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 N = 40_000
 TRUTH = people(N)
 

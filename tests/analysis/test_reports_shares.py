@@ -8,6 +8,8 @@ import pytest
 
 import pramana as pm
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 
 def test_shares_by_kept_groups_have_the_error_of_a_ratio():
     """Groups answer by themselves: of T1 / (T1 + T2) the error is that of the delta method, from
