@@ -73,7 +73,7 @@ def audit(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """What could go wrong: who stands out, what attacks achieve, what is promised.
+    """Measure re-identification risk, attacks and guarantees.
 
     Of a table: frequencies, uniques, violations, risk in the population by sampling weights, what
     groups tell about sensitive columns, and the worst few keys. Of a release with its original:
@@ -184,7 +184,7 @@ def attack(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try to break a release with what an attacker would have.
+    """Attack a release with the data that an attacker has.
 
     linkage: the strongest linker, who knows the true table and the matrices. repeated: perturb the
     release again and again. recovery: filter the noise out. composition: several releases of the
@@ -236,7 +236,7 @@ def report(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write one document that explains a release: to the owner, or to everybody.
+    """Write a report on a release, for the owner or for everybody.
 
     One page to decide and sign by: a verdict, three numbers, a chart. Then an annex: what is
     promised and what is not, what was done to each column, how to analyse the data; with the

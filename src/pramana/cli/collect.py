@@ -21,7 +21,7 @@ collect = typer.Typer(
     invoke_without_command=True,
     add_completion=False,
     help=(
-        "Let people randomise their own answers: nobody ever holds the truth.\n\n"
+        "Run a survey in which respondents randomise their own answers.\n\n"
         "\b\n"
         "Example:\n"
         "  pramana collect new survey.toml -o survey/     the plan, the page, the promise\n"
@@ -44,19 +44,19 @@ Database: TypeAlias = Annotated[
     str | None,
     option("--database", "Answers in PostgreSQL: postgresql://...", metavar="URL"),
 ]
-Wave: TypeAlias = Annotated[
-    int | None, option("--wave", "Of a panel: which wave.", metavar="NUMBER")
+Wave: TypeAlias = Annotated[int | None, option("--wave", "Wave of a panel.", metavar="NUMBER")]
+SignKey: TypeAlias = Annotated[
+    Path | None, option("--sign", "Private key that signs.", metavar="KEY")
 ]
-SignKey: TypeAlias = Annotated[Path | None, option("--sign", "Sign it.", metavar="KEY")]
 
 
 def new(
-    survey: Annotated[Path, argument("Questions, people and target.", metavar="TOML")],
-    to: Annotated[Path, option("--output", "Where to.", short="-o", metavar="FOLDER")],
+    survey: Annotated[Path, argument("Survey file.", metavar="TOML")],
+    to: Annotated[Path, option("--output", "Output folder.", short="-o", metavar="FOLDER")],
     sign: SignKey = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a survey: the plan, the page, and what people are told.
+    """Make a survey folder: plan, page and consent text.
 
     Example:
       pramana collect new survey.toml -o survey/
@@ -96,10 +96,10 @@ def _head(definition: Definition, plan: Plan) -> None:
 
 def check(
     folder: SurveyFolder,
-    key: Annotated[Path | None, option("--key", "Who must have signed it.", metavar="PUB")] = None,
+    key: Annotated[Path | None, option("--key", "Public key of the office.", metavar="PUB")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a survey before you answer: what it promises, its page, who signed it.
+    """Check a survey before you answer: its guarantees, its page and its signature.
 
     The page is made anew from the definition and compared. Leaves with 1 if anything fails.
 
@@ -175,7 +175,7 @@ def serve(
 
 def invite(
     folder: SurveyFolder,
-    number: Annotated[int, argument("How many codes.", metavar="NUMBER")],
+    number: Annotated[int, argument("Number of codes.", metavar="NUMBER")],
     to: Annotated[Path, option("--output", "The file of codes.", short="-o", metavar="FILE")],
     database: Database = None,
     as_json: AsJson = False,
@@ -199,13 +199,14 @@ def invite(
 def status(
     folder: SurveyFolder,
     by: Annotated[
-        list[str] | None, option("--by", "Estimate this table so far.", metavar="COLUMNS")
+        list[str] | None,
+        option("--by", "Table to estimate from the answers so far.", metavar="COLUMNS"),
     ] = None,
     database: Database = None,
     wave: Wave = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many answers came, and what a release of them would promise and tell.
+    """Show the number of answers, their guarantees, and suspicious patterns.
 
     Example:
       pramana collect status survey/
@@ -236,7 +237,7 @@ def status(
 
 def close(
     folder: SurveyFolder,
-    to: Annotated[Path, option("--output", "The release.", short="-o", metavar="FOLDER")],
+    to: Annotated[Path, option("--output", "Release folder.", short="-o", metavar="FOLDER")],
     database: Database = None,
     wave: Wave = None,
     sign: SignKey = None,
@@ -277,13 +278,15 @@ def close(
 
 
 def demo(
-    number: Annotated[int, option("--people", "How many answer.", metavar="NUMBER")] = 5000,
-    to: Annotated[Path, option("--output", "Where to.", short="-o", metavar="FOLDER")] = Path(
+    number: Annotated[
+        int, option("--people", "Number of simulated respondents.", metavar="NUMBER")
+    ] = 5000,
+    to: Annotated[Path, option("--output", "Output folder.", short="-o", metavar="FOLDER")] = Path(
         "collect-demo"
     ),
     as_json: AsJson = False,
 ) -> None:
-    """A survey of people who do not exist, from the page to the release.
+    """Run a survey with simulated respondents, from the page to the release.
 
     They answer through HTTP, as a page would; only the simulation knows what is true. When half of
     them have answered, it is told what is known by then; at the end the release is verified.

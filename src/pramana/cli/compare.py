@@ -55,7 +55,7 @@ def advise(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try every method on your table and your questions, and say which one to take.
+    """Compare all methods on your table and recommend one.
 
     Each method is aimed at one chance in k, as its own promise says it; its release is attacked and
     asked for your tables, and thrown away. Shows the truth beside what each would give, which is
@@ -159,7 +159,7 @@ def compare(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try several targets and methods on a table, and put them side by side.
+    """Compare targets and methods on a table.
 
     Each scenario is designed, protected several times, attacked and compared with the truth;
     nothing is published. Shows what is attained, how often the strongest link is right, what is

@@ -31,7 +31,7 @@ def demo(
     k: Annotated[float, option("--k", "The target.", metavar="NUMBER")] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """The whole way once, on people who do not exist.
+    """Run all steps once on a synthetic population.
 
     Makes them, protects them, checks the release, and shows what came of it. Writes demo-data/ (the
     true table and its schema) and demo-release/ (what could be published) into the present folder.
@@ -128,7 +128,7 @@ def experiment(
     ] = 2026,
     as_json: AsJson = False,
 ) -> None:
-    """The papers' tables and figures made again, with checks that say yes or no.
+    """Reproduce tables and figures of the papers and check them.
 
     A run writes CSV files, figures (PNG and SVG) and README.md, a page that puts the numbers beside
     those that the paper prints. Leaves with 1 if a finding of the paper does not hold.
@@ -211,7 +211,7 @@ def studio(
         bool, option("--i-understand", "With --host: that others can reach the true table.")
     ] = False,
 ) -> None:
-    """Open the whole path in a browser: look, recode, choose, protect, check.
+    """Protect and analyse tables in the browser.
 
     Listens on this machine alone, for whoever has the address that is printed. The session is kept
     in the folder, and can be closed and opened again.

@@ -214,7 +214,7 @@ def design(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """State a target; see what it takes and what it costs.
+    """Show the plan and the expected error for a target.
 
     Nothing is written, unless a plan file is asked for.
 

@@ -106,7 +106,7 @@ def estimate(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tables, means and totals of the truth, from a release alone.
+    """Estimate tables, means and totals from a release.
 
     Undoes the randomisation and states the error of every number. Columns released as they are
     and randomised ones can be crossed and filtered alike; filters speak of true values.

@@ -51,7 +51,7 @@ def regress(
     as_csv: AsCsv = False,
     as_json: AsJson = False,
 ) -> None:
-    """A regression of the true records, from a release alone.
+    """Fit a regression from a release.
 
     Columns on either side may be randomised: the scores of the model are corrected for the
     published matrices, and the randomisation is part of every standard error.
@@ -93,7 +93,7 @@ def synthesize(
     force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a table for any learner, from a release alone.
+    """Write synthetic records from a release.
 
     Draws true values for each record, given all that was released of it and the estimated
     distribution. No row of the table is anyone's truth.
@@ -164,7 +164,7 @@ def learn(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a decision tree from a release alone, and test it on clean records.
+    """Learn a decision tree from a release and test it on other records.
 
     The records are rebuilt first: each is drawn from what the release allows, so that dependence on
     the target comes back. In Python any scikit-learn classifier can take the tree's place.

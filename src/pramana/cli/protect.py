@@ -169,7 +169,7 @@ def protect(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a release: randomised, shuffled, certified.
+    """Write a release: randomised, shuffled, with a certificate.
 
     The folder holds the data and a certificate that anyone can check. It can be published, and it
     appears whole or not at all.

@@ -57,7 +57,7 @@ def describe(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at a table and suggest what each column is.
+    """Suggest a role for each column of a table.
 
     What you name is taken as you say; the rest is a suggestion. Nothing is decided until you have
     looked at the schema file and used it.
@@ -213,7 +213,7 @@ def schema(
     rename: Rename = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a schema file, write a coarser one, or print the form of all of them.
+    """Check a schema file, write a coarser one, or print the JSON schema of the format.
 
     What is wrong is said with its line and key. docs/reference/schema.md has every entry.
 

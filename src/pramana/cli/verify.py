@@ -77,7 +77,7 @@ def keygen(
     name: Annotated[Path, argument("The file of the secret key.", metavar="NAME")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a pair of keys for signatures.
+    """Make a key pair for signatures.
 
     NAME signs releases and stays secret; NAME.pub checks them.
 
@@ -109,7 +109,7 @@ def ledger(
     file: Annotated[Path, argument("The ledger's file.", metavar="LEDGER")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what all releases of a table promise together.
+    """Show the guarantees of all releases of a table together.
 
     'pramana protect --ledger L' enters each release. show: the entries, and for each table what its
     releases promise together. check: that no entry was changed, moved or removed. Leaves with 1 if
@@ -166,7 +166,7 @@ def clean(
     remove: Annotated[bool, option("--remove", "Remove what is shown.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show, and remove, what was left where writing was cut off.
+    """Show and remove files left by interrupted writing.
 
     A process that is killed leaves a hidden folder beside what it was writing, and the place itself
     as it was. Folders of processes that still run are not touched.
