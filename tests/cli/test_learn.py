@@ -60,7 +60,7 @@ def test_a_tree_for_another_population(learned, capsys):
         ("--target klass", "'klass' is not in the release"),
         (
             "--target class --target-population {folder}/clean.parquet --ratio magic",
-            "method must be one of",
+            "ratio must be one of",
         ),
         ("--target class --synthesis magic", "synthesis must be one of"),
         ("--target class --test {folder}/release/certificate.json", ""),

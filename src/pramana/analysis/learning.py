@@ -36,7 +36,7 @@ from pramana.analysis.features import (
     released_attribute,
 )
 from pramana.analysis.layout import Layout
-from pramana.analysis.population_weights import RatioMethod, shifted
+from pramana.analysis.population_weights import RATIO_METHODS, RatioMethod, shifted
 from pramana.analysis.release import Release, load_release
 from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.target_model import draw_records, fit_target_model
@@ -212,7 +212,8 @@ def learn_tree(
         target_population: records of another population that the model is for, in original values.
         ratio: how weights for it are estimated, ``classifier`` or ``nonparametric``.
     """
-    require_synthesis_method(synthesis)
+    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
+    require_choice("ratio", ratio, RATIO_METHODS)
     opened = release if isinstance(release, Release) else load_release(release)
     keystream = Keystream.of(seed)
     columns = ReleasedColumns.of(opened, target, synthesis, keystream)
@@ -257,11 +258,6 @@ def _without_class(target: Attribute, values: pa.ChunkedArray) -> BoolArray:
     missing = np.asarray(values.is_null(nan_is_null=True))
     found = np.array([label in gone for label in labels])[codes]
     return np.asarray(found | missing if None in gone else found, dtype=bool)
-
-
-def require_synthesis_method(synthesis: LearnFrom) -> None:
-    """Refuse a word that is no way to rebuild."""
-    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
 
 
 def draws_for(records: int, synthesis: LearnFrom, draws: int | None) -> int:
@@ -472,7 +468,8 @@ def learn(
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
         data frame with the columns of the true table.
     """
-    require_synthesis_method(synthesis)
+    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
+    require_choice("ratio", ratio, RATIO_METHODS)
     if isinstance(learner, type):
         raise InvalidTable(f"A learner is made before it is given: {learner.__name__}().")
     opened = release if isinstance(release, Release) else load_release(release)
