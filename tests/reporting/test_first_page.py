@@ -49,8 +49,7 @@ def test_a_sound_release_is_said_to_hold(content):
     assert verdict_words(content).tone == "good"
     assert verdict_words(content).text.startswith("The guarantees hold.")
     reasons = first_page(content)[1].text
-    assert "Of 2 checks, 1 were computed again" in reasons
-    assert "1 rested on the owner's word, and none failed" in reasons
+    assert content.verdict.counted() in reasons
 
 
 @pytest.mark.parametrize(

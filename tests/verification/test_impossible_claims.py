@@ -370,6 +370,21 @@ def test_what_only_the_owner_can_recompute_is_recomputed_with_the_original(tmp_p
     assert settled(people().set_column(0, "a", rare)) == "failed"
 
 
+def test_a_withheld_release_with_strata_is_recomputed_with_its_kept_matrices(tmp_path):
+    """A certificate states no domain of a stratum: its values are read from the original."""
+    region = pm.Column("region", pm.Role.PUBLIC, pm.Categories(("n", "s")), missing="refuse")
+    schema = pm.Schema((region, *SCHEMA.columns), strata=("region",))
+    values = pa.array([["n", "s"][at % 2] for at in range(RECORDS)])
+    truth = people().append_column("region", values)
+    plan = pm.design(schema, pm.CorrectMatch(0.3), data=truth, method="inverse-frequency")
+    release, kept = tmp_path / "release", tmp_path / "kept"
+    pm.protect(truth, plan, to=release, steward_folder=kept)
+
+    verdict = pm.verify(release, original=truth, mechanism=kept)
+    assert verdict.valid
+    assert verdict.counts["guarantees_proven"] == 1
+
+
 @pytest.mark.parametrize("name", [name for name in HOW if name not in ("gaussian", "resample")])
 def test_nothing_is_said_to_be_recomputable_that_is_not(releases, name):
     """With the original, whatever is still only stated does not refer to the owner."""

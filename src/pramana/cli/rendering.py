@@ -382,6 +382,7 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
         console.print(f"[bold red]This {what} is not valid: {many} failed.[/]")
         return
     console.print("All verifiable checks passed.")
+    console.print(escape(verdict.counted()), soft_wrap=True)
     if asserted:
         are = "1 check is" if asserted == 1 else f"{asserted} checks are"
         console.print(f"[yellow]{are} asserted by the owner and cannot be verified here.[/]")

@@ -32,7 +32,6 @@ from pramana.guarantees.claims import Claim, attained
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design
-from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.release.methods import NewKeys
@@ -42,7 +41,7 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import Say, Words
 from pramana.verification.checks import Check, CheckKind
-from pramana.verification.owner import LEVEL, against_truth
+from pramana.verification.owner import LEVEL, against_truth, owner_counts
 from pramana.verification.paired_records import PairedRecords
 from pramana.verification.randomisation_test import IMPOSSIBLE, draws
 
@@ -118,8 +117,12 @@ def _by_kept(
     schema = certificate.true_schema
     asked = [claim.attained for claim in owned]
     try:
-        people = DesignContext.of(schema, _narrowed(original, schema.names))
-        found = {own.name: own for own in attained(people.counted(mechanism), asked)}
+        # Columns that are released unchanged, strata among them, have no domain in a certificate.
+        counts = owner_counts(schema, mechanism, original)
+        evidence = replace(
+            certificate.evidence, mechanism=mechanism, data_dependent=True, counts=counts
+        )
+        found = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
     except PramanaError as error:
         found, none = {}, str(error)
     else:

@@ -243,7 +243,7 @@ def _making(content: ReportContent) -> list[Block]:
 
 def _checks(verdict: Verdict) -> list[Block]:
     """What failed and the few that were only stated at once, all the rest on a click."""
-    blocks: list[Block] = [Words(verdict.shown()[0] + ".")]
+    blocks: list[Block] = [Words(f"{verdict.shown()[0]}. {verdict.counted()}")]
     heads = ("check", "verdict", "detail")
     for state, words, open_to in (
         (State.FAILED, "that failed", math.inf),
@@ -303,15 +303,9 @@ def verdict_words(content: ReportContent) -> Words:
 
 def _reasons(content: ReportContent) -> str:
     """What the verdict rests on."""
-    proven, stated, failed = (
-        len(content.checks(state)) for state in (State.PASSED, State.ASSERTED, State.FAILED)
-    )
     words = [_what(content)]
     if content.verdict is not None:
-        words.append(
-            f"Of {proven + stated + failed} checks, {proven} were computed again for this report, "
-            f"{stated or 'none'} rested on the owner's word, and {failed or 'none'} failed."
-        )
+        words.append(content.verdict.counted())
     if content.attacks is not None:
         tried = len(content.attacks.measured)
         kept = "none broke a promise" if content.attacks.holds else "a promise was broken"

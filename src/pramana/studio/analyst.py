@@ -40,12 +40,7 @@ def check(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
     with suppress(PramanaError):  # where it cannot even be opened, the checks say why
         about = _about(release_at(bench, path, stamp).certificate)
     verdict = api.verify(path, progress=bench.expect(about.get("records", 0)))
-    found = [check.to_json() for check in verdict.checks]
-    publishable = None if verdict.publishable is None else verdict.publishable.to_json()
-    return {
-        "valid": verdict.valid, "checks": found, "notes": list(verdict.notes),
-        "publishable": publishable, **about,
-    }  # fmt: skip
+    return {**verdict.to_json(), "counted": verdict.counted(), **about}
 
 
 def _about(certificate: Any) -> dict[str, Any]:

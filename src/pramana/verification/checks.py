@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pramana.base.text import Shown
+from pramana.base.text import Shown, counted
 from pramana.types import Form
 from pramana.verification.whole_file import Colour, FileRisk, Publishable
 
@@ -24,13 +25,16 @@ class State(StrEnum):
 
 
 class CheckKind(StrEnum):
-    """What a check is about."""
+    """What a check is about; a verdict counts its checks by kind."""
 
     INTEGRITY = "integrity"
     """Files, records and certificate are as written and agree with each other."""
 
     GUARANTEE = "guarantee"
     """A guarantee that the certificate claims."""
+
+    STATISTICAL_TEST = "statistical test"
+    """Whether the records fit what the certificate says was done; a sound release seldom fails."""
 
     ASSERTION = "assertion"
     """A statement of the owner about how the release was made."""
@@ -113,6 +117,44 @@ class Verdict(Shown):
         """The checks of one state."""
         return tuple(check for check in self.checks if check.state == state)
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of checks of each sort: only a guarantee that was recomputed is proven."""
+        passed = Counter(check.kind for check in self.of_state(State.PASSED))
+        asserted = Counter(check.kind for check in self.of_state(State.ASSERTED))
+        return {
+            "guarantees_proven": passed[CheckKind.GUARANTEE],
+            "guarantees_asserted": asserted[CheckKind.GUARANTEE],
+            "integrity": passed[CheckKind.INTEGRITY],
+            "statistical_tests": passed[CheckKind.STATISTICAL_TEST],
+            "unchanged_columns": passed[CheckKind.UNCHANGED],
+            "other_assertions": asserted.total() - asserted[CheckKind.GUARANTEE],
+            "failed": len(self.of_state(State.FAILED)),
+        }
+
+    def counted(self) -> str:
+        """The counts in words.
+
+        >>> checks = [Check.decided("k-anonymity", True, "", CheckKind.GUARANTEE)]
+        >>> Verdict((*checks, Check.asserted("order", ""))).counted()
+        'Guarantees: 1 proven, 0 asserted by the owner. 1 other assertion.'
+        """
+        number = self.counts
+        words = [
+            f"Guarantees: {number['guarantees_proven']} proven, "
+            f"{number['guarantees_asserted']} asserted by the owner"
+        ]
+        for name, single, several in (
+            ("integrity", "integrity check passed", "integrity checks passed"),
+            ("statistical_tests", "statistical test passed", "statistical tests passed"),
+            ("unchanged_columns", "check of unchanged columns", "checks of unchanged columns"),
+            ("other_assertions", "other assertion", "other assertions"),
+            ("failed", "check failed", "checks failed"),
+        ):
+            if number[name]:
+                words.append(counted(number[name], single, several))
+        return f"{'. '.join(words)}."
+
     def with_checks(self, more: Iterable[Check]) -> Verdict:
         """The same verdict with further checks, which replace assertions that they decide.
 
@@ -127,16 +169,16 @@ class Verdict(Shown):
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it: what failed, then what must be known."""
         failed = self.of_state(State.FAILED)
-        counts = ", ".join(f"{len(self.of_state(state))} {state}" for state in State)
         outcome = "All verifiable checks passed" if self.valid else "THE RELEASE IS NOT VALID"
         lines = [f"failed: {check.name}: {check.detail}" for check in failed]
         words = [] if self.publishable is None else [self.publishable.sentence]
-        return f"{outcome} ({counts})", [*lines, *words, *self.notes]
+        return outcome, [*lines, *words, self.counted(), *self.notes]
 
     def to_json(self) -> Form:
         """The JSON form of verify."""
         return {
             "valid": self.valid,
+            "counts": self.counts,
             "checks": [check.to_json() for check in self.checks],
             "notes": list(self.notes),
             "risk": None if self.risk is None else self.risk.to_json(),

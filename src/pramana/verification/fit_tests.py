@@ -11,6 +11,7 @@ Whether the reports of a release fit the true table, for its owner.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,15 +19,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.base.text import percent
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
+from pramana.schema.domains import Bins
 from pramana.schema.joint_cells import cell_codes, cell_counts
 from pramana.schema.opened_table import OpenedTable, is_whole
 from pramana.schema.recoding import Noise
 from pramana.schema.schema import REPORTED, Column, Schema
-from pramana.types import BoolArray, Codes, FloatArray
+from pramana.types import BoolArray, Codes, FloatArray, IntArray
 from pramana.verification.checks import Check
+from pramana.verification.evalues import SHARES, average, found_from, needed
 
 FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are put together: chi-square is a law of large numbers."""
@@ -180,6 +184,113 @@ def with_noise_check(
         f"sum and squares {words} ({shift:+.1f} and {squares:+.1f} standard deviations, "
         f"{limit:.1f} allowed)",
     )
+
+
+CELLS = 1_024
+"""Equal parts of a bin, to find numbers that are nearly the original ones."""
+
+
+def drawn_inside_bins(
+    column: Column, released: OpenedTable, original: OpenedTable, *, level: float
+) -> Check:
+    """Whether numbers were drawn inside their bins, and not left as they were, or nearly so.
+
+    Given its bin, each released number is uniform, independently of all others. If a share s was
+    left as it was instead, a number at which the bin has the share t of its original values, and
+    a drawn one falls with probability at most p, is (1 - s) + s t / p times likelier. Such factors
+    have mean at most 1, so that their product is an e-value.
+    """
+    bins = column.domain
+    assert isinstance(bins, Bins)  # noqa: S101 - the caller has chosen columns with bins
+    whole = is_whole(released.schema.field(column.name).type)
+    after, before = (_values(table, column.name) for table in (released, original))
+    places = _bin_of(bins, before), _bin_of(bins, after)
+    doubts: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[], []]
+    for place in range(bins.size):
+        old, new = before[places[0] == place], after[places[1] == place]
+        if not len(old) or not len(new):
+            continue
+        low, high = bins.edges[place : place + 2]
+        numbers = _whole_numbers(bins, place) if whole else 0
+        doubts[0].append(_coincidences(old, new, _chance_of(old, low, high, numbers)))
+        if not numbers:
+            scale = CELLS / (high - low)
+            cells = np.floor((old - low) * scale), np.floor((new - low) * scale)
+            doubts[1].append(_coincidences(*cells, np.full(len(old), 1 / CELLS + 1e-12)))
+    name = f"numbers inside the bins of {column.name}"
+    gains, hopes = [], list[tuple[float, float]]()
+    for doubt in filter(None, doubts):
+        for share in SHARES:
+            bets = [_bet_on(*parts, share) for parts in doubt]
+            gains.append(sum(gain for gain, _, _ in bets))
+            if doubt is doubts[0]:
+                mean, variance = (sum(bet[at] for bet in bets) for at in (1, 2))
+                hopes.append((mean, math.sqrt(variance)))
+    if gains and average(gains) >= needed(level, 1):
+        told = f"exp({average(gains):.0f}) times likelier if numbers were left as they were"
+        return Check.decided(name, False, told)
+    least = found_from(SHARES, hopes, level=level / 2)
+    if least is None:
+        return Check.asserted(name, "cannot tell here: drawn numbers would look the same")
+    told = f"{percent(least, 6)} of the records left as they were would be found"
+    return Check.decided(name, True, f"drawn, as far as can be seen; {told}")
+
+
+def _bin_of(bins: Bins, numbers: FloatArray) -> IntArray:
+    """The bin of each number; negative for values that stand for missing."""
+    edges = np.asarray(bins.edges, dtype=np.float64)
+    places = np.minimum(np.searchsorted(edges, numbers, side="right") - 1, bins.size - 1)
+    there = (numbers >= edges[0]) & (numbers <= edges[-1])
+    return np.where(there, places, -1)
+
+
+def _whole_numbers(bins: Bins, place: int) -> int:
+    """How many whole numbers a bin holds; the last one is closed."""
+    low, high = bins.edges[place : place + 2]
+    last = math.floor(high) if place == bins.size - 1 else math.ceil(high) - 1
+    return last - math.ceil(low) + 1
+
+
+def _chance_of(numbers: FloatArray, low: float, high: float, whole: int) -> FloatArray:
+    """At most so likely is each number to be drawn."""
+    if whole:
+        return np.full(len(numbers), 1 / whole + 2.0**-50)
+    # A number stands for all draws that are rounded to it.
+    found: FloatArray = 4 * np.spacing(np.abs(numbers)) / (high - low) + 2.0**-50
+    return found
+
+
+def _coincidences(
+    before: FloatArray, after: FloatArray, chances: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Original values that differ: their shares, chances if drawn, and released records there.
+
+    The last entry is of all other values.
+    """
+    values, first, times = np.unique(before, return_index=True, return_counts=True)
+    places = np.searchsorted(values, after)
+    same = values[np.minimum(places, len(values) - 1)] == after
+    places = np.where(same, places, len(values))
+    seen = np.bincount(places, minlength=len(values) + 1).astype(np.float64)
+    chance = chances[first]
+    rest = max(1 - float(chance.sum()), 0.0)
+    return np.append(times / len(before), 0.0), np.append(chance, rest), seen
+
+
+def _bet_on(
+    shares: FloatArray, chances: FloatArray, seen: FloatArray, share: float
+) -> tuple[float, float, float]:
+    """The gain of a bet on a share, and its mean and variance if the share was left as it was."""
+    odds = (1 - share) + share * shares / np.maximum(chances, 1e-300)
+    with np.errstate(divide="ignore"):
+        won = np.log(odds)
+    there = seen > 0
+    gain = float(seen[there] @ won[there])
+    likely = (1 - share) * chances + share * shares
+    finite = np.where(likely > 0, won, 0.0)
+    records = float(seen.sum())
+    mean = records * float(likely @ finite)
+    return gain, mean, records * float(likely @ finite**2)
 
 
 def _values(table: OpenedTable, name: str) -> FloatArray:

@@ -33,9 +33,10 @@ from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray
-from pramana.verification.checks import Check, CheckKind
+from pramana.verification.checks import Check, CheckKind, State
 from pramana.verification.fit_tests import (
     ChiSquareFit,
+    drawn_inside_bins,
     fit_counts,
     reports_against_truth,
     with_noise_check,
@@ -68,34 +69,50 @@ def against_truth(
     if not same or lacking:
         return
     records = PairedRecords(certificate, released, original)
-    for check in _as_they_are(records):
-        yield replace(check, kind=CheckKind.UNCHANGED)
+    yield from _unchanged_columns(records)
     try:
-        yield order_check(records, level=LEVEL / 6)
-        if certificate.mechanism is not None:
-            yield from draws(certificate.mechanism, records, level=LEVEL / 6)
-        if isinstance(certificate.mechanism, AttributeSampler):
-            yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
-        elif certificate.mechanism is not None:
-            yield from _transitions(certificate.mechanism, records)
+        for check in _statistical_tests(records):
+            test = check.state is not State.ASSERTED and check.kind is CheckKind.INTEGRITY
+            yield replace(check, kind=CheckKind.STATISTICAL_TEST) if test else check
+        mechanism = certificate.mechanism
+        if mechanism is not None and not isinstance(mechanism, AttributeSampler):
             yield from _owner_claims(certificate, original)
     except PramanaError as error:
         yield Check.decided("original values", False, str(error))
 
 
-def _as_they_are(records: PairedRecords) -> Iterator[Check]:
-    """Columns released as they are hold the same values, in another order."""
+def _unchanged_columns(records: PairedRecords) -> Iterator[Check]:
+    """Columns released unchanged hold the same values, binned ones the same bins."""
     released, original = records.released, records.original
     for column in records.certificate.as_they_are:
         if column.binned:
-            yield _in_bins(column, released, original)
-            continue
-        if column.noisy:
-            yield with_noise_check(column, released, original, level=LEVEL / 6)
-            continue
-        same = records.values(column.name).as_often or _same(released, original, column.name)
-        words = "the same values" if same else "other values"
-        yield Check.decided(f"{column.name} as it is", same, f"{words} as in the original")
+            yield replace(_in_bins(column, released, original), kind=CheckKind.UNCHANGED)
+        elif not column.noisy:
+            same = records.values(column.name).as_often or _same(released, original, column.name)
+            words = "the same values" if same else "other values"
+            detail = f"{words} as in the original"
+            yield Check.decided(f"{column.name} as it is", same, detail, CheckKind.UNCHANGED)
+
+
+def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
+    """Noise, numbers drawn inside bins, order, and transitions; false alarms sum to ``LEVEL``."""
+    certificate, released, original = records.certificate, records.released, records.original
+    noisy = [column for column in certificate.as_they_are if column.noisy]
+    drawn = [column for column in certificate.schema.released if column.drawn and column.coded]
+    for column in noisy:
+        level = LEVEL / 6 / len((*noisy, *drawn))
+        yield with_noise_check(column, released, original, level=level)
+    for column in drawn:
+        yield drawn_inside_bins(column, released, original, level=LEVEL / 6 / len((*noisy, *drawn)))
+    yield order_check(records, level=LEVEL / 6)
+    mechanism = certificate.mechanism
+    if mechanism is None:
+        return
+    yield from draws(mechanism, records, level=LEVEL / 6)
+    if isinstance(mechanism, AttributeSampler):
+        yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
+    else:
+        yield from _transitions(mechanism, records)
 
 
 def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Check:
@@ -223,7 +240,7 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
     own = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
     if not own:
         return
-    counts = _looked_at(certificate.schema, certificate.mechanism, original)
+    counts = owner_counts(certificate.schema, certificate.mechanism, original)
     evidence = replace(certificate.evidence, counts=counts)
     computed = recomputed(evidence, own)
     for stated in own:
@@ -233,8 +250,8 @@ def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[C
         yield Check.decided(stated.name, good, words, CheckKind.GUARANTEE)
 
 
-def _looked_at(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
-    """The true counts of all that can be looked at: randomised columns and known ones."""
+def owner_counts(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
+    """The original counts of randomised columns, strata and columns that may be known."""
     strata = [_with_labels(schema.column(name), mechanism) for name in mechanism.strata]
     kept = [name for name in schema.known if name not in mechanism.strata]
     return counts_with_kept(original, [*schema.randomised, *strata], kept)
