@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 import runpy
+import shlex
 import shutil
 import subprocess
 from dataclasses import replace
@@ -17,9 +19,10 @@ from pramana import api
 from pramana.errors import InputError, NotARelease
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.invariant import Invariant
 from pramana.release.certificate import Certificate
-from pramana.release.documentation import LOADERS, explanations
+from pramana.release.documentation import LOADERS, _stata_text, explanations
 from pramana.release.folder import fingerprint
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.labels import Labels
@@ -312,11 +315,48 @@ def test_no_name_becomes_a_command(folders):
     compile(texts["load.py"], "load.py", "exec")
 
 
+@pytest.mark.parametrize("name", ["a; touch x", "$(id)", "-x", "don't", "[a](http://b.c)", "*a*"])
+def test_a_name_is_neither_a_command_nor_markdown_in_the_readme(folders, name):
+    """The command to paste has one quoted argument, and text shows its characters."""
+    certificate = api.load(folders["csv"]).certificate
+    column = replace(certificate.schema.columns[0], name=name)
+    schema = replace(certificate.schema, columns=(column, *certificate.schema.columns[1:]))
+    step = replace(certificate.mechanism.steps[0], columns=(name,))
+    mechanism = Mechanism((step, *certificate.mechanism.steps[1:]))
+    labels = Labels({name: "see www.b.c or <b>me@b.c</b>"}, {})
+    certificate = replace(certificate, schema=schema, mechanism=mechanism, labels=labels)
+    text = explanations(certificate)["README.md"].decode()
+
+    (command,) = re.findall(r"A first table, with errors: `(.*)`\.\n", text)
+    words = shlex.split(command)
+    assert words in (["pramana", "estimate", ".", "--by", name],
+                     ["pramana", "estimate", ".", f"--by={name}"])  # fmt: skip
+    prose = text.replace(command, "")
+    for mark in ("[a](", "http://", "*a*", "www.b", "<b>", "me@b"):
+        assert mark not in prose
+    assert "`" not in explanations(replace(certificate, labels=Labels({name: "`"}, {})))[
+        "README.md"
+    ].decode().split("## Columns")[1].replace("\\`", "")
+
+
+@pytest.mark.parametrize("text", ["'; shell id", "\"'; shell id", "/* all", "a // b", "`x'", "$x"])
+def test_no_label_ends_a_literal_of_stata(text):
+    """Nothing inside closes the compound quotes, begins a comment, or is expanded."""
+    literal = _stata_text(text)
+    assert literal.startswith('`"')
+    assert literal.endswith("\"'")
+    inside = literal[2:-2]
+    assert not set('"`$') & set(inside)
+    assert not inside.startswith("'")
+    assert not re.search(r"/[/*]|\*/", inside)
+
+
 def test_the_snippets_of_stata_and_spss_name_every_column(folders):
     """One label a column, one a value, in the spelling of the language."""
     stata = (folders["csv"] / "load.do").read_text()
     spss = (folders["csv"] / "load.sps").read_text()
     assert 'label define values1 9 `"refused"\', add' in stata
+    assert "subinstr(`v3', char(34), uchar(8221), .)" in stata
     assert "label variable `v4' `\"Income of the year\"'" in stata
     assert "  v1 'Sex of `person`'" in spss
     assert "  'so\"u''th' 'so\"u''th'" in spss

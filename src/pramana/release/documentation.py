@@ -14,7 +14,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from pramana.io.base import FORMATS, Format
@@ -229,17 +230,32 @@ def _stata_values(
         yield f"label values `v{place}' values{place}"
         return
     yield f"capture tostring `v{place}', replace force"
+    for letter, instead in STATA_INSTEAD.items():
+        if any(letter in own for own in told):
+            code = f"char({ord(letter)}), uchar({ord(instead)})"
+            yield f"quietly replace `v{place}' = subinstr(`v{place}', {code}, .)"
     yield f"encode `v{place}', generate(code{place}) label(values{place}) noextend"
     yield f"order code{place}, after(`v{place}')"
     yield f"drop `v{place}'"
     yield f"rename code{place} `v{place}'"
 
 
+STATA_INSTEAD: Final = {
+    '"': "\N{RIGHT DOUBLE QUOTATION MARK}",
+    "`": "\N{RIGHT SINGLE QUOTATION MARK}",
+    "$": "S",
+}
+"""Characters that end a literal of Stata or expand a macro in it, and what is written instead."""
+
+
 def _stata_text(text: str) -> str:
-    """A literal of Stata: compound quotes, without what would end or expand them."""
+    """A literal of Stata, in compound quotes, without what would end, expand or comment it."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
-    unexpanded = plain.replace("`", "'").replace("$", "S")
-    return '`"' + re.sub("\"+'", "'", unexpanded) + "\"'"
+    plain = "".join(STATA_INSTEAD.get(letter, letter) for letter in plain)
+    if plain.startswith("'"):  # with the opening quote it would be a closing one
+        plain = STATA_INSTEAD["`"] + plain[1:]
+    plain = re.sub(r"(?<=/)(?=[/*])|(?<=\*)(?=/)", " ", plain)
+    return f'`"{plain}"\''
 
 
 # -- SPSS ------------------------------------------------------------------------------------------
@@ -330,15 +346,16 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     # Weights cross a column with another one, and only matrices that are told undo that.
     apart = certificate.nature.withholds_matrices and certificate.schema.weight is not None
     more = " --unweighted" if apart else ""
-    yield f"A first table, with errors: `pramana estimate . --by {_shown(example)}{more}`."
-    yield from _section("What is promised", certificate.sentences())
+    command = f"pramana estimate . --by{_argument(example)}{more}"
+    yield f"A first table, with errors: `{command}`."
+    yield from _section("What is promised", map(_shown, certificate.sentences()))
     yield from _section("What is not promised", _limits(certificate))
     yield from _section("What must not be done", _warnings(certificate))
     yield from _section("What lies here", _files(certificate))
     yield from _section("Columns", (_column_line(certificate, c) for c in _columns(certificate)))
 
 
-def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
     yield f"## {title}"
     yield ""
@@ -347,8 +364,8 @@ def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def _limits(certificate: Certificate) -> Iterator[str]:
-    yield str(certificate.scope()["statement"])
-    yield certificate.among_whom()
+    yield _shown(str(certificate.scope()["statement"]))
+    yield _shown(certificate.among_whom())
     yield "A promise bounds what is learned about a person; it does not say that records are false."
     yield "Promises of several releases about the same people add up to less."
     if certificate.reproducible:
@@ -396,10 +413,21 @@ def _treatment(certificate: Certificate, column: Column) -> str:
     return treatment_of(column, certificate.nature.treatment)
 
 
+MARKUP: Final = re.compile(r"[\\`*\[\]<>&~|!#@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+"""Characters that make up Markdown or a link; an underscore inside a word does not."""
+
+
 def _shown(text: str) -> str:
-    """A text from outside on one line of plain words."""
+    """A text from outside on one line of Markdown that shows it as it is."""
     visible = "".join(letter if letter.isprintable() else " " for letter in text)
-    return visible.replace("`", "'").replace("<", "(").replace(">", ")")
+    return MARKUP.sub(r"\\\g<0>", visible)
+
+
+def _argument(name: str) -> str:
+    """A column as the value of an option in a shell; a placeholder where a code span would end."""
+    if "`" in name or not name.isprintable():
+        return " COLUMN"
+    return ("=" if name.startswith("-") else " ") + shlex.quote(name)
 
 
 # -- codebook --------------------------------------------------------------------------------------
