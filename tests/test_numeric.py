@@ -49,6 +49,29 @@ def test_exp_down_is_below_the_exponential_and_close(exponent):
     assert float(found) == pytest.approx(float(truth), rel=1e-14)
 
 
+@pytest.mark.parametrize("exact", [Fraction(n, 7) for n in range(8, 60)] + [Fraction(10**30, 7)])
+def test_log_up_allows_for_a_library_that_is_one_unit_low(monkeypatch, exact):
+    """No platform promises more of log and log1p."""
+    with localcontext(prec=60):
+        truth = (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()
+    for name in ("log", "log1p"):
+        right = getattr(math, name)
+        monkeypatch.setattr(math, name, lambda x, own=right: math.nextafter(own(x), -math.inf))
+    assert Decimal(log_up(exact)) >= truth
+
+
+@pytest.mark.parametrize("exponent", [n / 7 for n in range(1, 60)])
+def test_exp_down_allows_for_a_library_that_is_one_unit_high(monkeypatch, exponent):
+    """No platform promises more of expm1."""
+    with localcontext(prec=60):
+        truth = Decimal(exponent).exp()
+    right = math.expm1
+    monkeypatch.setattr(math, "expm1", lambda x: math.nextafter(right(x), math.inf))
+    found = exp_down(exponent)
+    with localcontext(prec=60):
+        assert Decimal(found.numerator) / Decimal(found.denominator) <= truth
+
+
 def test_unbounded_stays_unbounded():
     """Infinity in, infinity out; a huge exponent stays finite and below."""
     assert log_up(math.inf) == math.inf

@@ -320,7 +320,7 @@ def verify(
         progress: is told how many more records were looked at.
         say: is told in words which check was made.
     """
-    from pramana.errors import InputError
+    from pramana.errors import InputError, NotARelease
     from pramana.verification.verify import verify_folder
 
     place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
@@ -334,7 +334,12 @@ def verify(
         return verdict
     from pramana.evaluation.owner_checks import checked_by_truth
 
-    release = load(folder)
+    try:
+        release = load(folder)
+    except NotARelease:
+        if verdict.valid:
+            raise
+        return verdict  # which says why it cannot be compared with anything
     kept = None if mechanism is None else _mechanism(mechanism, release, original=original)
     truth = _truth(original, release)
     return verdict.with_checks(checked_by_truth(release, truth, mechanism=kept, say=say))

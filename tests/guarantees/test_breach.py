@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -37,6 +38,34 @@ def test_no_property_under_any_prior_breaches(prior, rows):
             bound = PrivacyBreach.of(matrix, rho1=float(before))
 
             assert float(after) <= bound.rho2 * (1 + 1e-15)
+
+
+@given(st.integers(1, 2**64 - 1), st.floats(1e-6, 0.999))
+def test_rho2_is_never_below_the_exact_one(weight, rho1):
+    """Fractions are the judge: rounded up, and to the next number at most."""
+    gamma = Fraction(2**64, weight)
+    prior = Fraction(rho1)
+    exact = gamma * prior / (gamma * prior + 1 - prior)
+    found = PrivacyBreach.of(Amplifying(gamma), rho1=rho1).rho2
+    assert Fraction(found) >= exact
+    assert Fraction(math.nextafter(found, 0)) <= exact
+
+
+@dataclass(frozen=True)
+class Amplifying:
+    """A matrix of which nothing but its amplification is looked at."""
+
+    gamma: Fraction
+
+
+@given(st.floats(1e-6, 0.4), st.floats(1.01, 20), st.integers(2, 9))
+def test_rho2_of_a_household_is_never_below_the_exact_one(rho1, odds, members):
+    """Odds grow by gamma for each of its people."""
+    rho2 = min(0.999, rho1 * odds)
+    one = PrivacyBreach(rho1, rho2)
+    prior = Fraction(rho1)
+    likely = Fraction(one.gamma) ** members * prior
+    assert Fraction(one.household(members)["rho2"]) >= likely / (likely + 1 - prior)
 
 
 def test_the_bound_is_reached():

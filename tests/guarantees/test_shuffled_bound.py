@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,7 +20,7 @@ from pramana.guarantees import shuffled_bound, shuffled_law
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import laws_of, mixture_above
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
 
 RATIOS = st.floats(1e-3, 12).map(lambda dial: Fraction(math.exp(dial)))
 SIZES = st.integers(2, 30)
@@ -365,3 +366,48 @@ def test_a_number_is_searched_for_once(monkeypatch):
             assert (len(searched) == before) == again
     assert len(set(found.values())) == 8
     shuffled_bound._epsilon_of.cache_clear()
+
+
+@pytest.mark.parametrize("size", [2, 100])
+@pytest.mark.parametrize("excess", [2, 2**10])
+def test_a_search_ends_where_differences_are_lost_in_rounding(size, excess):
+    """2**62 records and a gamma next to 1: the first guess of the slope was 0, for ever."""
+    matrix = UniformMixture(tuple(range(size)), (2**64 - excess) // size)
+    law = BlanketLaw.of_mixture(size, Fraction(matrix.gamma))
+    begun = time.process_time()
+    found = epsilon_of([law], anonymity_set=2**62, delta=1e-18)
+    assert 0 < found < 1e-14
+    assert time.process_time() - begun < 30
+
+
+def sharp_case() -> tuple[shuffled_bound._Steps, int, float, Fraction]:
+    """The steps of ten people, a slope, and the exact bound."""
+    ratio, people = Fraction(3), 10
+    law, epsilon = BlanketLaw.of_mixture(2, ratio), 0.5
+    steps = shuffled_bound._Steps.of(law, epsilon)
+    exact = exact_bound(mixture_atoms(2, ratio), people, Fraction(math.exp(epsilon)))
+    return steps, people, steps.slope(people), exact
+
+
+def test_the_sharp_bound_counts_what_is_cut_off(monkeypatch):
+    """A line that ends early leaves much out: with the rest the bound is still above."""
+    steps, people, slope, exact = sharp_case()
+    for reach in (0.2, 0.5, 1.0, 2.0):
+        monkeypatch.setattr(shuffled_bound, "REACH", reach)
+        assert steps.sharp(people, slope, enough=0.0) >= float(exact)
+
+
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_the_sharp_bound_counts_errors_of_its_transform(monkeypatch, direction):
+    """A transform that is off by as much as its allowance leaves the bound above."""
+    steps, people, slope, exact = sharp_case()
+    monkeypatch.setattr(shuffled_bound, "FUNCTION", 1e-2)
+    transform = shuffled_bound._Steps._transform
+
+    def off(self, slope, points):
+        real, imaginary = transform(self, slope, points)
+        return real + direction * 0.9 * self._doubt(slope, points), imaginary
+
+    monkeypatch.setattr(shuffled_bound._Steps, "_transform", off)
+    assert steps.sharp(people, slope, enough=0.0) >= float(exact)
+    assert steps._on_line(people, slope, 1e-3, 50.0) > 0

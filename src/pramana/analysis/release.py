@@ -674,10 +674,13 @@ class Release:
 
 def load_release(folder: str | Path) -> Release:
     """Open a release folder whose certificate and data are as they were written."""
+    from pramana.verification.consistency import require_consistent
+
     folder = Path(folder)
     certificate = read_certificate(folder)
     before = stamps_of(folder, certificate)
     require_as_written(folder, certificate)
+    require_consistent(certificate)
     opened = open_data(folder, certificate)
     require_unchanged(before)
     return Release(certificate, opened, folder=folder)

@@ -241,7 +241,13 @@ class _Steps:
         """Nearly the lambda at which (E e^(lambda Z))^n / lambda^2 is least; any is allowed."""
         variance = float(self.chance @ self.value**2)
         drift = -float(self.chance @ self.value)
-        guess = (drift + math.sqrt(drift**2 + 8 * variance / anonymity_set)) / (2 * variance)
+        root = math.sqrt(drift**2 + 8 * variance / anonymity_set)
+        # Two forms of one number: a difference of nearly equal numbers would come out as 0, which
+        # no doubling raises.
+        guess = (
+            (drift + root) / (2 * variance) if drift > 0 else 4 / (anonymity_set * (root - drift))
+        )
+        guess = max(guess, 1e-300)
         most = 500 / float(self.value.max())
         low = high = min(guess, most)
         while low > 1e-300 and self._climb(low, anonymity_set) > 0:

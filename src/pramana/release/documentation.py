@@ -231,9 +231,9 @@ def _stata_values(
         return
     yield f"capture tostring `v{place}', replace force"
     for letter, instead in STATA_INSTEAD.items():
-        if any(letter in own for own in told):
-            code = f"char({ord(letter)}), uchar({ord(instead)})"
-            yield f"quietly replace `v{place}' = subinstr(`v{place}', {code}, .)"
+        if any(letter in text for text in told):
+            exchanged = f"char({ord(letter)}), uchar({ord(instead)})"
+            yield f"quietly replace `v{place}' = subinstr(`v{place}', {exchanged}, .)"
     yield f"encode `v{place}', generate(code{place}) label(values{place}) noextend"
     yield f"order code{place}, after(`v{place}')"
     yield f"drop `v{place}'"

@@ -74,21 +74,31 @@ def verify_folder(
         _documentation_check(folder, certificate),
         *_other_files(folder, certificate),
         *_signature_check(certificate, key),
-        *consistency_checks(certificate),
-        *_assertions(certificate),
     ]
-    risk = None
+    records: list[Check] = []
     if data.ok:
         try:
-            checks.extend(record_checks(certificate, open_data(folder, certificate), progress))
-            checks.extend(copy_checks(folder, certificate))
-            if all(check.ok for check in checks):
-                risk = file_risk(certificate, open_data(folder, certificate))
+            records.extend(record_checks(certificate, open_data(folder, certificate), progress))
+            records.extend(copy_checks(folder, certificate))
+            require_unchanged(stamps)
+        except PramanaError as error:
+            records.append(Check.decided("table", False, str(error)))
+        except UNFORESEEN:
+            records.append(Check.decided("table", False, "it cannot be read"))
+    # Nothing is computed for a number of records that the data contradict.
+    recompute = all(check.ok for check in records if check.name == "records")
+    checks += [
+        *consistency_checks(certificate, recompute=recompute),
+        *_assertions(certificate),
+        *records,
+    ]
+    risk = None
+    if data.ok and all(check.ok for check in checks):
+        try:
+            risk = file_risk(certificate, open_data(folder, certificate))
             require_unchanged(stamps)
         except PramanaError as error:
             checks.append(Check.decided("table", False, str(error)))
-        except UNFORESEEN:
-            checks.append(Check.decided("table", False, "it cannot be read"))
     publishable = None if risk is None else verdict_of(certificate, risk)
     return Verdict(tuple(checks), tuple(_notes(certificate, key)), risk, publishable)
 
