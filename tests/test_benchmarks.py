@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from benchmarks import (
     clustering,
     crosstab,
     judging,
+    mutants,
     peers,
     protect,
     sampler,
@@ -242,3 +244,25 @@ def test_verbs_that_judge_a_release_are_measured():
 
     assert [row[:2] for row in result.rows] == [("linkage", "400")]
     assert float(result.rows[0][3]) > 0
+
+
+def test_every_mutant_can_still_be_made():
+    """Each text stands once in its file, and the tests are there; sixty are kept at least."""
+    listed = mutants.mutants()
+    assert len(listed) >= 60
+    for mutant in listed:
+        text = (mutants.SOURCE / mutant.file).read_text()
+        assert mutant.applied(text) != text
+        assert all((mutants.ROOT / file).is_file() for file in mutant.tests.split())
+
+
+def test_a_mutant_is_killed_and_a_change_without_effect_survives(tmp_path):
+    """By the tests of one file, on a copy of the source tree."""
+    copy = tmp_path / "pramana"
+    shutil.copytree(mutants.SOURCE, copy)
+    tests = "tests/test_numeric.py"
+    bad = mutants.Mutant(
+        "base/rounding.py", "return -float_up(-exact)", "return float_up(exact)", tests
+    )
+    assert mutants.tried(bad, copy) == "killed"
+    assert mutants.tried(bad._replace(new="return -1 * float_up(-exact)"), copy) == "survived"

@@ -30,6 +30,8 @@ VARIANCES: dict[str, float] = {"laplace": 2.0, "normal": 1.0, "uniform": 1 / 3}
 
 Merged: TypeAlias = tuple[tuple[str, tuple[Label, ...]], ...]
 
+LARGEST_SCALE = 1e100
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -54,6 +56,12 @@ class Noise:
                 entry="noise",
             )
         _require_finite("noise", self.scale, above=0, what="scale of noise")
+        if not 1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE:
+            raise InvalidSchema(
+                f"The scale of noise must lie between {1 / LARGEST_SCALE:g} and "
+                f"{LARGEST_SCALE:g}: squares of others are no numbers.",
+                entry="noise",
+            )
 
     @property
     def variance(self) -> float:

@@ -97,8 +97,11 @@ def require_consistent(certificate: Certificate) -> None:
 
     Estimates and the owner's checks look labels and columns up, and may then rely on them.
     """
-    labels = label_checks(certificate) if certificate.mechanism is not None else iter(())
-    for check in (*labels, *_figures(certificate)):
+    known = certificate.method in METHOD_CLASSES  # of another package, perhaps, that is not here
+    checks = [_method(certificate)] if known else []
+    if certificate.mechanism is not None:
+        checks += label_checks(certificate)
+    for check in (*checks, *_figures(certificate)):
         if not check.ok:
             raise AlteredRelease(
                 f"The certificate contradicts itself: {check.name}: {check.detail}."

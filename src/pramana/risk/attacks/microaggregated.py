@@ -152,9 +152,8 @@ def _method(certificate: Certificate) -> tuple[Grouped, int]:
     method = METHODS[certificate.method](**certificate.options)
     if not isinstance(method, Grouped):
         raise NotCovered(f"Method {certificate.method} forms no groups that could be formed again.")
-    (claim,) = certificate.claims
-    promised = claim.asked or claim.attained
-    return method, promised.k if isinstance(promised, KAnonymity) else 1
+    promised = [claim.asked or claim.attained for claim in certificate.claims]
+    return method, max((own.k for own in promised if isinstance(own, KAnonymity)), default=1)
 
 
 def _anonymity_set(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
