@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.base.rounding import TOTAL, exp_down, float_down, float_up, log_up, require_number
+from pramana.base.rounding import (
+    SHARES,
+    TOTAL,
+    exp_down,
+    float_down,
+    float_up,
+    log_up,
+    require_number,
+    share_up,
+)
 from pramana.base.text import text_down, text_up
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.transition import integer_rows
@@ -70,6 +79,15 @@ def test_exp_down_allows_for_a_library_that_is_one_unit_high(monkeypatch, expone
     found = exp_down(exponent)
     with localcontext(prec=60):
         assert Decimal(found.numerator) / Decimal(found.denominator) <= truth
+
+
+@given(st.floats(0, 1))
+def test_a_share_is_published_as_the_next_one_up(share):
+    """Of the grid, never below, and the one before it is."""
+    found = share_up(share)
+    place = SHARES.index(found)
+    assert found >= share
+    assert place == 0 or SHARES[place - 1] < share
 
 
 def test_unbounded_stays_unbounded():

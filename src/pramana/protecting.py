@@ -54,8 +54,7 @@ from pramana.types import Progress, TableLike
 
 if TYPE_CHECKING:  # an analyst's part is loaded when there is a release, a ledger where one is kept
     from pramana.analysis.release import Release
-    from pramana.ledger.entry import Booking
-    from pramana.ledger.ledger import Budget
+    from pramana.ledger.ledger import Booking, Budget
 
 OWNER_SAMPLE = 2**17
 """Unchanged records are counted for the owner in a random sample of about this size, where the
@@ -216,7 +215,7 @@ def _require_ledger(
         )
     if ledger is not None:
         from pramana.ledger.chain import require_file
-        from pramana.ledger.entry import require_apart
+        from pramana.ledger.ledger import require_apart
 
         require_file(Path(ledger))
         require_apart(Path(ledger), folder)
@@ -365,7 +364,7 @@ def _booking(
     if ledger is None:
         yield None
         return
-    from pramana.ledger.entry import booked
+    from pramana.ledger.ledger import booked
 
     kept = [column.name for column in plan.schema.released_as_is]
     with booked(Path(ledger), opened, people=people, folder=folder, kept=kept) as booking:

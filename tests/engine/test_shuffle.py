@@ -132,6 +132,15 @@ def test_the_order_is_asked_for_from_any_place_to_any_other(span, memory):
     assert shuffled([120, 300], span=span, memory=memory) == [whole[i] for i in order]
 
 
+def test_what_is_held_joins_what_was_spilled():
+    """Two pieces of three are in the file, the third one in memory: none is lost, none in order."""
+    whole = shuffled([300], memory=2**30)
+    piece = Shuffler(SCHEMA, keystream=SEEDED, stream="s", records=300).scatter(batch(0, 100), 0)
+    spilled = shuffled([100, 200, 300], memory=int(1.5 * piece.size))
+    assert spilled == whole
+    assert len(spilled) == 300
+
+
 def test_no_records_is_no_batch():
     """A table without records stays one."""
     shuffler = Shuffler(SCHEMA, keystream=SEEDED, stream="s", records=0)

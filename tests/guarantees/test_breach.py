@@ -87,6 +87,7 @@ def test_comparing_and_saying():
     """A smaller gamma is stronger, whichever rho1 it is stated for."""
     assert PrivacyBreach(rho1=0.1, rho2=0.2).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
     assert PrivacyBreach(rho1=0.2, rho2=0.3).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
+    assert not PrivacyBreach(rho1=0.01, rho2=0.3).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
     assert not PrivacyBreach(rho1=0.1, rho2=0.6).implies(PrivacyBreach(rho1=0.1, rho2=0.5))
     assert "at most 50 % likely after" in PrivacyBreach(rho1=0.1, rho2=0.5).sentence()
 

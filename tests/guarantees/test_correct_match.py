@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
-from pramana.guarantees import match_law
+from pramana.guarantees import correct_match
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
@@ -155,9 +155,9 @@ def test_families_agree():
 def test_two_roads_to_the_law_agree_over_a_wide_range():
     """Products of polynomials and the tilted Fourier sum, with 100,000 records."""
     odds, times = np.array([0.3, 5.0, 1e-3]), np.array([50.0, 7.0, 1e5])
-    near, _ = match_law._ratios(odds, times, 200)
+    near, _ = correct_match._ratios(odds, times, 200)
 
-    far = np.array([match_law._ratio(odds, times, a) for a in range(1, 201)])
+    far = np.array([correct_match._ratio(odds, times, a) for a in range(1, 201)])
 
     assert far == pytest.approx(near, rel=1e-10)
 

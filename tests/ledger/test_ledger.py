@@ -20,8 +20,8 @@ import pytest
 import pramana as pm
 from pramana.engine.choose import open_source
 from pramana.ledger.chain import Chain
-from pramana.ledger.entry import booked
 from pramana.ledger.fingerprints import table_prints
+from pramana.ledger.ledger import booked
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
 

@@ -24,7 +24,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification import shuffle_test as order_of
 from pramana.verification.fit_tests import fit_counts
-from pramana.verification.owner import against_truth, fit
+from pramana.verification.owner import against_truth
 from pramana.verification.paired_records import Pair, joined
 from pramana.verification.randomisation_test import Passage, _bet, _doubts, _stake
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
@@ -231,17 +231,11 @@ def test_true_records_that_are_alike_are_looked_at_once():
 
 def test_both_tails_keep_their_level():
     """4,000 simulated releases of a small table: neither tail rejects more often than it may."""
-    from pramana.schema.joint_cells import Counts
-
     matrix = UniformMixture.of(("a", "b", "c", "d"), retention=0.3)
-    truth, random = np.array([250, 250, 250, 250]), np.random.default_rng(2)
-    released = sum(random.multinomial(t, row, size=4000) for t, row in
+    truth, random = np.full(4, 250.0), np.random.default_rng(2)
+    released = sum(random.multinomial(int(t), row, size=4000) for t, row in
                    zip(truth, matrix.values, strict=True))  # fmt: skip
-    counted = Counts.from_dense(("x",), (matrix.labels,), truth)
-    found = [
-        fit([Step(("x",), matrix)], counted, Counts.from_dense(("x",), (matrix.labels,), row))
-        for row in released
-    ]
+    found = [fit_counts(matrix.values, truth, row) for row in released]
     for tail in ("p_value", "too_close"):
         share = np.mean([getattr(own, tail) < 0.01 for own in found])
         assert share <= 0.01 + 5 * np.sqrt(0.01 * 0.99 / 4000)

@@ -9,13 +9,25 @@ The paper bounds this for one rare value (psi). Other rare values of the same bl
 above the bound, so every value that occurs is evaluated here, each by the exact law of the
 released count. Proof: docs/proofs/correct_match.md.
 
-The chance of a correct match by every value of a column, and the worst of a mechanism.
+A target B has the value c. Write S for the number of records released as c: a sum of independent
+binomials, one for each true value. An intruder who picks one of the S = a records at random is
+right with probability
 
-Each value that occurs is evaluated by the exact law of the released count (``match_law``).
+    R(a) = P[B is released as c | S = a] / a                              [Ghatak, eq. 7]
+         = 1 / (a + g(a) / odds_c),    g(a) = a e_a / e_{a-1},            [Ghatak, eq. 10]
+
+where e_a is the a-th elementary symmetric polynomial of the odds of all records but B to be
+released as c. Three facts keep this exact and quick (proof page):
+
+- R(a) <= 1 / a and R(a) <= 1 / T_c, so that few a can matter once one R is known;
+- g falls in a, and g(a) - g(a + 1) is a weighted mean of odds: if no other value has larger odds
+  than c itself, R falls too, and R(1) is the largest [Ghatak, Thm 3.1];
+- all e_a are sums of positive terms, so that floating point loses only a few units.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,18 +35,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pramana.base.rounding import float_up, in_numbers_of_python, require_number
+from pramana.base.rounding import TOTAL, float_up, in_numbers_of_python, require_number
 from pramana.base.text import text_up
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.guarantees.match_law import Inflow, worst_match
 from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step, UniformMixture
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.mechanisms.transition import Label, TransitionMatrix
     from pramana.schema.joint_cells import Counts
     from pramana.schema.schema import Schema
 
@@ -274,3 +283,221 @@ def _of_step(step: Step, counts: Counts) -> float:
             f"'{step.columns[0]}' has no matrix for {len(missing)} of {len(by_stratum)} strata."
         )
     return max(_worst(step.by_stratum[stratum], times) for stratum, times in by_stratum.items())
+
+
+# -- the law of the released count ------------------------------------------------------------
+
+UNIT = 2.0**-52
+EXACT_TERMS = 40
+"""Up to this many different weights R(1) is computed in fractions."""
+
+EXACT_RANGE = 256
+"""Up to this many released values the law is computed by products of positive polynomials."""
+
+WIDE_TOLERANCE = 1e-6
+"""Beyond it the search over a stops when the answer is known to this relative precision."""
+
+
+@dataclass(frozen=True)
+class Inflow:
+    """Where the records released as one value c come from.
+
+    ``own`` is the integer weight with which a true c stays, ``frequency`` the number of true c;
+    ``weights`` and ``frequencies`` say the same of the other values that can turn into c.
+    """
+
+    own: int
+    frequency: int
+    weights: tuple[int, ...]
+    frequencies: tuple[int, ...]
+
+    @property
+    def certain(self) -> int:
+        """The records of other values that are always released as c."""
+        pairs = zip(self.weights, self.frequencies, strict=True)
+        return sum(times for weight, times in pairs if weight == TOTAL)
+
+    def odds(self) -> tuple[float, FloatArray, FloatArray]:
+        """Odds of a true c to stay, odds of the rest, and how many records have them."""
+        moving: dict[int, int] = {}
+        for weight, times in zip(self.weights, self.frequencies, strict=True):
+            if 0 < weight < TOTAL and times:
+                moving[weight] = moving.get(weight, 0) + times
+        odds = np.array([weight / (TOTAL - weight) for weight in moving])
+        numbers = np.array(list(moving.values()), dtype=np.float64)
+        return self.own / (TOTAL - self.own), odds, numbers
+
+
+def worst_match(inflow: Inflow, *, at_least: float = 0.0) -> float:
+    """max over a of R(a), rounded up; or any number up to ``at_least`` if it is not above that."""
+    if inflow.own == 0 or inflow.frequency == 0:
+        return 0.0  # a true c is never released as c, so a match there is never correct
+    if inflow.own == TOTAL:
+        # All true c stay: R(a) = 1 / a, and the fewest possible are these and the certain ones.
+        return float_up(Fraction(1, inflow.frequency + inflow.certain))
+    own, odds, times = inflow.odds()
+    certain = inflow.certain
+    if certain == 0 and (odds <= own).all():
+        return min(_first(inflow, own, odds, times), _limit(inflow))
+    everyone = np.append(odds, own), np.append(times, inflow.frequency - 1.0)
+    return min(_search(own, certain, *everyone, at_least), _limit(inflow))
+
+
+def _first(inflow: Inflow, own: float, odds: FloatArray, times: FloatArray) -> float:
+    """R(1) = 1 / (T_c + sum T_i odds_i / odds_c); exact where the fractions stay short."""
+    if len(odds) > EXACT_TERMS:
+        return _up(1 / (inflow.frequency + math.fsum(times * odds) / own), 8)
+    parts = zip(inflow.weights, inflow.frequencies, strict=True)
+    rest = sum(
+        (number * Fraction(weight, TOTAL - weight) for weight, number in parts if number),
+        Fraction(0),
+    )
+    return float_up(1 / (inflow.frequency + rest / Fraction(inflow.own, TOTAL - inflow.own)))
+
+
+def _limit(inflow: Inflow) -> float:
+    """R(a) <= 1 / T_c: given S = a, all true c are equally likely to be among the a."""
+    return float_up(Fraction(1, inflow.frequency))
+
+
+def _up(value: float, units: float) -> float:
+    return value * (1 + units * UNIT)
+
+
+def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best: float) -> float:
+    """The largest R over all a, or ``best``; ``certain`` records come on top of the random ones."""
+    most = int(times.sum()) + 1
+    done = 0
+    for reach in (16, 64, EXACT_RANGE):
+        # R(a) <= 1 / a: beyond 1 / best nothing can be larger.
+        top = min(reach, most, math.ceil(1 / best) if best else reach)
+        if top > done:
+            best, done = max(best, _near(own, certain, odds, times, top)), top
+        if done >= most or done * best >= 1:
+            return best
+    return _far(own, certain, odds, times, best, done + 1, min(most, math.ceil(1 / best)))
+
+
+def _near(own: float, certain: int, odds: FloatArray, times: FloatArray, top: int) -> float:
+    """max R(a) over the first ``top`` random ones, from all e_a at once."""
+    ratios, units = _ratios(odds, times, top)
+    random = np.arange(1, top + 1)
+    chances = 1 / ((random + certain) * (1 + ratios / own))
+    return _up(float(chances.max()), units)
+
+
+def _ratios(odds: FloatArray, times: FloatArray, top: int) -> tuple[FloatArray, float]:
+    """e_a / e_{a-1} for a = 1 .. top, and the relative error in units of rounding."""
+    scale = top / max(float((odds * times).sum()), np.finfo(float).tiny)
+    steps = np.arange(1, top + 1)
+    factors = np.maximum(times[:, None] - steps + 1, 0) / steps * (odds[:, None] * scale)
+    powers: FloatArray = np.multiply.accumulate(
+        np.column_stack([np.ones(len(odds)), factors]), axis=1
+    )
+    levels = 1
+    while len(powers) > 1:
+        powers, levels = _pair_up(powers), levels + 1
+    line = powers[0]
+    sure = line > 1e-280  # below, digits may have been lost: such terms take the other road
+    sure[1:] &= sure[:-1]
+    records = int(times.sum())
+    sure[records + 1 :] = True  # no more than all of them: the ratio is 0, and exact
+    line[records + 1 :] = 0
+    ratios = np.zeros(top)
+    ratios[sure[1:]] = line[1:][sure[1:]] / np.maximum(line[:-1][sure[1:]], 1e-280) / scale
+    for a in np.flatnonzero(~sure[1:]) + 1:
+        ratios[a - 1] = _ratio(odds, times, int(a))
+    units = 2.0 * ((top + 2) * levels + 4 * top + 16)
+    return ratios, units if sure.all() else max(units, 1e-8 / UNIT)
+
+
+def _pair_up(powers: FloatArray) -> FloatArray:
+    """Multiply polynomials two by two, without the terms beyond the last column."""
+    if len(powers) % 2:
+        one = np.zeros((1, powers.shape[1]))
+        one[0, 0] = 1
+        powers = np.vstack([powers, one])
+    left, right = powers[0::2], powers[1::2]
+    product = np.zeros_like(left)
+    for shift in range(powers.shape[1]):
+        product[:, shift:] += left[:, shift : shift + 1] * right[:, : powers.shape[1] - shift]
+    return product
+
+
+# -- many released values: a window of a at a time --------------------------------------------
+
+
+def _far(
+    own: float,
+    certain: int,
+    odds: FloatArray,
+    times: FloatArray,
+    best: float,
+    low: int,
+    high: int,
+) -> float:
+    """Branch and bound over a in [low, high], since g falls: f(a) >= low + g(high) / own there."""
+    records = int(times.sum())
+
+    def chances(a: IntArray, ratios: FloatArray) -> FloatArray:
+        return 1 / ((a + certain) * (1 + ratios / own))
+
+    if high > records:  # all of them, and B: nobody else is left
+        best, high = max(best, 1 / (records + 1 + certain)), records
+    pieces = [(low, high)] if low <= high else []
+    while pieces:
+        first, last = pieces.pop()
+        window, ratios = _window(odds, times, last)
+        inside = (window >= first) & (window <= last)
+        best = max(best, float(chances(window[inside], ratios[inside]).max(initial=0.0)))
+        last = min(last, int(window[0]) - 1)
+        if first > last:
+            continue
+        bound = 1 / (first + certain + (last + 1 + certain) * ratios[0] / own)
+        if bound > best * (1 + WIDE_TOLERANCE):
+            middle = (first + last) // 2
+            pieces += [(first, middle), (middle + 1, last)] if middle < last else [(first, last)]
+    return best * (1 + 2 * WIDE_TOLERANCE)
+
+
+def _ratio(odds: FloatArray, times: FloatArray, a: int) -> float:
+    """e_a / e_{a-1} alone."""
+    window, ratios = _window(odds, times, a)
+    return float(ratios[window == a][0])
+
+
+def _window(odds: FloatArray, times: FloatArray, last: int) -> tuple[IntArray, FloatArray]:
+    """Values a up to ``last``, and e_a / e_{a-1} for them, from one tilted law.
+
+    Odds times x change e_a by x**a only. With x such that the mean is near the window, its values
+    are likely outcomes and come out of one Fourier transform with good relative precision.
+    """
+    tilt = _tilt(odds, times, last - 0.5)
+    chance = odds * tilt / (1 + odds * tilt)
+    spread = math.sqrt(float((times * chance * (1 - chance)).sum()))
+    # Within three and a half deviations a chance is not below 1e-3 of the largest one.
+    first = max(1, last - int(3.5 * spread))
+    points = 2 * int(12 * spread) + 64
+    turn = np.expm1(2j * np.pi * np.arange(points // 2 + 1) / points)
+    logs = np.zeros(len(turn), dtype=np.complex128)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a fair coin at half a turn: log 0
+        for p, t in zip(chance, times, strict=True):
+            if t:
+                logs += t * np.log1p(p * turn)
+        law = np.exp(logs)
+    law[~np.isfinite(law)] = 0
+    mass = np.fft.irfft(np.conj(law), points)[np.arange(first - 1, last + 1) % points]
+    return np.arange(first, last + 1), np.maximum(mass[1:], 0) / mass[:-1] / tilt
+
+
+def _tilt(odds: FloatArray, times: FloatArray, mean: float) -> float:
+    """The x for which odds times x give the sum this mean."""
+    from scipy.optimize import brentq
+
+    def excess(log_tilt: float) -> float:
+        scaled = odds * math.exp(log_tilt)
+        return float((times * (scaled / (1 + scaled))).sum()) - mean
+
+    logs = np.log(odds)
+    reach = 4 + math.log(float(times.sum())) + math.log(2)
+    return math.exp(float(brentq(excess, -logs.max() - reach, -logs.min() + reach, xtol=1e-12)))

@@ -28,7 +28,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Categories
-from pramana.schema.joint_cells import Counts, cell_codes, cell_numbers, counts_with_kept
+from pramana.schema.joint_cells import Counts, cell_numbers, counts_with_kept
 from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
@@ -281,26 +281,3 @@ def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:
             most.append(step)
     if len(most) > 2:
         yield tuple(most)
-
-
-def fit(steps: Sequence[Step], truth: Counts, released: Counts) -> ChiSquareFit:
-    """How well released counts fit true ones under the matrices of independent steps."""
-    return fit_counts(_values(steps), *(_cells(steps, counts) for counts in (truth, released)))
-
-
-def _cells(steps: Sequence[Step], counts: Counts) -> FloatArray:
-    """Counts by the cells of the steps, in the order of the Kronecker product."""
-    table = counts.dense().astype(np.float64)
-    axis, result = 0, table
-    for step in steps:
-        width = len(step.columns)
-        sizes = counts.sizes[axis : axis + width]
-        labels = counts.labels[axis : axis + width]
-        cells = [cell if width > 1 else (cell,) for cell in step.labels]
-        where = cell_numbers(list(cell_codes(labels, cells)), sizes)
-        lead, tail = result.shape[: axis and 1], table.shape[axis + width :]
-        result = result.reshape((*lead, int(np.prod(sizes)), *tail))
-        result = result.take(where, axis=len(lead))
-        result = result.reshape((-1, *tail))
-        axis += width
-    return result.ravel()
