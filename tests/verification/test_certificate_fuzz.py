@@ -176,3 +176,65 @@ def test_an_altered_certificate_raises_no_unforeseen_error(form: dict[str, Any])
             raise AssertionError(f"mutation {seed} of {form['method']}") from error
         assert "\n" not in problem, seed
         assert len(problem) < 1000, seed
+
+
+def people() -> pa.Table:
+    """The original data of the releases below."""
+    generator = np.random.default_rng(3)
+    return pa.table(
+        {
+            "sex": generator.choice(["F", "M"], 120),
+            "age": generator.integers(0, 80, 120),
+            "region": np.repeat(["north", "south"], 60),
+            "income": generator.normal(100, 50, 120).round(),
+        }
+    )
+
+
+def other_label(form: dict[str, Any]) -> None:
+    """A matrix of a value that the schema does not list."""
+    form["mechanism"][0]["matrix"]["labels"][0] = "M9"
+
+
+def errors_of_fewer_columns(form: dict[str, Any]) -> None:
+    """Standard errors without those of a column."""
+    del form["statistics"]["standard_errors"]["age"]
+
+
+def errors_of_more_labels(form: dict[str, Any]) -> None:
+    """More standard errors than a column has values."""
+    form["statistics"]["standard_errors"]["sex"] *= 2
+
+
+def errors_that_are_texts(form: dict[str, Any]) -> None:
+    """A standard error that is no number."""
+    form["statistics"]["standard_errors"]["sex"][0] = "key"
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("retention", other_label),
+        ("inverse-frequency", errors_of_fewer_columns),
+        ("inverse-frequency", errors_of_more_labels),
+        ("inverse-frequency", errors_that_are_texts),
+    ],
+)
+def test_a_certificate_that_contradicts_itself_is_refused_when_it_is_loaded(
+    tmp_path, method, change
+):
+    """Each ended an estimate or the owner's check with an unforeseen error."""
+    method, target = METHODS[method]
+    plan = pm.design(pm.Schema.from_toml(SCHEMA), target, data=people(), method=method)
+    pm.protect(people(), plan, to=tmp_path / "release")
+    file = tmp_path / "release" / "certificate.json"
+    form = json.loads(file.read_text())
+    change(form)
+    form.pop("digest")
+    form["digest"] = hashlib.sha256(canonical(form)).hexdigest()
+    file.write_bytes(canonical(form))
+
+    assert not pm.verify(tmp_path / "release", original=people()).valid
+    with pytest.raises(PramanaError) as refused:
+        pm.load(tmp_path / "release").crosstab("sex", "age")
+    assert "\n" not in str(refused.value)
