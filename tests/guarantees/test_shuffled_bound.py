@@ -401,13 +401,17 @@ def test_the_sharp_bound_counts_what_is_cut_off(monkeypatch):
 def test_the_sharp_bound_counts_errors_of_its_transform(monkeypatch, direction):
     """A transform that is off by as much as its allowance leaves the bound above."""
     steps, people, slope, exact = sharp_case()
-    monkeypatch.setattr(shuffled_bound, "FUNCTION", 1e-2)
-    transform = shuffled_bound._Steps._transform
+    transform, doubt = shuffled_bound._Steps._transform, shuffled_bound._Steps._doubt
+    allowance = 1e-3
+
+    def allowed(self, slope, frequency):
+        line = isinstance(frequency, np.ndarray)
+        return np.full(frequency.shape, allowance) if line else doubt(self, slope, frequency)
 
     def off(self, slope, points):
         real, imaginary = transform(self, slope, points)
-        return real + direction * 0.9 * self._doubt(slope, points), imaginary
+        return real + direction * 0.9 * allowance, imaginary
 
+    monkeypatch.setattr(shuffled_bound._Steps, "_doubt", allowed)
     monkeypatch.setattr(shuffled_bound._Steps, "_transform", off)
     assert steps.sharp(people, slope, enough=0.0) >= float(exact)
-    assert steps._on_line(people, slope, 1e-3, 50.0) > 0

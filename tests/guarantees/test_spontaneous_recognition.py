@@ -228,3 +228,15 @@ def test_sentence_and_json_name_no_values():
     assert "10 %" in found.sentence()
     assert found.to_json() == {"alpha": 0.1, "width": 3}
     assert only_the_owner(type(found))
+
+
+def test_a_larger_posterior_implies_no_smaller_one():
+    """Whatever the keys are."""
+    one, other = bound_of(0.2), bound_of(0.1)
+    assert other.implies(one)
+    assert not one.implies(other)
+
+
+def bound_of(alpha: float) -> SpontaneousRecognition:
+    """A bound for any two keys."""
+    return SpontaneousRecognition(alpha=alpha, width=2)
