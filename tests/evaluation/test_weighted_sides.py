@@ -14,6 +14,8 @@ from pramana.io.opening import open_table
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+
 PLAIN = Schema(
     (
         Column("sex", Role.KEY, Categories(("F", "M"))),
