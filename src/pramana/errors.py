@@ -9,6 +9,7 @@
     │   ├── InvalidTable          a file or data frame that cannot be read    ValueError
     │   ├── OutsideDomain         values that the schema does not list        ValueError
     │   ├── UnknownColumn         a column that is not there                  KeyError
+    │   ├── UnknownCell           a cell that a table does not have           KeyError
     │   ├── NotARelease           a folder or certificate of another kind     ValueError
     │   ├── OutputExists          a folder that would be overwritten          FileExistsError
     │   ├── TooLarge              more cells or categories than can be served ValueError
@@ -56,6 +57,7 @@ __all__ = [
     "SingularMatrix",
     "TooLarge",
     "Unconfirmed",
+    "UnknownCell",
     "UnknownColumn",
     "harmless",
     "is_heard",
@@ -149,6 +151,10 @@ class OutsideDomain(InputError, ValueError):
 
 class UnknownColumn(InputError, KeyError):
     """A column was named that is not there."""
+
+
+class UnknownCell(InputError, KeyError):
+    """A cell was named that an estimated table does not have."""
 
 
 class NotARelease(InputError, ValueError):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,6 @@ from pramana.analysis.attribute_sampling_sums import (
 from pramana.analysis.contrasts import SharesWithin
 from pramana.analysis.counts import (
     SMALL_ERROR,
-    TAKEN_IN,
     CountMethod,
     expected_error,
     require_method,
@@ -242,6 +242,8 @@ def _likelihood(observed: Observed) -> float:
 class AttributeSamplingReading(BesidePlain):
     """Undoes the mixture of each set; columns released as they are stand beside every report."""
 
+    unbiased: ClassVar[CountMethod] = "unbiased"
+
     @property
     def mechanism(self) -> AttributeSampler:
         """What was asked of each record."""
@@ -265,15 +267,15 @@ class AttributeSamplingReading(BesidePlain):
         changed = self._changed(question)
         if not changed:
             return self.plain.counts(question, method=method, share=share)
-        if method not in ("auto", "unbiased"):
+        if method == "clipped":
             raise NotCovered(
-                f"Method {method} is for whole records. Tables of reports are unbiased, or come "
-                "from the model where no report holds them: leave the method out."
+                "Method clipped is for whole records. Tables of reports are unbiased or shrunk, or "
+                "come from the model where no report holds them: leave the method out."
             )
         held = self.mechanism.containing(changed)
         sums = ReportSums.of(self.records, question) if held else None
         if sums is None or not sums.reports:  # by design, or among few records by chance
-            if method == "unbiased":
+            if method != "auto":
                 raise NotCovered(
                     f"No report holds {' and '.join(changed)} together, so that there is nothing "
                     "to undo. Leave the method out: the table then comes from a model, and says so."
@@ -281,7 +283,7 @@ class AttributeSamplingReading(BesidePlain):
             return self._modelled(question, changed, share=share)
         found = sums.totals(sums.weights())
         figures = found.totals, se_of(found, question)
-        total = sums.people if not question.weighted or self.records.weight is None else None
+        total = sums.everyone if not question.weighted or self.records.weight is None else None
         if share:
             figures = sums.shares(found, question)
         half = half_of(found, question) / (sums.whole_of(found) if share else 1.0)
@@ -295,11 +297,11 @@ class AttributeSamplingReading(BesidePlain):
             together=SharesWithin(counted) if share else counted,
         )  # fmt: skip
         error = expected_error(np.nan_to_num(se_of(found, question)), sums.whole)
-        if method == "unbiased" or sums.filtered or error <= SMALL_ERROR:
+        small = error <= SMALL_ERROR and method == "auto"
+        if method == "unbiased" or sums.filtered or small:
             return made
         shrunken = self._shrunken(sums, found, question) / (sums.whole_of(found) if share else 1.0)
-        ends = interval_of(*figures, question, half=half, most=most, misses=TAKEN_IN)
-        return sums.shrunken(made, shrunken, ends, error)
+        return sums.shrunken(made, shrunken, error)
 
     def _shrunken(self, sums: ReportSums, found: ReportedTotals, question: Question) -> FloatArray:
         """Non-negative, its dependence no stronger than noise and experience allow.

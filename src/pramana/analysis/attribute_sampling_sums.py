@@ -401,20 +401,13 @@ class ReportSums:
         table[:, told] = own
         return table
 
-    def shrunken(
-        self, made: Estimate, figure: FloatArray, ends: tuple[FloatArray, FloatArray], error: float
-    ) -> Estimate:
-        """A shrunken estimate before the unbiased one, whose errors stay; intervals take it in."""
-        estimate, low, high = (
-            part.reshape(self.shape).transpose(self.order) for part in (figure, *ends)
-        )
+    def shrunken(self, made: Estimate, figure: FloatArray, error: float) -> Estimate:
+        """A shrunken estimate before the unbiased one, whose errors stay."""
         return replace(
             made,
             method="shrunk",
-            estimate=estimate,
+            estimate=figure.reshape(self.shape).transpose(self.order),
             unbiased=made.estimate,
-            low=np.minimum(low, estimate),
-            high=np.maximum(high, estimate),
             why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would be off by "
             f"{off_by(error)}: {shrunk_words(error)}",
         )
@@ -634,11 +627,10 @@ def interval_of(
     question: Question,
     *,
     half: FloatArray,
-    most: float | None = None,
-    misses: float = 1.0,
+    most: FloatArray | float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval of a number from 0 to ``most``, and ``half`` a report to both sides."""
-    z = question.z(estimate.size, misses=misses)
+    z = question.z(estimate.size)
     low, high = bounded_interval(estimate, se, z=z)
     low, high = np.maximum(low - half, 0), high + half
     return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))

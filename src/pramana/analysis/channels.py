@@ -224,6 +224,10 @@ class Sparse:
 class Channel(Protocol):
     """What happens along one axis of a table."""
 
+    @property
+    def place(self) -> int:
+        """The axis."""
+
     def forward(self, table: FloatArray) -> FloatArray:
         """Expected released counts from true counts."""
 
@@ -597,13 +601,20 @@ class Channels:
         column that was released as it is add nothing.
         """
         _, least, _, any_one = self._expected
-        late = [isinstance(channel, Same) for channel in self.each]
-        moved = tuple(place for place, kept in enumerate(late) if not kept)
-        known: FloatArray = squares.sum(axis=moved, keepdims=True)
-        for channel, kept in zip(self.each, late, strict=True):
-            known = channel.solve(known) if kept else known
         each = np.maximum(np.minimum(least - 1, any_one), 0)
-        return np.where(np.isfinite(each), each, 0.0) * known
+        return np.where(np.isfinite(each), each, 0.0) * self.known(squares)
+
+    def known(self, table: FloatArray) -> FloatArray:
+        """For each group the sum over all that it cannot be told apart from.
+
+        They agree in the columns that were released as they are, also where a filter is on these.
+        """
+        for channel in self.each:
+            if not isinstance(channel, Same):
+                table = sum_along(table, channel.place)
+        for channel in self.each:
+            table = channel.solve(table) if isinstance(channel, Same) else table
+        return np.broadcast_to(table, self.layout.grouped_shape)
 
     @cached_property
     def _expected(self) -> Expected:

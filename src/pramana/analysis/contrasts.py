@@ -169,7 +169,7 @@ class Influence:
             less = np.array([[float((a * b * taken).sum()) for b in own] for a in own])
         else:
             sums = np.array([float((part * self.first).sum()) for part in own])
-            less = np.outer(sums, sums) / max(self.moments.count, 1.0)
+            less = np.outer(sums, sums) / max(self.moments.sample, 1.0)
         return np.asarray(found - less, dtype=np.float64)
 
     def _products(
@@ -275,6 +275,10 @@ class Contrast:
         plain = {name: own if math.isfinite(own) else None for name, own in figures.items()}
         told = {"level": self.level, "why": self.why, "weight": self.weight}
         return {"what": self.what, **plain, **told}
+
+    def conf_int(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return self.low, self.high
 
     @property
     def stated(self) -> bool:

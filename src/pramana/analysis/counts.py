@@ -82,12 +82,14 @@ class Solved:
 
     Attributes:
         ratio: The counts, over all records that pass the filter.
-        records: How many were released.
+        records: The weight of all released records that pass filters on columns as they are.
+        most: The weight of those that each group cannot be told apart from.
         unseen: How far off the counts can be where few records tell their errors.
     """
 
     ratio: Ratio
     records: float
+    most: FloatArray
     unseen: Unseen
 
     @property
@@ -118,7 +120,7 @@ class Solved:
         low = np.maximum(np.minimum(low, self.estimate - below), 0)
         high = np.maximum(np.maximum(high + half, self.estimate + above), low)
         if not share:
-            return np.minimum(low, self.records), np.minimum(high, self.records)
+            return np.minimum(low, self.most), np.minimum(high, self.most)
         whole = self.ratio.below
         if not self.ratio.v_below.any():  # the number of records is known
             return np.minimum(low / whole, 1), np.minimum(high / whole, 1)
@@ -160,10 +162,15 @@ def clip(estimate: FloatArray, *, most: float = math.inf) -> FloatArray:
     return positive * (total / kept) if kept > 0 else positive
 
 
-def solve_counts(moments: Moments, channels: Channels, question: Question) -> Solved:
-    """Undo the matrices, and say how far off that can be."""
+def solve_counts(
+    moments: Moments, channels: Channels, question: Question, *, share: bool = False
+) -> Solved:
+    """Undo the matrices, and say how far off that can be.
+
+    How many records pass a filter is part of the luck of a count, and known to a share.
+    """
     estimate = channels.solve(moments.w)
-    sums = Sums(estimate, estimate, moments.count)
+    sums = Sums(estimate, estimate, moments.count if share else moments.sample)
     least = channels.least_variance(moments.ww) if channels.randomised else np.zeros_like(estimate)
 
     def ratio_about(infer: Inference) -> Ratio:
@@ -180,12 +187,13 @@ def solve_counts(moments: Moments, channels: Channels, question: Question) -> So
     ratio = ratio_about(question.infer)
     if question.infer == "population" and channels.randomised:
         known = ratio_about("records")
-        most = np.maximum(ratio.v_above, known.v_above)
-        ratio = replace(ratio.at_least(known), v_above=most)
-    weight = float(moments.w.sum())
-    step = float(moments.ww.sum()) / max(weight, 1e-300)
+        wider = np.maximum(ratio.v_above, known.v_above)
+        ratio = replace(ratio.at_least(known), v_above=wider)
+    most = channels.known(moments.w)
+    step = channels.known(moments.ww) / np.where(most > 0, most, 1.0)
     added = channels.one_more if channels.randomised else (np.zeros_like(estimate),) * 2
-    return Solved(ratio, weight, Unseen(ratio.v_above, *added, step, least))
+    unseen = Unseen(ratio.v_above, *added, step, least)
+    return Solved(ratio, float(moments.w.sum()), most, unseen)
 
 
 def estimate_counts(
@@ -211,7 +219,7 @@ def estimate_counts(
             "There are no released records to estimate from. Does the filter select any?"
         )
     channels = Channels(layout)
-    solved = solve_counts(moments, channels, question)
+    solved = solve_counts(moments, channels, question, share=share)
     if share and solved.ratio.below.flat[0] <= 0:
         raise InvalidTable(
             "Shares need records: by the estimate, none of the truths meets the filter."
@@ -254,26 +262,22 @@ def _figures(
     )
     if share:
         estimate = estimate / max(float(estimate.sum()), 1e-300)
-    misses = TAKEN_IN if method == "shrunk" else 1.0
-    low, high = solved.interval(question.z(estimate.size, misses=misses), share=share)
-    return estimate, se, np.minimum(low, estimate), np.maximum(high, estimate)
+    return estimate, se, *solved.interval(question.z(estimate.size), share=share)
 
 
 def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
-    """The shrunken table, by group; weighted records are fitted as so many equal ones."""
-    whole = Channels(channels.layout.only(range(len(channels.layout.axes))))
+    """The shrunken table, by group; weighted records are fitted as so many equal ones.
+
+    Columns are fitted in the order of their names: a fit stops a little earlier or later in another
+    order, and one question has one answer.
+    """
+    axes = channels.layout.axes
+    order = sorted(range(len(axes)), key=lambda place: axes[place].columns)
+    whole = Channels(channels.layout.only(order))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
-    released = moments.w / scale
-    return channels.merge(fit(released, whole).truth(released, whole)) * scale
-
-
-TAKEN_IN = 1.1
-"""How many times the misses asked for an interval starts with before it takes in the EM estimate.
-
-When the unbiased interval lies to one side of the truth, the EM estimate lies beyond the truth at
-most every other time: taking it in catches up to half of the misses. With 1.1 times the misses
-to begin with, between 0.55 and 1.1 times those asked for remain.
-"""
+    released = np.ascontiguousarray((moments.w / scale).transpose(order))
+    truth = fit(released, whole).truth(released, whole) * scale
+    return channels.merge(np.ascontiguousarray(truth.transpose(np.argsort(order))))
 
 
 def off_by(error: float) -> str:

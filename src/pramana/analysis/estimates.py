@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -23,15 +23,18 @@ from pramana.analysis.contrasts import (
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
-from pramana.errors import InvalidNumber, harmless
+from pramana.errors import InvalidNumber, UnknownCell, harmless
 from pramana.mechanisms.transition import Label
-from pramana.schema.domains import label_text
+from pramana.schema.domains import label_key, label_text
 from pramana.schema.labels import Labels
 from pramana.types import FloatArray, Form
 
 FIGURES: Final = ("estimate", "se", "low", "high")
 
 SHRUNK_FIGURES: Final = ("estimate", "unbiased", "se", "low", "high")
+
+MOST_NAMED: Final = 8
+"""Labels that a message lists."""
 
 MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
@@ -91,6 +94,19 @@ class Estimate:
             array = np.array(getattr(self, name), dtype=np.float64)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        self._take_in()
+
+    def _take_in(self) -> None:
+        """Widen intervals to the numbers shown.
+
+        Unbiased counts may be below 0, and shrunken ones outside the interval of the unbiased ones.
+        """
+        known = ~(np.isnan(self.estimate) | np.isnan(self.low) | np.isnan(self.high))
+        for name, worst in (("low", np.minimum), ("high", np.maximum)):
+            end = getattr(self, name)
+            wide = np.where(known, worst(end, self.estimate), end)
+            wide.flags.writeable = False
+            object.__setattr__(self, name, wide)
 
     @classmethod
     def of(
@@ -156,22 +172,60 @@ class Estimate:
                 cell[name] = float(getattr(self, name)[index])
             yield cell
 
-    def cell(self, *values: Label) -> Form:
-        """The cell with these labels, in the order of ``by``.
+    def cell(self, *values: Label, **named: Label) -> Form:
+        """The cell with these labels, in the order of ``by`` or by the names of its columns.
 
-        Labels that the table does not have raise ``KeyError``.
+        ``cell("F", "old")`` and ``cell(sex="F", age="old")`` are the same. A label may be given as
+        its text.
         """
-        index = self._place(values)
+        index = self._place(values, named)
         return {name: float(getattr(self, name)[index]) for name in self.figures}
 
-    def _place(self, values: Label | tuple[Label, ...]) -> tuple[int, ...]:
-        own = values if isinstance(values, tuple) else (values,)
-        try:
-            return tuple(
-                labels.index(value) for labels, value in zip(self.labels, own, strict=True)
+    def __getitem__(self, values: Label | tuple[Label, ...]) -> Form:
+        """The same: ``table["F", "old"]``."""
+        return self.cell(*(values if isinstance(values, tuple) else (values,)))
+
+    def _place(
+        self, values: Label | tuple[Label, ...], named: Mapping[str, Label] | None = None
+    ) -> tuple[int, ...]:
+        asked = list(values) if isinstance(values, tuple) else [values]
+        if named:
+            self._require_names(named, given=len(asked))
+            asked += [named[name] for name in self.by[len(asked) :]]
+        if len(asked) != len(self.by):
+            raise UnknownCell(
+                f"The table has no such cell: its cells have {len(self.by)} labels, of "
+                f"{', '.join(self.by) or 'no column'}, and {len(asked)} were given.",
+                code="wrong-number-of-labels",
             )
-        except ValueError:
-            raise KeyError(f"The table of {', '.join(self.by)} has no such cell.") from None
+        return tuple(map(self._label_place, self.by, self.labels, asked))
+
+    def _require_names(self, named: Mapping[str, Label], *, given: int) -> None:
+        expected = self.by[given:]
+        if set(named) != set(expected):
+            raise UnknownCell(
+                f"The table has no such cell: name the labels of {', '.join(expected)}, got "
+                f"{', '.join(named)}.",
+                code="wrong-names-of-columns",
+            )
+
+    @staticmethod
+    def _label_place(name: str, labels: tuple[Label, ...], asked: Label) -> int:
+        """The place of a label, or of the one that reads the same."""
+        alike = [
+            own == asked and isinstance(own, bool) == isinstance(asked, bool) for own in labels
+        ]
+        if not any(alike):
+            alike = [label_key(label) == label_key(asked) for label in labels]
+        if not any(alike):
+            listed = ", ".join(_text(label) for label in labels[:MOST_NAMED])
+            more = ", ..." if len(labels) > MOST_NAMED else ""
+            raise UnknownCell(
+                f"The table has no such cell: {_text(asked)!r} is no label of '{name}'. Its labels "
+                f"are {listed}{more}.",
+                column=name,
+            )
+        return alike.index(True)
 
     def difference(
         self,
@@ -266,6 +320,20 @@ class Estimate:
         """
         return frame_of(self.to_arrow(), self.like if like is None else like)
 
+    def to_pandas(self) -> Any:
+        """One row a cell, as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """One row a cell, as a data frame of Polars."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def conf_int(self) -> Any:
+        """The ends of the intervals, one row a cell, as a data frame like ``to_frame``."""
+        return frame_of(self.to_arrow().select([*self.names, "low", "high"]), self.like)
+
     def to_wide(self, figure: str = "estimate") -> Any:
         """The last column across, the others down, as a data frame like ``to_frame``.
 
@@ -328,7 +396,8 @@ class Estimate:
         """How the numbers came about, and what their intervals mean or why there are none."""
         weighted = f" Weighted by {self.weight}." if self.weight else ""
         intervals = self.no_interval and f"No interval: {self.no_interval}"
-        meaning = intervals or f"Intervals at level {self.level:g}."
+        about = "these records" if self.infer == "records" else "the population"
+        meaning = intervals or f"Intervals at level {self.level:g}, about {about}."
         return f"{self.method}: {self.why}{weighted} {meaning}"
 
     def _repr_html_(self) -> str:

@@ -61,6 +61,11 @@ class IndependenceTest(Shown):
     why: str
     weight: str | None = None
 
+    @property
+    def pvalue(self) -> float:
+        """The p-value, by the name that SciPy and statsmodels give it."""
+        return self.p_value
+
     def shown(self) -> tuple[str, list[str]]:
         """The statistic, and what makes it valid."""
         names = " and ".join(self.by)

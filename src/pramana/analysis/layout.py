@@ -333,6 +333,7 @@ class Moments:
         wy: Sums of weight times value.
         wwy: Sums of squared weight times value.
         wwyy: Sums of squared weight times squared value.
+        released: The number of released records, those that a filter leaves out included.
     """
 
     records: FloatArray
@@ -341,6 +342,7 @@ class Moments:
     wy: FloatArray | None = None
     wwy: FloatArray | None = None
     wwyy: FloatArray | None = None
+    released: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("records", "w", "ww", "wy", "wwy", "wwyy"):
@@ -386,6 +388,11 @@ class Moments:
     def count(self) -> float:
         """The number of records."""
         return float(self.records.sum())
+
+    @property
+    def sample(self) -> float:
+        """The number of records that a population gave: a filter is part of the question."""
+        return self.count if self.released is None else self.released
 
     @property
     def effective(self) -> float:

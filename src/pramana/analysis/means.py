@@ -34,11 +34,12 @@ def estimate_totals(
     wy, _, wwyy = _values(moments, of)
     channels = Channels(layout)
     total = channels.solve(wy)
-    sums = Sums(total, total, moments.count)
+    sums = Sums(total, total, moments.sample)
     variance = count_covariance(channels, wwyy, sums, infer=question.infer)
     se = np.sqrt(np.maximum(variance + _noise(channels, moments, noise, question), 0))
     low, high = normal_interval(total, se, z=question.z(total.size))
-    half = _half(se, np.sqrt(wwyy.sum() / moments.count), question)
+    people = np.maximum(channels.known(moments.records), 1.0)
+    half = _half(se, np.sqrt(channels.known(wwyy) / people), question)
     return Estimate.of(
         layout,
         (total, se, low - half, high + half),
@@ -65,7 +66,7 @@ def estimate_means(
 
     def ratio_about(infer: Inference) -> Ratio:
         def covariance(products: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-            sums = Sums(first, second, moments.count)
+            sums = Sums(first, second, moments.sample)
             return count_covariance(channels, products, sums, infer=infer)
 
         added = _noise(channels, moments, noise, replace(question, infer=infer))
@@ -81,7 +82,7 @@ def estimate_means(
     if question.infer == "population":
         ratio = ratio.at_least(ratio_about("records"))
     mean, se, low, high = ratio.told(question.z(above.size))
-    half = _half(se, _step(moments, wwy, wwyy, ratio), question)
+    half = _half(se, _step(moments, channels, ratio), question)
     figures = (mean, se, low - half, high + half)
     return Estimate.of(
         layout,
@@ -101,11 +102,15 @@ def _half(se: FloatArray, step: FloatArray, question: Question) -> FloatArray:
     return half_a_record(se, step) if question.infer == "records" else np.zeros_like(se)
 
 
-def _step(moments: Moments, wwy: FloatArray, wwyy: FloatArray, ratio: Ratio) -> FloatArray:
+def _step(moments: Moments, channels: Channels, ratio: Ratio) -> FloatArray:
     """By how much a record that moves into a group changes its mean, as a mean square root."""
+    assert moments.wwy is not None  # noqa: S101 - for the type checker
+    assert moments.wwyy is not None  # noqa: S101 - for the type checker
+    yy, y, one = (channels.known(part) for part in (moments.wwyy, moments.wwy, moments.ww))
+    people = np.maximum(channels.known(moments.records), 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        squares = wwyy.sum() - 2 * ratio.value * wwy.sum() + ratio.value**2 * moments.ww.sum()
-        step: FloatArray = np.sqrt(np.maximum(squares, 0) / moments.count) / ratio.below
+        squares = yy - 2 * ratio.value * y + ratio.value**2 * one
+        step: FloatArray = np.sqrt(np.maximum(squares, 0) / people) / ratio.below
     return step
 
 

@@ -9,7 +9,9 @@ quantile may be wrong by the width of a bin, and a limit between two edges is re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,7 +19,7 @@ import numpy as np
 
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted
-from pramana.engine.choose import NOTHING, Condition, Operator
+from pramana.engine.choose import NOTHING, Condition, Operator, number_in
 from pramana.errors import InputError, InvalidNumber, NotCovered
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins, label_key, label_text
@@ -74,10 +76,9 @@ class Question:
         """Return the same question about these records alone."""
         return replace(self, infer="records")
 
-    def z(self, numbers: int, *, misses: float = 1.0) -> float:
-        """The Normal quantile, for a table of so many numbers; ``misses`` scales 1 - level."""
-        level = max(1 - misses * (1 - self.level), 1e-6)
-        return quantile(level, numbers=numbers if self.simultaneous else 1)
+    def z(self, numbers: int) -> float:
+        """The Normal quantile, for a table of so many numbers."""
+        return quantile(self.level, numbers=numbers if self.simultaneous else 1)
 
 
 USUAL = Question()
@@ -116,11 +117,16 @@ def students(z: float, degrees: float) -> float:
 Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 """A filter: ``{"sex": "F", "age": ["[20, 30)", "[30, 40)"]}`` or ``["sex=F", "income>=50000"]``.
 
+``"sex=F and income>=50000"`` joins comparisons, and ``sex == "F"`` is read as well.
+
 In the first spelling ``None`` is missing and ``""`` an empty text; in the second, ``sex=`` is both,
 and ``sex=missing``, as tables print it, is missing beside that word.
 """
 
-COMPARISONS: tuple[Operator, ...] = ("!=", "<=", ">=", "=", "<", ">")
+COMPARISONS: tuple[Operator | Literal["=="], ...] = ("!=", "<=", ">=", "==", "=", "<", ">")
+
+JOINED = re.compile(r"\s+and\s+|\s*&\s*")
+"""Between two comparisons; inside a value it is part of the value."""
 
 
 def conditions_of(where: Where) -> tuple[Condition, ...]:
@@ -134,7 +140,24 @@ def conditions_of(where: Where) -> tuple[Condition, ...]:
             )
             for name, value in where.items()
         )
-    return tuple(_parsed(text) for text in ([where] if isinstance(where, str) else where))
+    texts = [where] if isinstance(where, str) else where
+    return tuple(_parsed(part) for text in texts for part in _comparisons(text))
+
+
+def _comparisons(text: str) -> list[str]:
+    """``sex=F and age=old`` as two comparisons; ``trade=bed and breakfast`` is one."""
+    start, parts = 0, []
+    for joint in JOINED.finditer(text):
+        sides = text[start : joint.start()], text[joint.end() :]
+        if all(any(sign in side for sign in COMPARISONS) for side in sides) and _unquoted(sides[0]):
+            parts.append(sides[0])
+            start = joint.end()
+    return [*parts, text[start:]]
+
+
+def _unquoted(text: str) -> bool:
+    """Whether every quotation mark that is opened is closed."""
+    return text.count('"') % 2 == 0
 
 
 def _parsed(text: str) -> Condition:
@@ -145,21 +168,57 @@ def _parsed(text: str) -> Condition:
             f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
         )
     place, _, sign = min(found)
-    values: tuple[Label, ...] = tuple(part.strip() for part in text[place + len(sign) :].split("|"))
+    if sign == "==":
+        sign = "="
+        text = text.replace("==", "=", 1)
+    values: tuple[Label, ...] = tuple(
+        _without_quotes(part.strip()) for part in text[place + len(sign) :].split("|")
+    )
     if NOTHING & set(values):  # on a command line these are both texts and none
         values = (*values, None)
     return Condition(text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1])
 
 
-def meets(label: Label, condition: Condition, column: Column) -> bool:
-    """Whether a label of a randomised column passes; only = and != make sense there."""
-    keys = {label_key(value) for value in condition.values}
-    if condition.comparison not in ("=", "!="):
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
+    """Whether a number, or all of a bin, passes; edges were checked before."""
+    domain = column.domain
+    missing = () if domain is None else domain.missing_labels
+    present = [own for own in column.labels if own is not None and own not in missing]
+    bins = isinstance(domain, Bins)
+    if not bins and not all(isinstance(own, int | float) for own in present):
         raise NotCovered(
-            f"'{column.name}' is randomised: filter it by = or != and its labels "
-            f"({_listed(column, 4)}).",
+            f"'{column.name}' is randomised and holds no numbers: filter it by = or != and its "
+            f"labels ({_listed(column, 4)}).",
             column=column.name,
         )
+    if label not in present:
+        return False
+    limit = number_in(label_text(condition.values[0]), column.name)
+    if isinstance(domain, Bins):
+        lower, upper = domain.edges[present.index(label) :][:2]
+        return lower >= limit if condition.comparison in (">", ">=") else upper <= limit
+    return COMPARE[condition.comparison](float(str(label)), limit)
+
+
+def _without_quotes(text: str) -> str:
+    """``"F"`` and ``'F'`` as F."""
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if quoted else text
+
+
+def meets(label: Label, condition: Condition, column: Column) -> bool:
+    """Whether a label of a randomised column passes; numbers and bins have an order."""
+    keys = {label_key(value) for value in condition.values}
+    if condition.comparison not in ("=", "!="):
+        return _lies_beyond(label, condition, column)
     own = {label_key(one) for one in column.labels}
     nothing = NOTHING & keys
     if nothing and None in keys and own & {*nothing, None}:
@@ -194,7 +253,7 @@ def require_told(schema: Schema, conditions: Iterable[Condition]) -> None:
             limit = float(label_text(condition.values[0]))
         except ValueError:
             continue  # no number: refused by who compares
-        if column.binned and isinstance(column.domain, Bins):
+        if isinstance(column.domain, Bins) and (column.binned or column.randomised):
             _require_edge(column.name, column.domain.edges, limit, condition.comparison)
         elif not column.randomised:
             _require_within(column, limit, condition.comparison)

@@ -286,7 +286,9 @@ class ReleasedRecords:
             if layout.columns
             else np.zeros((table.num_rows, 0), dtype=np.int64)
         )
-        return Summed(layout, _moments(layout, rows, table))
+        sums = [layout.table(rows, term) for term in sums_in(table).values()]
+        moments = Moments(*sums, released=float(self.certificate.records))
+        return Summed(layout, moments)
 
     def coded(self, table: pa.Table, columns: Sequence[str]) -> Coded:
         """Codes of the rows, and the labels of each column in their order."""
@@ -296,6 +298,13 @@ class ReleasedRecords:
             column = self.certificate.schema.column(name)
             codes[name], labels[name] = codes_and_labels(column, table.column(name))
         return codes, labels
+
+    def crossable(self, condition: Condition) -> bool:
+        """Whether a filter asks for cells of a table that has its column as well."""
+        column = self.certificate.schema.column(condition.column)
+        kind = self.opened.schema.field(column.name).type
+        listed = column.domain is not None or not pa.types.is_floating(kind)
+        return condition.comparison in ("=", "!=") and listed and not column.noisy
 
     def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
         """The labels of randomised columns that a filter keeps."""
@@ -318,10 +327,6 @@ def _to_count(
             if name in step.columns:
                 columns |= dict.fromkeys((*step.columns, *step.strata))
     return list(columns)
-
-
-def _moments(layout: Layout, rows: Codes, table: pa.Table) -> Moments:
-    return Moments(*(layout.table(rows, own) for own in sums_in(table).values()))
 
 
 def codes_and_labels(

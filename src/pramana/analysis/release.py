@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.analysis.population_weights import PopulationWeights, RatioMethod
     from pramana.analysis.question import Inference, Where
     from pramana.analysis.regression_results import Regression
-    from pramana.analysis.shares import Share
+    from pramana.analysis.shares import Normalize, Share
     from pramana.analysis.synthesis import SynthesisMethod
     from pramana.engine.choose import Condition
     from pramana.schema.replicates import Replicates
@@ -97,6 +97,25 @@ class Release:
         return f"<p><strong>{head}</strong></p>" + "".join(f"<p>{line}</p>" for line in lines)
 
     # -- the records -----------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self.records
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the released columns."""
+        return list(self.opened.schema.names)
+
+    def head(self, records: int = 5) -> Any:
+        """The first released records as the kind of data frame that went in."""
+        from pramana.analysis.estimates import frame_of
+
+        rows: list[pa.RecordBatch] = []
+        for batch in self.opened.batches():
+            rows.append(batch.slice(0, records - sum(map(len, rows))))
+            if sum(map(len, rows)) >= records:
+                break
+        return frame_of(pa.Table.from_batches(rows, schema=self.opened.schema), self.like)
 
     @cached_property
     def table(self) -> Any:
@@ -224,10 +243,11 @@ class Release:
 
     def crosstab(
         self,
-        *by: str,
+        *by: str | Sequence[str],
         where: Where = None,
         method: CountMethod = "auto",
         share: Share = False,
+        normalize: Normalize = False,
         level: float = 0.95,
         infer: Inference = "records",
         simultaneous: bool = False,
@@ -242,28 +262,30 @@ class Release:
             method: ``unbiased``, ``clipped``, ``shrunk``, or ``auto``: the best for this table.
             share: shares instead of counts: of all records (``True`` or ``"total"``), of the
                 records with the same first column (``"row"``) or the same last one (``"column"``).
+            normalize: the same in the words of pandas: ``True``, ``"all"``, ``"index"``,
+                ``"columns"``.
             level: of the intervals.
             infer: about these ``records``, or about the ``population`` they were drawn from.
             simultaneous: whether all intervals shall hold together.
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
-        from pramana.analysis.shares import SHARES, shares_within
+        from pramana.analysis.shares import NORMALIZE, SHARES, cross_table
 
+        require_choice("normalize", normalize, tuple(NORMALIZE))
+        share = share or NORMALIZE[normalize]
         require_choice("share", share, SHARES)
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
-
-        def counts(reading: Reading, question: Question, method: CountMethod) -> Estimate:
-            if share in ("row", "column"):
-                return shares_within(reading, question, share, method=method)
-            return reading.counts(question, method=method, share=bool(share))
-
+        records = self._released_records
+        estimate = cross_table(self.reading, records, question, method=method, share=share)
         return self._with_replicates(
-            counts(self.reading, question, method),
+            estimate,
             question,
-            lambda reading, question: counts(reading, question, reading.unbiased),
+            lambda reading, question: cross_table(
+                reading, records, question, method=reading.unbiased, share=share
+            ),
             bounds=(0.0, 1.0 if share else np.inf),
         )
 
@@ -348,6 +370,10 @@ class Release:
             lambda reading, question: reading.proportion(question, condition),
             bounds=(0.0, 1.0),
         )
+
+    def median(self, of: str, **options: Any) -> Estimate:
+        """The median of a column released as it is: ``quantile`` at 0.5, with its options."""
+        return self.quantile(of, 0.5, **options)
 
     def quantile(
         self,
@@ -562,7 +588,7 @@ class Release:
 
     def _question(
         self,
-        by: Sequence[str],
+        by: Sequence[str | Sequence[str]],
         where: Where,
         level: float,
         infer: Inference,
@@ -571,17 +597,39 @@ class Release:
         weighted: bool,
         replicates: Replicates | None,
     ) -> Question:
-        names = (by,) if isinstance(by, str) else tuple(by)
+        if len(by) == 1 and isinstance(by[0], list | tuple):
+            by = by[0]  # crosstab(["sex", "age"])
+        names: Any = (by,) if isinstance(by, str) else tuple(by)  # Question refuses what is no name
         conditions = self._conditions(where)
         return Question(names, conditions, level, infer, simultaneous, weighted, replicates)
 
     def _conditions(self, where: Where) -> tuple[Condition, ...]:
-        conditions = conditions_of(where)
+        conditions = tuple(map(self._spelled, conditions_of(where)))
         require_told(self.certificate.schema, conditions)
         return conditions
 
+    def _spelled(self, condition: Condition) -> Condition:
+        """A filter whose ``True`` and ``False`` are those of a column of truth values."""
+        schema, name = self.certificate.schema, condition.column
+        if name not in schema.names or name not in self.opened.schema.names:
+            return condition
+        labels = schema.column(name).labels if schema.column(name).domain is not None else ()
+        whether = pa.types.is_boolean(self.opened.schema.field(name).type)
+        if not whether and not any(isinstance(label, bool) for label in labels):
+            return condition
+        values = tuple(
+            own.lower() if isinstance(own, str) and own.lower() in ("true", "false") else own
+            for own in condition.values
+        )
+        return replace(condition, values=values)
+
     def _of_values(self, of: str, question: Question, ask: Ask) -> Estimate:
-        """An estimate from the values of column ``of``, which may have been recoded."""
+        """An estimate from the values of column ``of``, which may have been recoded.
+
+        A weight is not weighed by itself: its total is the sum of the weights.
+        """
+        if of == self._weight(question):
+            question = replace(question, weighted=False)
         estimate = of_values(ask(self.reading, question), self.certificate.schema.column(of))
         return self._with_replicates(estimate, question, ask)
 

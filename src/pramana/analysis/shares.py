@@ -41,46 +41,132 @@ Share: TypeAlias = bool | Literal["total", "row", "column"]
 
 SHARES: tuple[Share, ...] = (False, True, "total", "row", "column")
 
+Normalize: TypeAlias = bool | Literal["all", "index", "columns"]
+"""The same in the words of pandas."""
+
+NORMALIZE: dict[Normalize, Share] = {
+    False: False,
+    True: True,
+    "all": "total",
+    "index": "row",
+    "columns": "column",
+}
+
+
+def cross_table(
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    *,
+    method: CountMethod,
+    share: Share,
+) -> Estimate:
+    """Counts, or shares of all, of rows or of columns."""
+    if share in ("row", "column"):
+        return shares_within(reading, records, question, share, method=method)
+    return filtered_counts(reading, records, question, method=method, share=bool(share))
+
+
+def filtered_counts(
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    *,
+    method: CountMethod,
+    share: bool,
+) -> Estimate:
+    """Counts or shares by one estimator, whether a value is a cell of the table or a filter.
+
+    Filters by values are cells of the table that has their columns as well. That table decides
+    whether the estimate is shrunk, and gives the shrunken numbers; errors are the same anyway.
+    """
+    found = reading.counts(question, method=method, share=share)
+    crossed = [c for c in question.where if records.crossable(c)]
+    undone = found.method == "unbiased" or found.method in SHRUNKEN
+    if not crossed or not undone or not records.changed(question.names) or method == "unbiased":
+        return found
+    columns = tuple(dict.fromkeys((*question.by, *(c.column for c in crossed))))
+    others = tuple(c for c in question.where if c not in crossed)
+    table = reading.counts(replace(question, by=columns, where=others), method=method, share=False)
+    if table.method not in SHRUNKEN:
+        if found.method == "unbiased":
+            return found
+        return reading.counts(question, method=reading.unbiased, share=share)
+    estimate = _kept_cells(reading, records, question, table, crossed)
+    if share:
+        whole = float(estimate.sum())
+        estimate = estimate / whole if whole > 0 else np.full_like(estimate, np.nan)
+    assert found.unbiased is not None  # noqa: S101 - for the type checker
+    return replace(found, method=table.method, why=table.why, estimate=estimate)
+
+
+def _kept_cells(
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    table: Estimate,
+    conditions: list[Condition],
+) -> FloatArray:
+    """The cells that a filter keeps, summed over the columns that are not asked for."""
+    estimate = table.estimate
+    for condition in conditions:
+        at = table.by.index(condition.column)
+        column = records.certificate.schema.column(condition.column)
+        if column.randomised:
+            kept = set(records.kept([condition])[column.name])
+        else:
+            alone = replace(question, by=(column.name,), where=(condition,))
+            values = reading.counts(alone, method=reading.unbiased, share=False)
+            kept = {
+                label
+                for label, count in zip(values.labels[0], values.estimate, strict=True)
+                if count
+            }
+        shape = [1] * estimate.ndim
+        shape[at] = -1
+        inside = np.array([label in kept for label in table.labels[at]], dtype=np.float64)
+        estimate = estimate * inside.reshape(shape)
+    axes = tuple(at for at, name in enumerate(table.by) if name not in question.by)
+    return np.asarray(estimate.sum(axis=axes), dtype=np.float64)
+
 
 def shares_within(
-    reading: Reading, question: Question, share: Share, *, method: CountMethod
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    share: Share,
+    *,
+    method: CountMethod,
 ) -> Estimate:
-    """Shares that sum to one within each value of the first (``row``) or last column."""
+    """Shares that sum to one within each value of the first (``row``) or last column.
+
+    Each row is a question with a filter, which gives its error; where the table is shrunk, the
+    shares are those of the table.
+    """
     if len(question.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
     place = 0 if share == "row" else len(question.by) - 1
-    table = reading.counts(question, method=method, share=False)
+    table = filtered_counts(reading, records, question, method=method, share=False)
     if table.method == MODELLED:  # which takes no filters, and tells no errors
         return replace(table, what=_within(question, place), estimate=_shares_of(table, place))
-    whole = reading.counts(replace(question, by=(question.by[place],)), method=method, share=False)
+    margin = replace(question, by=(question.by[place],))
+    whole = reading.counts(margin, method=reading.unbiased, share=False)
     labels, level = whole.labels[0], question.level
     if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
         level = level ** (1 / max(len(labels), 1))
     rest = tuple(name for at, name in enumerate(question.by) if at != place)
     rows = [
-        _row(reading, replace(question, by=rest, level=level), question.by[place], label, method)
+        _row(reading, replace(question, by=rest, level=level), question.by[place], label)
         for label in labels
     ]
-    found = _of_table(_stacked(rows, question, place, whole, table.records), table, place)
+    found = _stacked(rows, question, place, whole, table.records)
+    if table.method in SHRUNKEN and table.labels == found.labels:
+        why = f"shares of the table; {table.why}"
+        found = replace(found, method=table.method, why=why, estimate=_shares_of(table, place))
     counts = table.together
     if counts is None or isinstance(counts, Apart) or table.labels != found.labels:
         return replace(found, together=None)
     return replace(found, together=SharesWithin(counts, place))
-
-
-def _of_table(found: Estimate, table: Estimate, place: int) -> Estimate:
-    """Shares of the shrunken table, errors of the unbiased ones; intervals take them in."""
-    if table.method not in SHRUNKEN or table.labels != found.labels:
-        return found
-    estimate = _shares_of(table, place)
-    return replace(
-        found,
-        method=table.method,
-        why=f"shares of the table; {table.why}",
-        estimate=estimate,
-        low=np.fmin(found.low, estimate),
-        high=np.fmax(found.high, estimate),
-    )
 
 
 def _shares_of(table: Estimate, place: int) -> FloatArray:
@@ -102,14 +188,14 @@ MODELLED = "model"
 """The method of tables that no report holds."""
 
 
-def _row(
-    reading: Reading, question: Question, name: str, label: Label, method: CountMethod
-) -> Estimate | None:
+def _row(reading: Reading, question: Question, name: str, label: Label) -> Estimate | None:
     """The shares within one value; none where nobody has it."""
-    own = Condition(name, "=", (label,))
+    inside = Condition(name, "=", (label,))
     try:
         return reading.counts(
-            replace(question, where=(*question.where, own)), method=method, share=True
+            replace(question, where=(*question.where, inside)),
+            method=reading.unbiased,
+            share=True,
         )
     except InvalidTable:
         return None

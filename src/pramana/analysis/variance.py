@@ -130,7 +130,7 @@ def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
     return np.where((se > 0) & (se < FEW * np.asarray(step)), np.asarray(step) / 2, 0.0)
 
 
-def few_seen(variance: FloatArray, more: FloatArray, step: float) -> BoolArray:
+def few_seen(variance: FloatArray, more: FloatArray, step: FloatArray | float) -> BoolArray:
     """Where a variance is told by few records, of those that add ``more`` each.
 
     One in 1 + more of them shows itself, and then stands for all of these.
@@ -166,7 +166,7 @@ class Unseen:
     variance: FloatArray
     more: FloatArray
     strangers: FloatArray
-    step: float
+    step: FloatArray | float
     least: FloatArray | float = 0.0
 
     def above(self, z: float) -> FloatArray:
