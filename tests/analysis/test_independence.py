@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.analysis.independence import independence_test
+from pramana.analysis.independence import chi_square_tail, independence_test
 from pramana.analysis.layout import Moments
 from pramana.errors import NotCovered, SingularMatrix
 from pramana.mechanisms.mechanism import Mechanism
@@ -95,3 +95,50 @@ def test_what_the_test_does_not_cover_is_refused():
         independence_test(Moments.of_counts(np.ones((2, 3, 2))), layout)
     with pytest.raises(SingularMatrix):
         independence_test(moments, layout_of((2, 3), mixtures((2, 3), 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("records", "shape", "times", "method"),
+    [(200, (15, 15), 120, "permutation"), (6_000, (60, 60), 300, "moments")],
+)
+@pytest.mark.deep(every=2)
+def test_sparse_tables_keep_the_level(records, shape, times, method):
+    """Of independent columns with many rare values 5 % are rejected, within 3.3 standard errors.
+    A chi-square rejects in 0.15 and more of them."""
+    rng = np.random.default_rng(3)
+    layout = layout_of(shape, mixtures(shape, 0.9))
+    own, plain = [], []
+    for _ in range(times):
+        rows, columns = (rng.dirichlet(np.full(size, 0.15)) for size in shape)
+        chances = np.outer(rows, columns).ravel()
+        released = rng.multinomial(records, chances).reshape(shape)
+        test = independence_test(Moments.of_counts(released), layout)
+        if test.method == method:
+            own.append(test.p_value < 0.05)
+            plain.append(chi_square_tail(test.statistic, test.degrees) < 0.05)
+
+    assert len(own) > 0.9 * times
+    assert np.mean(own) < 0.05 + 3.3 * np.sqrt(0.05 * 0.95 / len(own))
+    assert np.mean(plain) > np.mean(own)
+
+
+def test_the_p_value_of_a_small_table_is_fishers():
+    """Of two by two, the statistic orders tables as the hypergeometric law does."""
+    from scipy.stats import hypergeom
+
+    layout = layout_of((2, 2), Mechanism(()))
+    table = np.array([[7.0, 1.0], [2.0, 6.0]])
+    test = independence_test(Moments.of_counts(table), layout)
+    exact = sum(hypergeom.pmf(k, 16, 8, 9) for k in range(10) if abs(k - 4.5) >= 2.5)
+
+    assert test.method == "permutation"
+    assert "expected counts are small" in test.why
+    assert test.p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 2000))
+
+
+def test_a_dependence_is_found_in_a_sparse_table():
+    """Each value of one column goes with one value of the other."""
+    layout = layout_of((12, 12), Mechanism(()))
+    test = independence_test(Moments.of_counts(np.diag(np.full(12, 3.0)) + 0.0), layout)
+
+    assert test.p_value == pytest.approx(1 / 2000)

@@ -44,7 +44,7 @@ from pramana.analysis.contrasts import Apart
 from pramana.analysis.counts import CountMethod, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
-from pramana.analysis.independence import WEIGHTED, IndependenceTest, chi_square_tail
+from pramana.analysis.independence import WEIGHTED, IndependenceTest
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
@@ -244,25 +244,19 @@ class GroupsReading(BesidePlain):
             and self.records.weight is not None
         ):
             raise NotCovered(WEIGHTED)
-        found = self.plain.independence(question)
         if not self.records.changed(question.names):
-            return found
+            return self.plain.independence(question)
         drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
             raise NotCovered(f"{tied} There is no test of that.")
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
-        statistic = found.statistic / (1 + drawn.variance)
+        found = self.plain.independence(question, inflated=1 + drawn.variance)
         bound = (
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
             "than too often."
         )
-        return replace(
-            found,
-            statistic=statistic,
-            p_value=chi_square_tail(statistic, found.degrees),
-            why=f"{drawn.why}{bound if drawn.variance else ''}",
-        )
+        return replace(found, why=f"{drawn.why}{bound if drawn.variance else ''}")
 
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
