@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pramana import api
@@ -12,16 +13,20 @@ from pramana.schema.schema import Column, Role, Schema
 
 pd = pytest.importorskip("pandas")
 
+RANDOM = np.random.default_rng(1)
 PEOPLE = pd.DataFrame(
     {
-        "sex": ["F", "M", "M", "F"] * 200,
-        "code": [1, 2, 3, 2] * 200,
-        "age": [21, 34, 48, 39] * 200,
-        "flag": [True, False, False, True] * 200,
-        "open": [True, True, False, True] * 200,
-        "trade": ["bed and breakfast", "x=1", "x", "x"] * 200,
-        "weight": [1.0, 2.5, 4.0, 2.5] * 200,
-        "income": [10.5, 20.0, 30.0, 40.5] * 200,
+        name: RANDOM.choice(values, 800)
+        for name, values in {
+            "sex": ["F", "M"],
+            "code": [1, 2, 3],
+            "age": [21, 34, 48, 39],
+            "flag": [True, False],
+            "open": [True, False],
+            "trade": ["bed and breakfast", "x=1", "x"],
+            "weight": [1.0, 2.5, 4.0],
+            "income": [10.5, 20.0, 30.0, 40.5],
+        }.items()
     }
 )
 
@@ -121,7 +126,7 @@ def test_numbers_are_compared_and_texts_are_not(release):
 def test_a_weight_is_not_weighed_by_itself(release):
     """Its total is the sum of the weights: sums of squares were told before."""
     assert float(release.total("weight").estimate) == PEOPLE["weight"].sum()
-    assert float(release.mean("weight").estimate) == PEOPLE["weight"].mean()
+    assert float(release.mean("weight").estimate) == pytest.approx(PEOPLE["weight"].mean())
     assert release.total("income").weight == "weight"
 
 

@@ -304,7 +304,8 @@ class ReleasedRecords:
         column = self.certificate.schema.column(condition.column)
         kind = self.opened.schema.field(column.name).type
         listed = column.domain is not None or not pa.types.is_floating(kind)
-        return condition.comparison in ("=", "!=") and listed and not column.noisy
+        named = condition.comparison in ("=", "!=") and listed and not column.noisy
+        return column.randomised or named
 
     def kept(self, conditions: Sequence[Condition]) -> dict[str, tuple[Label, ...]]:
         """The labels of randomised columns that a filter keeps."""
