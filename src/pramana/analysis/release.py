@@ -28,7 +28,14 @@ from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.engine.choose import as_kind, write_opened
-from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn, harmless
+from pramana.errors import (
+    InvalidNumber,
+    InvalidTable,
+    NotCovered,
+    TooLarge,
+    UnknownColumn,
+    harmless,
+)
 from pramana.io.base import format_of
 from pramana.io.opening import open_own, open_table
 from pramana.io.output import write_table
@@ -287,6 +294,7 @@ class Release:
                 reading, records, question, method=reading.unbiased, share=share
             ),
             bounds=(0.0, 1.0 if share else np.inf),
+            rounded=None if share else _unbiased_counts,
         )
 
     def mean(
@@ -337,7 +345,9 @@ class Release:
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
-        return self._of_values(of, question, lambda reading, question: reading.total(question, of))
+        return self._of_values(
+            of, question, lambda reading, question: reading.total(question, of), total=True
+        )
 
     def proportion(
         self,
@@ -623,7 +633,7 @@ class Release:
         )
         return replace(condition, values=values)
 
-    def _of_values(self, of: str, question: Question, ask: Ask) -> Estimate:
+    def _of_values(self, of: str, question: Question, ask: Ask, *, total: bool = False) -> Estimate:
         """An estimate from the values of column ``of``, which may have been recoded.
 
         A weight is not weighed by itself: its total is the sum of the weights.
@@ -631,7 +641,7 @@ class Release:
         if of == self._weight(question):
             question = replace(question, weighted=False)
         estimate = of_values(ask(self.reading, question), self.certificate.schema.column(of))
-        return self._with_replicates(estimate, question, ask)
+        return self._with_replicates(estimate, question, ask, rounded=ask if total else None)
 
     def _with_replicates(
         self,
@@ -639,8 +649,12 @@ class Release:
         question: Question,
         ask: Ask,
         bounds: tuple[float, float] = (-np.inf, np.inf),
+        rounded: Ask | None = None,
     ) -> Estimate:
         """The estimate, its errors by replicate weights where there are any.
+
+        ``rounded`` asks for the parts of a count or a total, whose errors include how weights were
+        rounded.
 
         ``ask`` repeats the question with each replicate. ``bounds`` are those of the quantity: a
         count is at least 0, a share at most 1.
@@ -657,6 +671,8 @@ class Release:
             estimate = replicated_estimate(
                 estimate, others, used, question, least=least, bounds=bounds
             )
+        if rounded is not None and not estimate.no_interval:
+            estimate = self._with_rounded_weights(estimate, question, rounded)
         households = "" if estimate.no_interval else self._household_note(question, used)
         return replace(
             estimate,
@@ -665,6 +681,32 @@ class Release:
             like=self.like,
             spoken=self.certificate.labels,
         )
+
+    def _with_rounded_weights(self, estimate: Estimate, question: Question, ask: Ask) -> Estimate:
+        """Errors of a weighted count or total, with how its weights were rounded."""
+        from pramana.analysis.replicates import rounded_estimate, rounding_errors
+
+        weight = self.certificate.schema.weight
+        if weight is None or not question.weighted or weight.name in question.names:
+            return estimate
+        if weight.recoding.round is None and weight.recoding.top is None:
+            return estimate
+        about = replace(question.about_records(), weighted=False, replicates=None)
+        try:
+            parts = ask(self.reading, replace(about, by=(*question.by, weight.name)))
+            records = self.reading.counts(
+                Question((weight.name,), weighted=False), method=self.reading.unbiased, share=False
+            )
+        except (NotCovered, TooLarge):
+            return estimate
+        numbers = dict(zip(records.labels[0], records.estimate.tolist(), strict=True))
+        weights = parts.labels[-1]
+        at_each = np.array([numbers.get(label, 0.0) for label in weights])
+        errors = rounding_errors(weight.recoding, weights, at_each)
+        assert parts.unbiased is not None  # noqa: S101 - for the type checker
+        if parts.unbiased.shape[:-1] != estimate.estimate.shape:
+            return estimate  # values of a column without a domain that some weight does not have
+        return rounded_estimate(estimate, np.asarray(parts.unbiased), errors, question)
 
     def _replicates_for(
         self, question: Question, estimate: Estimate | None = None
@@ -718,6 +760,10 @@ class Release:
         if design_known or not self.certificate.households:
             return ""
         return " As if people had been drawn one by one: too narrow where households were."
+
+
+def _unbiased_counts(reading: Reading, question: Question) -> Estimate:
+    return reading.counts(question, method=reading.unbiased, share=False)
 
 
 def load_release(folder: str | Path) -> Release:
