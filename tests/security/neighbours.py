@@ -217,6 +217,14 @@ class World:
         )
 
     @property
+    def unchanged(self) -> list[str]:
+        """Columns that are released unchanged, whose risk the owner accepts.
+
+        Whether they give a randomised column away depends on the data, and so does this refusal.
+        """
+        return [name for name in self.tables[0] if name not in self.kinds]
+
+    @property
     def blind(self) -> bool:
         """Whether equal random numbers draw equal values, whatever the original data are."""
         return self.options.get("epsilon") == BLIND
@@ -437,7 +445,8 @@ def _call(world: World, source: Any, place: Path, seed: int) -> str:
     method = api.METHODS[world.method](**options) if world.method else None
     known = {"records": len(world.tables[0]["a"])} if world.road == "blind" else {"data": source}
     plan = pm.design(read_schema(world.schema), *asked, method=method, **known)
-    pm.protect(source, plan, to=place, seed=seed, copies=world.copies)
+    accepted = {"seed": seed, "accept_risk": world.unchanged}
+    pm.protect(source, plan, to=place, copies=world.copies, **accepted)
     if world.container not in FRAMES:
         return ""
     release = pm.protect(source, plan, seed=seed)
@@ -467,7 +476,8 @@ def _command(world: World, source: Any, place: Path, seed: int) -> str:
     options = [word for name, number in world.options.items() for word in (f"--{name}", number)]
     method = ["--method", world.method] if world.method else []
     copies = [FLAGS[name] for name in world.copies]
-    words = ["protect", source, "--schema", schema, *options, *method, *copies]
+    accepted = [word for name in world.unchanged for word in ("--accept-risk", name)]
+    words = ["protect", source, "--schema", schema, *options, *method, *copies, *accepted]
     arguments = [str(word) for word in (*words, "--seed", seed, "-o", place)]
     if world.road == "process":
         command = [sys.executable, "-m", "pramana", *arguments]
