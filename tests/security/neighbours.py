@@ -449,7 +449,7 @@ def _call(world: World, source: Any, place: Path, seed: int) -> str:
     pm.protect(source, plan, to=place, copies=world.copies, **accepted)
     if world.container not in FRAMES:
         return ""
-    release = pm.protect(source, plan, seed=seed)
+    release = pm.protect(source, plan, **accepted)
     if world.container != "pandas":
         return str(release.table.schema)
     # pandas has no missing integers: where a missing value was drawn, integers are floating there.
