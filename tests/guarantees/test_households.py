@@ -263,6 +263,9 @@ def test_every_method_drops_the_number_and_says_what_it_promises(tmp_path, metho
         numbers = claim.attained.household(4)
         told = [f"{own} = {text}" for own, text in claim.attained.as_text(numbers).items()]
         end = f": {' and '.join(told)} for 4." if numbers else "pinned on a person."
+        if numbers and "k" in numbers:
+            alone = math.ceil(claim.attained.k)
+            end += f" Households of {alone} and more: no protection (k = 1)."
         assert plan.promise(claim).endswith(end)
     scope = household_scope(plan.schema)
     assert scope in plan.notices

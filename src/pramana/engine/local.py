@@ -49,6 +49,7 @@ __all__ = ["LOCAL", "LocalEngine", "LocalTable", "counted"]
 class LocalTable(SteppedTable):
     """A table on this machine, with the five verbs of :class:`pramana.engine.base.Table`.
 
+    >>> from pramana.base.randomness import Keystream
     >>> people = LocalTable.of(pa.table({"sex": ["F", "M", "M"]}))
     >>> shuffled = people.shuffle(keystream=Keystream.from_seed(1))
     >>> sorted(shuffled.to_arrow()["sex"].to_pylist())
