@@ -45,12 +45,14 @@ def test_a_format_from_outside_is_read_written_and_verified(lines, tmp_path):
     people = tmp_path / "people.jsonl"
     people.write_text("".join(json.dumps(row) + "\n" for row in table))
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=people, method="retention")
-    release = pm.protect(people, plan, to=tmp_path / "release", seed=1)
+    release = pm.protect(people, plan, to=tmp_path / "release", seed=1, accept_risk=["x"])
 
     assert (tmp_path / "release" / "data.jsonl").is_file()
     assert pm.verify(tmp_path / "release").valid
     assert sorted(release.opened.to_arrow()["x"].to_pylist()) == TRUTH["x"]
-    again = pm.protect(pa.table(TRUTH), plan, seed=1).save(tmp_path / "b", file_format="lines")
+    again = pm.protect(pa.table(TRUTH), plan, seed=1, accept_risk=["x"]).save(
+        tmp_path / "b", file_format="lines"
+    )
     assert (tmp_path / "b" / "data.jsonl").read_bytes() == (
         tmp_path / "release" / "data.jsonl"
     ).read_bytes()
@@ -62,11 +64,14 @@ def test_an_engine_from_outside_serves_its_own_tables(rows):
     assert engine_for(Rows(TRUTH)).name == "rows"
     assert engine_for(pa.table(TRUTH)).name == "local"
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), data=Rows(TRUTH), method="retention")
-    release = pm.protect(Rows(TRUTH), plan, seed=1)
+    release = pm.protect(Rows(TRUTH), plan, seed=1, accept_risk=["x"])
 
     assert isinstance(release.table, Rows)
     assert sorted(release.table.columns["x"]) == TRUTH["x"]
-    assert release.opened.to_arrow() == pm.protect(pa.table(TRUTH), plan, seed=1).opened.to_arrow()
+    assert (
+        release.opened.to_arrow()
+        == pm.protect(pa.table(TRUTH), plan, seed=1, accept_risk=["x"]).opened.to_arrow()
+    )
 
 
 class Moody(LocalEngine):
@@ -123,7 +128,7 @@ def test_other_values_than_were_counted_are_refused(tmp_path):
         )
         for place in (None, tmp_path / "release"):
             with pytest.raises(InvalidTable, match="held others"):
-                pm.protect(rows, plan, to=place, seed=1)
+                pm.protect(rows, plan, to=place, seed=1, accept_risk=["x"])
     finally:
         ENGINES.unregister("fickle")
     assert list(tmp_path.iterdir()) == []
@@ -136,7 +141,7 @@ def test_other_records_than_were_counted_are_refused(tmp_path):
         plan = pm.design(SCHEMA, pm.PkAnonymity(k=5), records=200, method="retention")
         for place in (None, tmp_path / "release"):
             with pytest.raises(InvalidTable, match="held another number of them"):
-                pm.protect(Rows(TRUTH), plan, to=place, seed=1)
+                pm.protect(Rows(TRUTH), plan, to=place, seed=1, accept_risk=["x"])
     finally:
         ENGINES.unregister("moody")
     assert list(tmp_path.iterdir()) == []

@@ -122,7 +122,7 @@ def written(folder, table, rows, method, asked, schema, file_format) -> dict[str
         plan = _with_unchanged_share(plan, opened, made.to_opened(), keystream)
     with release_folder(folder) as work:
         made.write(work / data_name(file_format), file_format=file_format)
-        certificate = _certificate(plan, keystream, opened.labels)
+        certificate = _certificate(plan, keystream, opened.labels, accepted_risk=())
         complete_folder(work, certificate, file_format=file_format)
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 

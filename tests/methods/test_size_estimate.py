@@ -23,6 +23,7 @@ from pramana.methods.choice import open_source
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.method import LITTLE, Optimal
 from pramana.methods.optimal.publication import published_errors, room_of_records
+from pramana.release.folder import complete_folder
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
@@ -264,8 +265,7 @@ def test_every_question_has_an_answer_or_a_reason(alone):
 def test_forged_certificates_are_found(alone, tmp_path):
     """Another method's, errors off the grid or below a record, words that promise more."""
     table, plan = alone
-    release = pm.protect(table, plan, seed=1)
-    own = release.certificate
+    own = pm.protect(table, plan, seed=1, to=tmp_path / "out", file_format="parquet").certificate
     told = dict(own.statistics)
     errors = told["standard_errors"]
     for forged in (
@@ -275,7 +275,7 @@ def test_forged_certificates_are_found(alone, tmp_path):
           for wrong in (0.0, 0.5, 3.0, 5, "5.0", [5.0])),
         replace(own, statistics={n: v for n, v in told.items() if n != "standard_errors"}),
     ):  # fmt: skip
-        pm.Release(forged, release.opened).save(tmp_path / "out", force=True)
+        complete_folder(tmp_path / "out", forged, file_format="parquet")
         assert not pm.verify(tmp_path / "out").valid
 
 

@@ -97,7 +97,9 @@ def test_with_a_column_beside_the_keys_little_is_copied():
         schema(income=True), pm.KAnonymity(k=10), data=people(income=True), method="permute"
     )
     told = []
-    release = pm.protect(people(income=True), plan, seed=1, seen=told.append)
+    release = pm.protect(
+        people(income=True), plan, seed=1, seen=told.append, accept_risk=["income"]
+    )
     seen = release.certificate.statistics["verbatim"]
 
     assert told[0].unique_share <= 0.2
@@ -157,7 +159,7 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
     plan = pm.design(
         schema(income=True), pm.KAnonymity(k=10), data=people(income=True), method="permute"
     )
-    release = pm.protect(people(income=True), plan, seed=1)
+    release = pm.protect(people(income=True), plan, seed=1, accept_risk=["income"])
     good = release.save(tmp_path / "good").verify()
     shares = {"records_at_most": 0.123, "unique_records_at_most": 0.123}
     figures = {**release.certificate.statistics, "verbatim": shares}
@@ -170,7 +172,9 @@ def test_a_certificate_with_other_figures_is_not_valid(tmp_path):
 def test_matrices_made_from_the_data_say_what_they_leave(tmp_path):
     """The certificate has what the owner finds, with room for chance, on the grid; it verifies."""
     plan = pm.design(schema(income=True), pm.CorrectMatch(xi=0.9), data=people(income=True))
-    release = pm.protect(people(income=True), plan, to=tmp_path / "release", seed=1)
+    release = pm.protect(
+        people(income=True), plan, to=tmp_path / "release", seed=1, accept_risk=["income"]
+    )
     seen = pm.verbatim(release, people(income=True))
 
     assert release.certificate.kind == "withheld"
@@ -205,7 +209,9 @@ def test_the_owner_is_told_what_is_counted_afterwards(method, asked, saved, tmp_
     targets = () if asked is None else (asked,)
     plan = pm.design(described, *targets, data=tmp_path / "t.parquet", method=method)
     to = tmp_path / "out" if saved else None
-    release = pm.protect(tmp_path / "t.parquet", plan, to=to, seed=3, seen=told.append)
+    release = pm.protect(
+        tmp_path / "t.parquet", plan, to=to, seed=3, seen=told.append, accept_risk=["income"]
+    )
 
     assert told == [pm.verbatim(release, table)]
     assert told[0].records == 600

@@ -126,7 +126,14 @@ def test_a_format_from_outside_that_reads_otherwise_each_time_is_refused(here: P
         try:
             opened = open_source(here / "people.fickle", schema=schema)
             plan = pm.design(schema, pm.PkAnonymity(k=2), data=opened, method="retention")
-            pm.protect(opened, plan, to=here / "release", file_format="csv", force=True)
+            pm.protect(
+                opened,
+                plan,
+                to=here / "release",
+                file_format="csv",
+                force=True,
+                accept_risk=["x"],
+            )
         finally:
             FORMATS.unregister("fickle")
         return steady_passes - member.left
@@ -216,7 +223,7 @@ def test_an_engine_from_outside_that_answers_otherwise_is_refused(here, method, 
     def released(steady_passes: int) -> int:
         """How often the table was asked."""
         source = Questions(table, way, [], steady_passes)
-        pm.protect(source, plan, to=here / "release", file_format="csv", seed=1)
+        pm.protect(source, plan, to=here / "release", file_format="csv", seed=1, accept_risk=["x"])
         return len(source.asked)
 
     ENGINES.register("asking", AskingEngine())

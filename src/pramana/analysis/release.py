@@ -381,9 +381,30 @@ class Release:
             bounds=(0.0, 1.0),
         )
 
-    def median(self, of: str, **options: Any) -> Estimate:
-        """The median of a column released as it is: ``quantile`` at 0.5, with its options."""
-        return self.quantile(of, 0.5, **options)
+    def median(
+        self,
+        of: str,
+        *,
+        by: Sequence[str] = (),
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "records",
+        simultaneous: bool = False,
+        weighted: bool = True,
+        replicates: Replicates | None = None,
+    ) -> Estimate:
+        """The median of a column released as it is: ``quantile`` at 0.5, with its arguments."""
+        return self.quantile(
+            of,
+            0.5,
+            by=by,
+            where=where,
+            level=level,
+            infer=infer,
+            simultaneous=simultaneous,
+            weighted=weighted,
+            replicates=replicates,
+        )
 
     def quantile(
         self,
