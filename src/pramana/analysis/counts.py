@@ -268,11 +268,11 @@ def _figures(
 def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
     """The shrunken table, by group; weighted records are fitted as so many equal ones.
 
-    Columns are fitted in the order of their names: a fit stops a little earlier or later in another
+    Columns are fitted in the order of the schema: a fit stops a little earlier or later in another
     order, and one question has one answer.
     """
-    axes = channels.layout.axes
-    order = sorted(range(len(axes)), key=lambda place: axes[place].columns)
+    axes, names = channels.layout.axes, list(channels.layout.labels)
+    order = sorted(range(len(axes)), key=lambda place: names.index(axes[place].columns[0]))
     whole = Channels(channels.layout.only(order))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
     released = np.ascontiguousarray((moments.w / scale).transpose(order))

@@ -44,7 +44,7 @@ from pramana.analysis.contrasts import Apart
 from pramana.analysis.counts import CountMethod, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
-from pramana.analysis.independence import WEIGHTED, IndependenceTest
+from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
@@ -251,7 +251,8 @@ class GroupsReading(BesidePlain):
             raise NotCovered(f"{tied} There is no test of that.")
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
-        found = self.plain.independence(question, inflated=1 + drawn.variance)
+        sums = self.records.sums(question, self.plain.mechanism)
+        found = independence_test(sums.moments, sums.layout, inflated=1 + drawn.variance)
         bound = (
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
             "than too often."

@@ -84,10 +84,10 @@ class PublishedReading:
         found, layout = ordered_records(self.records, self.mechanism, question, of)
         return estimate_quantiles(found, layout, of=of, shares=shares, question=question)
 
-    def independence(self, question: Question, *, inflated: float = 1.0) -> IndependenceTest:
+    def independence(self, question: Question) -> IndependenceTest:
         """Of the released table, or by its likelihood where columns were moved together."""
         sums = self._sums(question)
-        return independence_test(sums.moments, sums.layout, inflated=inflated)
+        return independence_test(sums.moments, sums.layout)
 
     def channel(self) -> Mechanism:
         """The matrices, as they are published."""

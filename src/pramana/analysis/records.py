@@ -273,7 +273,8 @@ class ReleasedRecords:
         table = self.summed(wanted)
         if not table.num_rows or not sums_in(table)["n"].sum():
             raise InvalidTable("No released record meets the filter. Loosen it.")
-        codes, labels = self.coded(table, columns)
+        names = self.certificate.schema.names
+        codes, labels = self.coded(table, sorted(columns, key=names.index))
         layout = Layout.of(question.by, labels=labels, mechanism=mechanism, where=inside)
         return ReleasedCells(table, codes, layout)
 
