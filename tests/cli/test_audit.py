@@ -167,10 +167,19 @@ def test_other_people_are_refused(release: Path, run: Run) -> None:
 
 
 def test_a_table_is_audited_by_the_schema_that_design_takes(steward: Path, run: Run) -> None:
-    """Where nothing is said of missing values they are a value of their own, if there are any."""
+    """It says what missing values are; where it is silent, design refuses them."""
     lines = Path("people.csv").read_text().splitlines()
     lines[3] = lines[3].replace(",F,", ",,").replace(",M,", ",,")
     Path("people.csv").write_text("\n".join(lines) + "\n")
+    refused = run("design people.csv --schema schema.toml --k 2")
+    assert refused.code == 2
+    assert "1 record of 'sex' is missing" in refused.err
+    stated = (
+        Path("schema.toml")
+        .read_text()
+        .replace("[columns.sex]\n", '[columns.sex]\nmissing = "category"\n')
+    )
+    Path("schema.toml").write_text(stated)
     for verb in ("design", "audit"):
         assert run(f"{verb} people.csv --schema schema.toml --k 2").code == 0, verb
 

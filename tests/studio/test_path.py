@@ -16,6 +16,7 @@ from dataclasses import replace
 from html import unescape
 from multiprocessing import Pipe
 from pathlib import Path
+from statistics import median
 
 import duckdb
 import pandas as pd
@@ -38,7 +39,7 @@ from pramana.studio.view import Studio, _templates
 from pramana.studio.worker import Shelf, Workbench
 from tests.guarantees.toy_surprise import Surprise
 from tests.io.test_more_formats import xlsx
-from tests.studio.conftest import Visitor, no_room, same, words
+from tests.studio.conftest import PEOPLE, Visitor, no_room, same, words
 from tests.studio.test_jobs import running, slow
 
 
@@ -46,6 +47,16 @@ from tests.studio.test_jobs import running, slow
 def opened(visitor: Visitor) -> Visitor:
     """Someone who has opened the table and looked at its columns."""
     visitor.post("/open", {"file": "people.csv"})
+    assert "Changes are saved as they are made" in visitor.part("/columns/list")
+    return visitor
+
+
+@pytest.fixture
+def crowd(visitor: Visitor, folder: Path) -> Visitor:
+    """Someone who has opened a table of so many people that methods are usable on it."""
+    head, *rows = PEOPLE.splitlines()
+    (folder / "crowd.csv").write_text("\n".join([head, *rows * 4]))
+    visitor.post("/open", {"file": "crowd.csv"})
     assert "Changes are saved as they are made" in visitor.part("/columns/list")
     return visitor
 
@@ -336,11 +347,11 @@ def test_wishes_drive_the_schema(opened: Visitor) -> None:
     assert [kind for kind, _ in opened.session.now.wishes] == ["table", "model"]
 
 
-def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> None:
+def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> None:
     """The chart, the promises in words, the truth beside what an analyst would get."""
-    opened.post("/choose/try", {"method": ["retention", "attribute-sampling"], "chances": "5"})
-    assert 'name="k" id="k" step="any" min="0" value="5"' in opened.get("/choose").text
-    text = opened.part("/choose/tried")
+    crowd.post("/choose/try", {"method": ["retention", "attribute-sampling"], "chances": "5"})
+    assert 'name="k" id="k" step="any" min="0" value="5"' in crowd.get("/choose").text
+    text = crowd.part("/choose/tried")
     assert "Take " in text
     for found in (
         "retention",
@@ -354,12 +365,12 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(opened: Visitor) -> No
     ):
         assert found in text
     assert "What it guarantees, and what not" in text
-    assert f"To be run in <code>{opened.session.folder}</code>, once" in opened.get("/choose").text
+    assert f"To be run in <code>{crowd.session.folder}</code>, once" in crowd.get("/choose").text
     assert "no released record can be pinned" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
-    opened.post("/choose", {"method": "retention", "chance": "5"})
-    assert opened.session.now.target == {"k": 5.0}
-    assert opened.session.now.method == "retention"
+    crowd.post("/choose", {"method": "retention", "chance": "5"})
+    assert crowd.session.now.target == {"k": 5.0}
+    assert crowd.session.now.method == "retention"
 
 
 def test_a_method_that_cannot_serve_a_table_stops_no_other(visitor: Visitor, folder: Path) -> None:
@@ -413,22 +424,22 @@ def test_what_waits_for_large_tables_is_tried_last() -> None:
     assert max(takes[1]) == takes[1][0]
 
 
-def test_what_was_tried_before_a_cancel_stays(opened: Visitor) -> None:
+def test_what_was_tried_before_a_cancel_stays(crowd: Visitor) -> None:
     """It is shown, and the rest can be tried."""
-    opened.post("/choose/try", {"method": ["attribute-sampling", "retention"], "chances": "4"})
-    opened.part("/choose/tried")
-    jobs = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+    crowd.post("/choose/try", {"method": ["attribute-sampling", "retention"], "chances": "4"})
+    crowd.part("/choose/tried")
+    jobs = crowd.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     tried = [own for own in jobs._jobs.values() if own.function is tasks.advise]
     job = next(own for own in tried if own.arguments["k"] == 4)
     job.so_far, job.result, job.condition = job.result, None, "cancelled"
     poll = {"poll": "/choose/tried"}
-    answer = opened.post(f"/jobs/{job.key}/cancel", poll, **{"hx-request": "true"}).text
+    answer = crowd.post(f"/jobs/{job.key}/cancel", poll, **{"hx-request": "true"}).text
     assert 'hx-get="/choose/tried"' in answer
-    kept = words(opened.part("/choose/tried"))
+    kept = words(crowd.part("/choose/tried"))
     assert "Cancelled: what was tried before is shown." in kept
     assert "Choose retention, k = 4" in kept
-    opened.post(f"/jobs/{job.key}/again", poll, **{"hx-request": "true"})
-    assert re.search("Take (retention|attribute-sampling)", opened.part("/choose/tried"))
+    crowd.post(f"/jobs/{job.key}/again", poll, **{"hx-request": "true"})
+    assert re.search("Take (retention|attribute-sampling)", crowd.part("/choose/tried"))
 
 
 @pytest.mark.parametrize(
@@ -477,20 +488,30 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
 
 def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
     """Work that takes long is no reason to wait for them."""
-    opened.post("/choose/foresee", {"letter": "k", "k": "3"}, **{"hx-request": "true"})
+    running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
+
+    def seconds(k: int) -> float:
+        """Until a slider is answered, as the page asks."""
+        began = time.perf_counter()
+        form = {"letter": "k", "k": str(k)}
+        answer = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
+        if 'class="working' in answer:
+            answer = opened.part(answer.split('hx-get="')[1].split('"')[0])
+        took = time.perf_counter() - began
+        assert "Guarantees" in answer
+        return took
+
+    seconds(3)  # the worker is started for it
+    alone = [seconds(k) for k in range(12, 19)]
     opened.post("/choose/try", {"method": ["resample", "gaussian", "optimal"], "chances": "5,7,9"})
     opened.get("/choose/tried", **{"hx-request": "true"})
-    running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     times, beside = [], []
     for k in range(5, 12):
         beside.append(running.busy is not None)
-        began = time.perf_counter()
-        form = {"letter": "k", "k": str(k)}
-        told = opened.post("/choose/foresee", form, **{"hx-request": "true"}).text
-        times.append(time.perf_counter() - began)
-        assert "Guarantees" in told
+        times.append(seconds(k))
     assert any(beside)
-    assert sorted(times)[len(times) // 2] < 0.1
+    # On a machine that is busy with other things they take longer without any trial, too.
+    assert median(times) < max(0.1, 3 * median(alone))
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)
 
