@@ -486,6 +486,14 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
     assert changes in again
 
 
+def slowed_by_others() -> float:
+    """How many times its processor time work takes now: 1 where no other program runs."""
+    began, used = time.perf_counter(), time.thread_time()
+    while time.thread_time() - used < 0.3:
+        pass
+    return (time.perf_counter() - began) / (time.thread_time() - used)
+
+
 def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
     """Work that takes long is no reason to wait for them."""
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
@@ -502,7 +510,7 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
         return took
 
     seconds(3)  # the worker is started for it
-    alone = [seconds(k) for k in range(12, 19)]
+    slowed = slowed_by_others()
     opened.post("/choose/try", {"method": ["resample", "gaussian", "optimal"], "chances": "5,7,9"})
     opened.get("/choose/tried", **{"hx-request": "true"})
     times, beside = [], []
@@ -510,8 +518,7 @@ def test_sliders_answer_while_methods_are_tried(opened: Visitor) -> None:
         beside.append(running.busy is not None)
         times.append(seconds(k))
     assert any(beside)
-    # On a machine that is busy with other things they take longer without any trial, too.
-    assert median(times) < max(0.1, 3 * median(alone))
+    assert median(times) < 0.1 * slowed
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)
 
