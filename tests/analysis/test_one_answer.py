@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pramana as pm
 from tests.analysis.releases import SCHEMA, released
 
 UNDONE = ("retention", "attribute-sampling", "optimal")
@@ -90,3 +92,25 @@ def test_shares_of_a_row_are_the_shares_of_its_filter(method):
 
     for label in SCHEMA.column("b").labels:
         assert same(rows.cell("a1", label), alone.cell(label))
+
+
+@pytest.mark.parametrize("share", [False, "total", "row"])
+def test_a_shrunken_table_has_the_rows_that_a_filter_on_an_unchanged_column_keeps(share):
+    """The region is released unchanged, and is a column of the table and of the filter."""
+    records = 600
+    rng = np.random.default_rng(3)
+    status, region = rng.integers(0, 4, records), rng.integers(0, 3, records)
+    people = pa.table({"status": status, "region": region})
+    columns = (
+        pm.Column("status", pm.Role.KEY, pm.Categories((0, 1, 2, 3))),
+        pm.Column("region", pm.Role.PUBLIC),
+    )
+    plan = pm.design(pm.Schema(columns), pm.PkAnonymity(k=20), data=people, method="retention")
+    release = pm.protect(people, plan, seed=1)
+    whole = release.crosstab("region", "status", method="shrunk", share=share)
+    kept = release.crosstab("region", "status", method="shrunk", share=share, where={"region": 1})
+    assert kept.labels == ((1,), (0, 1, 2, 3))
+    assert kept.estimate.shape == (1, 4)
+    assert len(list(kept.cells)) == 4
+    row = whole.estimate[1:2]
+    assert kept.estimate == pytest.approx(row / row.sum() if share else row)

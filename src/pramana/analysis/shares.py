@@ -93,6 +93,12 @@ def filtered_counts(
             return found
         return reading.counts(question, method=reading.unbiased, share=share)
     estimate = _kept_cells(reading, records, question, table, crossed)
+    # An unchanged column whose values are filtered has fewer labels than in the unfiltered table.
+    places = [
+        [all_labels.index(label) for label in labels]
+        for all_labels, labels in zip(table.labels[: len(found.labels)], found.labels, strict=True)
+    ]
+    estimate = np.asarray(estimate[np.ix_(*places)], dtype=np.float64)
     if share:
         whole = float(estimate.sum())
         estimate = estimate / whole if whole > 0 else np.full_like(estimate, np.nan)
