@@ -329,7 +329,7 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
     assert not any(one.note for one in fewer.tried)
     assert link["inverse-frequency"] >= all_of_them["inverse-frequency"] - 0.05 > 0.5
     assert link["retention"] <= 1 / 5
-    assert fewer.recommended.scenario.method == "retention"
+    assert fewer.recommended == exact.recommended is None  # the wide tables are drowned in noise
 
 
 def test_what_is_told_comes_out_again(monkeypatch):
