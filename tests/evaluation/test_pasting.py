@@ -99,7 +99,8 @@ def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
     assert sum("--joint" in line for line in lines) == 1
     paste_all(capsys, lines)
     several = ("--method", "retention,attribute-sampling", "--tables", tables)
-    lines = printed(capsys, "advise", "./-people of.csv", *target, *several)
+    usable = ("--schema", "schema.toml", "--k", "2")
+    lines = printed(capsys, "advise", "./-people of.csv", *usable, *several)
     assert sum("pramana protect" in line for line in lines) == 1
     assert any("pramana schema" in line for line in lines)
     paste_all(capsys, lines)

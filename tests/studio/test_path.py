@@ -602,7 +602,7 @@ def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     assert "inverse-frequency xi = 0.3" in told
     opened.post("/choose/try", {"method": ["resample", "permute"], "chances": "1e6"})
     told = words(opened.part("/choose/wished"))
-    assert "No method that was tried can meet the target" in told
+    assert "No compared method meets the target" in told
     assert told.count("cannot be met") == 1
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     for job in reversed(running._jobs.values()):
