@@ -41,6 +41,7 @@ def make_inputs(folder: Path) -> None:
     shutil.rmtree(folder / "tmp")
     for form in ("parquet", "feather"):
         run_in_fork(folder, "protect people.csv --schema schema.toml --method retention --k 2 "
+                            "--accept-risk income "
                             f"--seed 7 -o old-{form} --format {form}")  # fmt: skip
     for words in (
         "-o noted-2 --ledger book",

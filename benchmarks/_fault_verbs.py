@@ -50,8 +50,11 @@ class Verb:
     replaces: bool = False
 
 
-PROTECT = "protect people.csv --schema schema.toml --method retention --k 2 -o new"
+PROTECT = (
+    "protect people.csv --schema schema.toml --method retention --k 2 --accept-risk income -o new"
+)
 STATED = "people.csv --schema schema.toml --k 2"
+ACCEPTED = "--accept-risk income"
 VERBS = (
     Verb("protect", PROTECT, ("new",)),
     Verb("protect parquet", PROTECT.replace("people.csv", "people.parquet"), ("new",)),
@@ -90,8 +93,9 @@ VERBS = (
     Verb("studio", "@studio", (".pramana-studio",), replaces=True),
     Verb("clean", "clean stale --remove", ("stale",), replaces=True),
     Verb("design --save-plan", f"design {STATED} --save-plan new.plan", ("new.plan",)),
-    Verb("protect --plan", "protect people.csv --plan old.plan -o new", ("new",)),
-    Verb("protect reports", f"protect {STATED} --method attribute-sampling -o new", ("new",)),
+    Verb("protect --plan", f"protect people.csv --plan old.plan {ACCEPTED} -o new", ("new",)),
+    Verb("protect reports", f"protect {STATED} --method attribute-sampling {ACCEPTED} -o new",
+         ("new",)),
     Verb("protect --force --ledger", f"{PROTECT[:-3]}old --force --ledger book",
          ("old", "book", "book.key", "book.lock"), True),
     Verb("synthesize dta", "synthesize old -o new.dta --method rank", ("new.dta",)),

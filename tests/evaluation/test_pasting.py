@@ -92,16 +92,15 @@ def test_commands_of_a_way_from_file_to_release(place: Path, capsys) -> None:
     lines = printed(capsys, "design", "./-people of.csv", *target)
     assert any("--tables" in line for line in lines)
     assert lines[-1] == "pramana protect './-people of.csv' --schema schema.toml --k 10 -o release/"
-    paste_all(capsys, [line for line in lines if not re.match("pramana (advise|protect)", line)])
+    paste_all(capsys, [line for line in lines if not re.match("pramana advise", line)])
     tables = as_tables([(ODD[0], ODD[1]), (ODD[3], ODD[8])])
     asked = ("--method", "retention", "--tables", tables)
     lines = printed(capsys, "design", "--records", "600", *target, *asked)
     assert sum("--joint" in line for line in lines) == 1
     paste_all(capsys, lines)
     several = ("--method", "retention,attribute-sampling", "--tables", tables)
-    usable = ("--schema", "schema.toml", "--k", "2")
-    lines = printed(capsys, "advise", "./-people of.csv", *usable, *several)
-    assert sum("pramana protect" in line for line in lines) == 1
+    lines = printed(capsys, "advise", "./-people of.csv", *target, *several)
+    assert not any("pramana protect" in line for line in lines)  # no method is usable for so few
     assert any("pramana schema" in line for line in lines)
     paste_all(capsys, lines)
     assert pm.verify("release").valid
