@@ -91,7 +91,7 @@ def test_labels_household_weight_and_rules_of_a_survey(wide: Any, tmp_path: Path
             "sex": [1.0 + at % 2 for at in every],
             "marital": [1.0 + at * 7 // 3 % 3 for at in every],
             "age": [float(1 + (at * at // 3) % 3) for at in every],
-            "w": [1.0 + at % 2 for at in every],
+            "w": [1.0 + at // 3 % 2 for at in every],  # tells nobody's sex
         }
     )
     frame.loc[(frame.age == 1), "marital"] = 1.0

@@ -253,7 +253,7 @@ def test_work_is_cancelled_and_done_again(wide: Any, tmp_path: Path) -> None:
             left.add(name)  # it was written before the click: its checks were cancelled
             studio.visit(wide, "/protect")
         assert {path.name for path in tmp_path.iterdir()} == left
-        wide.get_by_role("button", name="Do it again").click()
+        wide.get_by_role("button", name="Run again").click()
         wide.get_by_text(f"200,000 records are released into {name}").wait_for(timeout=300_000)
         assert load(tmp_path / name).records == 200_000
     finally:
@@ -524,7 +524,7 @@ def test_a_release_is_written_by_the_keyboard_alone(wide: Any, studio: StudioPro
     with wide.expect_navigation():
         wide.keyboard.press("Enter")
     settled(wide)
-    wide.get_by_role("heading", name="Write the release").wait_for()
+    wide.get_by_role("heading", name="Create the release").wait_for()
     wide.get_by_label("I have checked the columns that are released unchanged").focus()
     wide.keyboard.press("Space")
     wide.keyboard.press("Tab")
