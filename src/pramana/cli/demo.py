@@ -53,7 +53,7 @@ def demo(
 
 
 def _show(done: Demonstration) -> None:
-    from pramana.cli.rendering import out, show_promises
+    from pramana.cli.rendering import out, show_promises, show_publishable
 
     console = out()
     plan = done.plan
@@ -65,9 +65,11 @@ def _show(done: Demonstration) -> None:
     )
     show_promises(console, plan, done.release.certificate)
     _show_table(console, done)
-    good = sum(check.ok for check in done.verdict.checks)
-    verdict = "every one holds" if done.verdict.valid else "[bold red]not all hold[/]"
-    console.print(f"Verified from the release alone: {good} checks, {verdict}.")
+    passed = sum(check.ok for check in done.verdict.checks)
+    outcome = "all of them passed" if done.verdict.valid else "[bold red]not all passed[/]"
+    console.print(f"Verified from the release alone: {passed} checks, {outcome}.")
+    if done.verdict.publishable is not None:
+        show_publishable(console, done.verdict.publishable)
     console.print(f"  {DATA}/     the true table and its schema, which a steward keeps")
     console.print(f"  {RELEASE}/  the data and the certificate (seeded, so a demonstration only)")
     console.print("[bold]Try next[/]")
