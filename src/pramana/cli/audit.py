@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.api import AttackName, MissingValues
-from pramana.base.atomic_files import require_free
+from pramana.base.atomic_files import require_free, whole_file
 from pramana.base.text import text_up
 from pramana.cli.options import (
     DOES_NOT_HOLD,
@@ -22,6 +22,7 @@ from pramana.cli.options import (
     option,
     told,
 )
+from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.evaluation.audit import ReleaseAudit
@@ -69,6 +70,14 @@ def audit(
             seldom=True,
         ),
     ] = None,
+    records: Annotated[
+        Path | None,
+        option(
+            "--records",
+            "Of a table, for the owner alone: write the risk of every record as CSV.",
+            metavar="FILE",
+        ),
+    ] = None,
     encoding: Encoding = None,
     rename: Rename = False,
     as_json: AsJson = False,
@@ -82,12 +91,15 @@ def audit(
 
     Example:
       pramana audit people.csv --keys region,sex,age --k 3
+      pramana audit people.csv --schema schema.toml --records risks.csv
       pramana audit people.csv --schema schema.toml --weight weight
       pramana audit release/ --original people.csv
     """
     from pramana import api
     from pramana.cli.rendering import show_json, stage_status
 
+    if records is not None:
+        require_free(records, force=False, reads=[table])
     with stage_status("Auditing") as say:
         found = api.audit(
             table if original is not None else told(table, encoding, rename),
@@ -103,6 +115,8 @@ def audit(
             mechanism=mechanism,
             progress=say,
         )
+    if records is not None:
+        _write_records(found, records)
     if as_json:
         show_json(found.to_json())
     elif isinstance(found, api.ReleaseAudit):
@@ -111,6 +125,16 @@ def audit(
         _show_table(found)
     if isinstance(found, api.ReleaseAudit) and not found.holds:
         raise typer.Exit(DOES_NOT_HOLD)
+
+
+def _write_records(found: TableAudit | ReleaseAudit, records: Path) -> None:
+    from pyarrow import csv
+
+    individual = getattr(found, "individual", None)
+    if individual is None:
+        raise InputError("--records goes with a table, not with a release.")
+    with whole_file(records) as place:
+        csv.write_csv(individual.to_arrow(), place)
 
 
 def _show_table(found: TableAudit) -> None:

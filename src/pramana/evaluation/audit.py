@@ -39,8 +39,9 @@ from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.linkage import Links, linkage_risks
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.records import Records, read_pair, require_belongs
-from pramana.risk.coded_table import ReportedSets
-from pramana.risk.frequencies import HouseholdRisk
+from pramana.risk.coded_table import CodedTable, ReportedSets, number_column
+from pramana.risk.frequencies import Frequencies, HouseholdRisk
+from pramana.risk.individual import IndividualRisks
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
 from pramana.risk.unchanged_columns import columns_given_away
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged
@@ -501,12 +502,14 @@ def audit_any(
     hidden = list(sensitive or ())
     if sensitive is None:
         hidden = _audit_sensitive(described, marked=asked is not None)
-    return audit_table(
-        given.opened if isinstance(given, Release) else given,
-        keys=list(keys) if keys else _keys(described),
+    names, weighted = list(keys) if keys else _keys(described), weight or _weight(described)
+    opened = given.opened if isinstance(given, Release) else given
+    found = audit_table(
+        opened,
+        keys=names,
         k=k,
         sensitive=hidden,
-        weight=weight or _weight(described),
+        weight=weighted,
         missing=missing.value,
         width=width,
         schema=described,
@@ -514,6 +517,12 @@ def audit_any(
         household=household or (None if described is None else described.household),
         asked=asked,
     )
+    if release is not None:
+        return found
+    coded = CodedTable.of(opened, names, schema=described)
+    weights = None if weighted is None else number_column(opened, weighted, what="The weight")
+    counted = Frequencies.of(coded, weights=weights, missing=missing.value)
+    return replace(found, individual=IndividualRisks.of(coded, counted))
 
 
 def _keys(schema: Schema | None) -> list[str]:

@@ -36,6 +36,7 @@ from pramana.risk.frequencies import (
     PopulationRisk,
     individual_risk,
 )
+from pramana.risk.individual import IndividualRisks
 from pramana.risk.uniqueness import SubsetRisk, subset_risks
 from pramana.schema.domains import Bins, Label
 from pramana.schema.groups import distance_of_groups
@@ -72,6 +73,7 @@ class TableAudit(Shown):
         binned: keys that were counted in the bins of a schema.
         by_set: whether records tell some keys each, and are alike only with those of their set.
         notes: what was not measured, and why.
+        individual: the risk of every record, where a table is audited that is no release.
     """
 
     records: int
@@ -90,6 +92,7 @@ class TableAudit(Shown):
     binned: tuple[str, ...] = ()
     by_set: bool = False
     notes: tuple[str, ...] = ()
+    individual: IndividualRisks | None = None
 
     def shown(self) -> tuple[str, list[str]]:
         """As the prompt and notebooks show it."""
@@ -114,6 +117,7 @@ class TableAudit(Shown):
             "subsets": [subset.to_json() for subset in self.subsets],
             "households": None if self.households is None else self.households.to_json(),
             "notes": list(self.notes),
+            "individual": None if self.individual is None else self.individual.to_json(),
         }
 
     def _in_bins(self) -> str:
@@ -142,6 +146,8 @@ class TableAudit(Shown):
                 f"could be re-identified in the population; the largest risk of a record is "
                 f"{percent_up(self.population.highest)}."
             )
+        if self.individual is not None:
+            lines += self.individual.sentences()
         if self.households is not None:
             lines.append(self.households.sentence())
         alike = (
