@@ -1,4 +1,4 @@
-"""What the site has beyond the pages: files of the project's root, every public name, mathematics.
+"""What the site has beyond the pages: files of the project's root, references, mathematics.
 
 Mathematics becomes MathML when the site is built, so that a reader's browser fetches nothing.
 """
@@ -11,10 +11,16 @@ import html
 import os
 import posixpath
 import re
+import textwrap
 from pathlib import Path
 
+import typer
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
+
+import pramana.errors
+from pramana.cli.app import LINES, app
+from pramana.errors import Notice, PramanaError
 
 ROOT = Path(__file__).parents[2]
 FROM_ROOT = {
@@ -53,7 +59,82 @@ def on_files(files: Files, config) -> Files:
         uri = f"plots/{picture.name}"
         files.append(File.generated(config, uri, content=picture.read_text()))
     files.append(File.generated(config, "reference/api.md", content=public_names()))
+    files.append(File.generated(config, "reference/command_line.md", content=command_line()))
+    files.append(File.generated(config, "reference/errors.md", content=errors()))
     return files
+
+
+def command_line() -> str:
+    """A page with every verb and option, from the help of the command line."""
+    group = typer.main.get_command(app)
+    start = """# Command line
+
+The result goes to stdout, progress and advice go to stderr. `--json` prints the result as one
+[JSON object](json.md). Exit codes: **0** done, **1** a guarantee or a check does not hold, **2**
+bad input, 130 interrupted, 143 terminated. A command that fails leaves nothing behind. Its message
+names columns and counts, never values of the original data.
+
+A file that holds several tables takes a mark: `people.xlsx#Sheet2` (`#Sheet2!3`: names in row 3),
+`survey.rda#adults`, `base.duckdb#people`, `postgres://user@host/base#people`. Plan files and matrix
+files have [a page](files.md).
+"""
+    return "\n".join([start, *(verb_help(name, group.get_command(None, name)) for name in LINES)])
+
+
+def verb_help(name: str, command, level: int = 2) -> str:
+    """The section of one verb: what it does, its example, a table of its arguments and options."""
+    text, _, example = (command.help or LINES[name]).replace("\b\n", "").partition("Example:\n")
+    parts = [f"{'#' * level} pramana {name}\n", text.strip() + "\n"]
+    if example:
+        parts.append(f"```sh\n{textwrap.dedent(example).rstrip()}\n```\n")
+    rows = [row for row in map(option_row, command.get_params(typer.Context(command))) if row]
+    if rows:
+        parts.append("\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n")
+    for inner, inside in getattr(command, "commands", {}).items():
+        parts.append(verb_help(f"{name} {inner}", inside, level + 1))
+    return "\n".join(parts)
+
+
+def option_row(parameter) -> str:
+    """One row of a table: every spelling of an option, its value, its help and its default."""
+    words = (getattr(parameter, "help", "") or "").replace("|", "\\|")
+    if parameter.param_type_name == "argument":
+        return f"| `{parameter.human_readable_name.upper()}` | {words} |"
+    value = "" if parameter.is_flag else f" {parameter.metavar or parameter.type.name.upper()}"
+    names = [f"`{name}{value if name.startswith('--') else ''}`".replace("|", "\\|")
+             for name in (*parameter.opts, *parameter.secondary_opts)]  # fmt: skip
+    given = parameter.default
+    default = (
+        f" Default: {given}."
+        if given not in (None, False, (), []) and parameter.show_default
+        else ""
+    )
+    return f"| {', '.join(names)} | {words}{default} |"
+
+
+def errors() -> str:
+    """A page with every error and notice, and the codes that are given to each."""
+    codes: dict[str, set[str]] = {}
+    for file in (ROOT / "src" / "pramana").rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                given = {word.arg: word.value for word in call.keywords}.get("code")
+                if isinstance(given, ast.Constant):
+                    codes.setdefault(call.func.id, set()).add(str(given.value))
+    parts = [
+        "# Errors and notices\n",
+        "A message is one line. Programs compare class, `code` and `fields` of `pramana.errors`.",
+        "The code is the name of the class, `invalid-schema`, or one of those listed.\n",
+        "| class | exit code | meaning | codes |",
+        "|---|---|---|---|",
+    ]
+    for kind in vars(pramana.errors).values():
+        if isinstance(kind, type) and issubclass(kind, PramanaError | Notice):
+            meaning = (kind.__doc__ or "").partition("\n")[0]
+            listed = ", ".join(f"`{code}`" for code in sorted(codes.get(kind.__name__, ())))
+            exit_code = getattr(kind, "exit_code", "")
+            parts.append(f"| `{kind.__name__}` | {exit_code} | {meaning} | {listed} |")
+    return "\n".join([*parts, ""])
 
 
 def public_names() -> str:

@@ -156,6 +156,24 @@ def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
     assert ended(capsys, "verify", str(folder))[0] == 1
 
 
+def test_sets_that_are_asked_for_too_often_are_found(sound, tmp_path):
+    """Every record of the rarest set gives way to one of the most frequent set."""
+    folder = tmp_path / "r"
+    shutil.copytree(sound, folder)
+    place = folder / "data.parquet"
+    table = pq.read_table(place)
+    marks = table["reported"].to_pylist()
+    rare, frequent = min(set(marks), key=marks.count), max(set(marks), key=marks.count)
+    kept = [at for at, mark in enumerate(marks) if mark != rare]
+    copies = [at for at, mark in enumerate(marks) if mark == frequent]
+    more = [copies[at % len(copies)] for at in range(len(marks) - len(kept))]
+    pq.write_table(table.take(kept + more), place)
+    forged = pm.load(sound).certificate.with_data(fingerprint(place, "parquet"))
+    (folder / "certificate.json").write_bytes(forged.to_bytes())
+    failed = {check.name for check in pm.verify(folder).of_state("failed")}
+    assert "sets asked for" in failed
+
+
 @pytest.mark.parametrize("told", [{"reported": "all columns, of everybody"}, {}, {"d": "a column"}])
 def test_what_the_marks_mean_is_said_in_our_words(told, sound, tmp_path):
     """And nothing is said of other columns."""

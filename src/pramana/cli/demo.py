@@ -103,7 +103,7 @@ VERBS = ("list", "run")
 
 
 def experiment(
-    verb: Annotated[str, typer.Argument(metavar="list|run", show_default=False)],
+    verb: Annotated[str, argument("List the experiments, or run one.", metavar="list|run")],
     name: Annotated[
         str | None,
         argument(

@@ -86,7 +86,8 @@ def estimate(
     replication: ReplicatesBy = ReplicationKind.BRR,
     fay: Fay = None,
     independence: Annotated[
-        bool, option("--independence", "Chi-square test: are the two columns independent?")
+        bool,
+        option("--independence", "Test by chi-square whether the two columns are independent."),
     ] = False,
     difference: Annotated[
         tuple[str, str] | None,

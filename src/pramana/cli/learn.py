@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 def regress(
     folder: ReleaseFolder,
-    formula: Annotated[str, argument("'income ~ age + C(region)'", metavar="FORMULA")],
+    formula: Annotated[
+        str, argument("The model, such as 'income ~ age + C(region)'.", metavar="FORMULA")
+    ],
     family: Annotated[
         ModelFamily, option("--family", "linear is least squares.")
     ] = ModelFamily.LINEAR,
