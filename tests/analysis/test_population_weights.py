@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import pramana as pm
+from pramana.analysis.features import Attribute
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, Notice, UnknownColumn
 from tests.analysis.releases import KINDS, released, truth
 
@@ -89,6 +90,35 @@ def test_a_collapse_is_warned_of(curve):
     assert heard[0].message.fields["effective"] == found.effective < 0.1 * 3_000
     assert found.covered < 0.5
     assert "no record like it" in found.why
+
+
+def test_values_outside_the_schema_and_few_records_are_not_silent():
+    """Some outside: counted; all outside: refused; few records: warned of."""
+    release, people = released("retention"), truth().select(["a", "c"])
+    population = people.slice(0, 200)
+    values = ["a9"] * 30 + population["a"].to_pylist()[30:]
+    strange = pa.table({"a": values, "c": population["c"]})
+    names = ["a", "c"]
+    with pytest.warns(
+        Notice, match=r"^30 records of the other population lack .* \(15.0%\)"
+    ) as heard:
+        found = release.shift_weights(strange, columns=names, seed=1)
+    assert [one.message.code for one in heard] == ["outside-schema"]
+    assert found.values.mean() == pytest.approx(1)
+    with pytest.raises(NotCovered, match="none is like a record"):
+        release.shift_weights(strange.slice(0, 30), columns=names, seed=1)
+    with pytest.warns(Notice, match="has 12 records") as heard:
+        release.shift_weights(population.slice(0, 12), columns=["a"], seed=1)
+    assert "few-records" in [one.message.code for one in heard]
+
+
+@pytest.mark.parametrize(("ages", "count"), [([29.0, 31.0], 0), ([19.0, 90.5, None, 40.0], 3)])
+def test_numbers_beyond_the_bins_of_the_schema_are_counted(ages, count):
+    """Below, above and missing; the outer edges themselves are inside."""
+    column = pm.Column("age", pm.Role.KEY, pm.Bins((20.0, 50.0, 90.0)))
+    attribute = Attribute("age", column.labels, column)
+    values = pa.chunked_array([pa.array([*ages, 20.0, 90.0])])
+    assert attribute.outside(values).sum() == count
 
 
 def test_a_model_for_another_population_is_better_there(curve):
@@ -189,7 +219,7 @@ def test_what_cannot_be_compared_is_refused(curve):
     with pytest.raises(InvalidNumber, match="method"):
         curve.shift_weights(pd.DataFrame({"x": [1.0]}), method="magic")
     release = grouped(tasks_table(), *COLUMNS)
-    with pytest.raises(NotCovered, match="no record like"):
+    with pytest.raises(NotCovered, match="none is like"):
         release.shift_weights(pa.table({"region": ["mars"]}), method="nonparametric")
     with pytest.raises(UnknownColumn):
         release.transfer_weights("planet", response="y")

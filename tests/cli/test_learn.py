@@ -54,6 +54,24 @@ def test_a_tree_for_another_population(learned, capsys):
     assert plain[1] != moved[1]
 
 
+def test_a_target_population_outside_the_schema_is_refused(learned, capsys):
+    """One record of an age that no bin has: exit code 2 and one line; inside, few are warned of."""
+    clean = pq.read_table(learned / "clean.parquet").drop(["class"]).slice(0, 1)
+    place = clean.column_names.index("age")
+    outside = clean.set_column(place, "age", pc.multiply(clean["age"], 1e6))
+    pq.write_table(outside, learned / "one.parquet")
+    line = f"learn {learned}/release --target class --seed 1 --depth 1 --target-population"
+    code, _, error = command(f"{line} {learned}/one.parquet", capsys)
+    assert code == 2
+    assert "none is like a record of the release" in error
+    assert len(error.strip().splitlines()) == 1
+
+    pq.write_table(clean, learned / "inside.parquet")
+    code, _, error = command(f"{line} {learned}/inside.parquet", capsys)
+    assert code == 0
+    assert "has 1 record:" in error
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -159,3 +159,43 @@ def test_invariant_matrices_from_any_matrix(people: pa.Table, schema: pm.Schema)
 
     assert frequencies @ matrix_of(plan) == pytest.approx(frequencies, abs=1e-9)
     assert np.diag(matrix_of(plan)).min() >= 0.6 - 1e-9
+
+
+def test_where_xi_is_not_attainable_the_least_attainable_can_be_taken(tmp_path) -> None:
+    """Full mixing of n records gives 1/n, and nothing less: the claim says that it was relaxed."""
+    few = pa.table({"category": [1, 1, *[2] * 20, *[3] * 43]})
+    schema = pm.Schema((pm.Column("category", pm.Role.KEY, pm.Categories((1, 2, 3))),))
+    target = pm.CorrectMatch(xi=0.001)
+    with pytest.raises(pm.PramanaError, match=r"nearest attainable is xi = 1/65 .*--relax"):
+        pm.design(schema, target, data=few, method="inverse-frequency")
+    plan = pm.design(schema, target, data=few, method=pm.InverseFrequency(relax=True))
+    matrix = plan.mechanism.steps[0].matrix
+    exact = pm.CorrectMatch.of(matrix, {1: 2, 2: 20, 3: 43}).xi
+    (asked,) = plan.asked
+
+    assert 1 / 65 <= exact <= asked.xi < 1.001 / 65
+    release = pm.protect(few, plan, seed=1)
+    release.save(tmp_path / "release")
+    assert release.certificate.statistics["relaxed_from"] == 0.001
+    assert "xi = 0.001 was asked for" in " ".join(release.certificate.sentences())
+    assert pm.verify(tmp_path / "release").valid
+    owner = pm.verify(tmp_path / "release", original=few)
+    assert owner.valid
+
+    met = pm.design(
+        schema, pm.CorrectMatch(xi=0.1), data=few, method=pm.InverseFrequency(relax=True)
+    )
+    assert met.asked == (pm.CorrectMatch(xi=0.1),)
+    assert "relaxed_from" not in met.public
+
+
+def test_a_relaxed_target_tells_no_count_of_a_group() -> None:
+    """Of a value that stays, 1 over its records would be a count: the least is on a coarse grid."""
+    domain = pm.Categories(("a", "b", "stays"))
+    for count in (6, 7, 9):
+        people = pa.table({"v": ["a"] * 2 + ["b"] * 60 + ["stays"] * count})
+        schema = pm.Schema((pm.Column("v", pm.Role.KEY, domain, exempt=("stays",)),))
+        plan = pm.design(
+            schema, pm.CorrectMatch(xi=0.01), data=people, method=pm.InverseFrequency(relax=True)
+        )
+        assert plan.asked == (pm.CorrectMatch(xi=0.2),)

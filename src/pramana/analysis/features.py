@@ -25,7 +25,7 @@ from pramana.errors import MissingExtra, UnknownColumn
 from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Label, label_text
 from pramana.schema.schema import Column, Schema
-from pramana.types import FloatArray, IntArray, TableLike, Values
+from pramana.types import BoolArray, FloatArray, IntArray, TableLike, Values
 
 if TYPE_CHECKING:
     from pramana.analysis.release import Release
@@ -149,6 +149,19 @@ class Attribute:
         if self.is_number and _is_number(plain.type):
             return _numbers(plain)[:, None]
         return self.features(codes_in_test(self, values))
+
+    def outside(self, values: pa.ChunkedArray) -> BoolArray:
+        """Which true records have a value that the schema does not know."""
+        if self.labels is None or (self.is_number and _is_number(_flat(values).type)):
+            return np.zeros(len(values), dtype=bool)
+        codes = codes_in_test(self, values)
+        beyond: BoolArray = codes < 0
+        domain = self.column.domain if self.column else None
+        if isinstance(domain, Bins) and _is_number(_flat(values).type):
+            numbers = _numbers(_flat(values))
+            low, high = domain.edges[0], domain.edges[-1]
+            beyond |= (codes < domain.size) & ((numbers < low) | (numbers > high))
+        return beyond
 
 
 def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[Attribute, Any]:

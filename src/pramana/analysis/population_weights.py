@@ -37,6 +37,7 @@ from pramana.analysis.features import (
 )
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
+from pramana.base.text import counted, records_that
 from pramana.engine.choose import open_truth
 from pramana.errors import InvalidTable, NotCovered, Notice, UnknownColumn
 from pramana.schema.domains import label_text
@@ -111,6 +112,7 @@ def shift_weights(
     seed: int | None = None,
 ) -> PopulationWeights:
     """Weights q(x) / p(x) of the records of a release; ``Release.shift_weights`` explains them."""
+    require_choice("method", method, RATIO_METHODS)
     table, base, synthetic = _learnable(release, Keystream.of(seed))
     attributes = _covariates(release, population, columns)
     x = raw_feature_table(attributes, table)
@@ -153,6 +155,7 @@ def transfer_weights(
     seed: int | None = None,
 ) -> dict[str, PopulationWeights]:
     """Weights of [Wei, eq. 3], by task; ``Release.transfer_weights`` explains them."""
+    require_choice("method", method, RATIO_METHODS)
     others = {} if isinstance(tasks, str) else dict(tasks)
     releases = {THIS_RELEASE: release, **others}
     apart = (response, tasks) if isinstance(tasks, str) else (response,)
@@ -283,7 +286,43 @@ def _covariates(
 
 
 def _population(attributes: Sequence[Attribute], population: TableLike) -> FloatArray:
-    return raw_feature_table(attributes, raw_records(attributes, population))
+    """The features of the other population; warns of few records and of values outside the schema.
+
+    A value outside is like no record of the release, so that the weights cannot stand for it.
+    """
+    records = raw_records(attributes, population)
+    outside = np.zeros(records.num_rows, dtype=bool)
+    for attribute in attributes:
+        outside |= attribute.outside(records[attribute.name])
+    lacking = int(outside.sum())
+    if lacking == records.num_rows:
+        raise NotCovered(
+            "Every record of the other population lacks a value or has one outside the schema, so "
+            "that none is like a record of the release. Take the spelling and the range of the "
+            "schema."
+        )
+    if lacking:
+        warnings.warn(
+            Notice(
+                f"{records_that(lacking, 'lacks', 'lack', of='the other population')} a value or "
+                f"{'has' if lacking == 1 else 'have'} one outside the schema "
+                f"({lacking / records.num_rows:.1%}): no weights stand for them.",
+                code="outside-schema",
+                count=lacking,
+            ),
+            stacklevel=5,
+        )
+    if records.num_rows < LEAST_EFFECTIVE:
+        warnings.warn(
+            Notice(
+                f"The other population has {counted(records.num_rows, 'record')}: weights rest on "
+                f"chance with fewer than {LEAST_EFFECTIVE}.",
+                code="few-records",
+                records=records.num_rows,
+            ),
+            stacklevel=5,
+        )
+    return raw_feature_table(attributes, records)
 
 
 def _shift(
@@ -320,7 +359,6 @@ def _posterior(
     classifier: Learner | None,
 ) -> FloatArray:
     """The probability of each class given the features, at other rows."""
-    require_choice("method", method, RATIO_METHODS)
     if method == "nonparametric":
         cells = _cells(np.concatenate([x, at]), len(x))
         size = int(cells.max()) + 1

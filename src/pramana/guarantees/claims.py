@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pramana.base.text import listed
+from pramana.base.text import listed, text_up
 from pramana.errors import NotARelease, NotCovered, TooLarge
 from pramana.guarantees.base import Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.registry import GUARANTEES
@@ -101,6 +101,11 @@ PICKED: Final = (
     "smaller anonymity set."
 )
 
+RELAXED: Final = (
+    " The target was relaxed: xi = {} was asked for, which these records do not allow; this is the "
+    "least attainable, rounded up."
+)
+
 NAMED = 4
 """Columns that a sentence names; the scope of a certificate lists them all."""
 
@@ -114,11 +119,14 @@ class Made:
         picked: whether chance picked the columns that each person was asked for.
         households: sizes of households that promises are spelled out for; none where the true
             table numbers none.
+        relaxed_from: the target that was asked for and could not be attained, so that the least
+            attainable took its place.
     """
 
     looked_at: tuple[str, ...] = ()
     picked: bool = False
     households: tuple[int, ...] = ()
+    relaxed_from: float | None = None
 
     @classmethod
     def of(
@@ -128,7 +136,7 @@ class Made:
         marks: Sequence[str] = (),
         households: Sequence[int] = (),
     ) -> Made:
-        """From the options of a method, perhaps of another package, and the marks of records."""
+        """From options and statistics of a method, perhaps of another package, and its marks."""
         named = options.get("responses")
         responses = named if isinstance(named, list | tuple) else ()
         if options.get("response_weight", 1) == 0:
@@ -140,7 +148,9 @@ class Made:
             if column.name not in schema.known
             and (column.name in responses or (by_values and column.role is Role.SENSITIVE))
         )
-        return cls(looked_at, len(marks) > 1, tuple(households))
+        relaxed = options.get("relaxed_from")
+        relaxed_from = relaxed if isinstance(relaxed, float) else None
+        return cls(looked_at, len(marks) > 1, tuple(households), relaxed_from)
 
 
 AS_USUAL: Final = Made()
@@ -187,6 +197,8 @@ class Claim:
             words += PICKED
         if Need.FIXED_MATRICES in self.attained.needs:
             words += DataChoices.of(schema).sentence()
+        if self.asked is not None and made.relaxed_from is not None:
+            words += RELAXED.format(text_up(made.relaxed_from))
         return words + household_words(self.attained, made.households)
 
     @property

@@ -18,11 +18,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from pramana.base.rounding import TOTAL, require_number
+from pramana.base.rounding import TOTAL, coarse_up, require_number
 from pramana.base.text import text_up
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema
 from pramana.guarantees.base import Guarantee
@@ -30,17 +30,28 @@ from pramana.guarantees.claims import attained
 from pramana.guarantees.correct_match import CorrectMatch, frequencies_by_label, kept_risk
 from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step
 from pramana.mechanisms.transition import Label
-from pramana.methods.base import Withheld, fingerprint, published_standard_errors, single_target
+from pramana.methods.base import (
+    Method,
+    Withheld,
+    fingerprint,
+    option,
+    published_standard_errors,
+    single_target,
+)
 from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
-from pramana.schema.schema import require_keys
-from pramana.types import FloatArray, Form, IntArray
+from pramana.release.certificate import Certificate
+from pramana.schema.schema import Column, require_keys
+from pramana.types import Entries, FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.schema.joint_cells import Counts
 
 Triples = tuple[list[int], list[int], list[int]]
+
+ROUNDING: Final = 1e-6
+"""Integers over 2**64 attain 1/n up to this share."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +115,7 @@ def inverse_frequency_design(
     True
     """
     times = _checked(frequencies, xi, column)
-    free = [label for label in times if label not in exempt]
-    sets = [part for part in (free, *([label] for label in times if label in exempt)) if part]
+    sets = _groups(times, exempt)
     _require_attainable(times, sets, xi, column)
     labels = tuple(times)
     numbers = np.array([times[label] for label in labels], dtype=np.int64)
@@ -200,11 +210,22 @@ def _checked(frequencies: Mapping[Label, int] | Counts, xi: float, column: str) 
     return {label: int(number) for label, number in times.items()}
 
 
+def _totals(times: Mapping[Label, int], sets: list[list[Label]]) -> list[int]:
+    """The records of each group that has some."""
+    return [total for members in sets if (total := sum(times[label] for label in members)) > 0]
+
+
+def _groups(times: Mapping[Label, int], exempt: Collection[Label]) -> list[list[Label]]:
+    """The values that may be exchanged, and each exempt value by itself."""
+    free = [label for label in times if label not in exempt]
+    return [part for part in (free, *([label] for label in times if label in exempt)) if part]
+
+
 def _require_attainable(
     times: Mapping[Label, int], sets: list[list[Label]], xi: float, column: str
 ) -> None:
     """Full mixing of a group of n records gives 1/n, and no symmetric flows give less."""
-    totals = [total for members in sets if (total := sum(times[label] for label in members)) > 0]
+    totals = _totals(times, sets)
     short = [total for total in totals if total * Fraction(xi) < 1]
     if short:
         least = min(short)
@@ -212,7 +233,8 @@ def _require_attainable(
         raise Infeasible(
             f"No flows on {column} give xi = {text_up(xi, 6)}: {where} fewer than "
             f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
-            f"({text_up(Fraction(1, least))}). Raise xi, merge groups, or exempt fewer values."
+            f"({text_up(Fraction(1, least))}). Raise xi, merge groups, exempt fewer values, or "
+            "take the least attainable (--relax)."
         )
 
 
@@ -223,7 +245,16 @@ class InverseFrequency(Withheld):
     The matrices are withheld, as the paper's adversary does not know them; analysts read
     frequencies as they stand, with one coarse standard error for all values of a column, so that
     it tells little of the counts behind it.
+
+    Attributes:
+        relax: where no matrix attains xi, design for the least attainable instead. It is rounded
+            up to three digits where it is 1 over all records, and else on a grid of 1, 2, 5, 10,
+            so that it tells no count.
     """
+
+    relax: bool = option(
+        False, "Where xi is not attainable, take the least that is; the certificate says so."
+    )
 
     name: ClassVar[str] = "inverse-frequency"
     when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
@@ -233,13 +264,17 @@ class InverseFrequency(Withheld):
         """A matrix for each randomised column; refused where anything but one xi is asked."""
         schema = context.schema
         require_keys(schema)
-        target = single_target(asked, CorrectMatch, method=self.name)
+        target = stated = single_target(asked, CorrectMatch, method=self.name)
         if schema.impossible:
             raise InvalidSchema(
                 "Method inverse-frequency moves one column at a time, so it cannot rule out "
                 "impossible combinations. Drop the rules, or use another method."
             )
         counts = context.counts
+        least = _least_attainable(context)
+        relaxed = self.relax and target.xi < least < 1
+        if relaxed:
+            target, asked = CorrectMatch(least), (CorrectMatch(least),)
         if kept_risk(schema.known, counts, anonymity_set=context.anonymity_set) > target.xi:
             needed = 1 / target.xi if target.xi else math.inf
             raise context.too_few_records(f"{target} cannot be met.", needed, lower="raise xi")
@@ -260,24 +295,55 @@ class InverseFrequency(Withheld):
             public=published_standard_errors(
                 {name: list(design.variances().values()) for name, design in designs.items()},
                 least=lambda _: math.sqrt(2 / target.xi),  # what one rare value costs
-            ),
+            )
+            | ({"relaxed_from": float(stated.xi)} if relaxed else {}),
             basis=fingerprint(counts),
         )
+
+    @classmethod
+    def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
+        """The same for all, but for a weaker xi that was asked for and not attainable."""
+        options, figures = super().expected_fields(certificate)
+        stated = certificate.statistics.get("relaxed_from")
+        given = next(c.attained for c in certificate.claims if isinstance(c.attained, CorrectMatch))
+        if isinstance(stated, float) and 0 <= stated < given.xi:
+            figures = {**figures, "relaxed_from": stated}
+        return options, figures
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate) -> Method | None:
+        """The certificate states the xi that was attained: nothing is left to relax."""
+        del certificate
+        return cls()
+
+
+def _least_attainable(context: DesignContext) -> float:
+    """The least xi of these records: 1 over the records of the smallest group, rounded up."""
+    kept = kept_risk(context.schema.known, context.counts, anonymity_set=context.anonymity_set)
+    fewest = [context.records]
+    for column in context.schema.randomised:
+        times = _frequencies(context, column)
+        fewest += _totals(times, _groups(times, column.fixed))
+    least = max(kept, (1 + ROUNDING) / min(fewest))
+    return float(text_up(least)) if least * context.records <= 1 + ROUNDING else coarse_up(least)
 
 
 def _designs(context: DesignContext, xi: float) -> dict[str, InverseFrequencyDesign]:
     """A design for each randomised column, by itself."""
     return {
         column.name: inverse_frequency_design(
-            dict(
-                zip(column.labels, context.counts.margin(column.name).dense().tolist(), strict=True)
-            ),
+            _frequencies(context, column),
             xi=xi,
             exempt=column.fixed,
             column=f"'{column.name}'",
         )
         for column in context.schema.randomised
     }
+
+
+def _frequencies(context: DesignContext, column: Column) -> dict[Label, int]:
+    numbers = context.counts.margin(column.name).dense().tolist()
+    return dict(zip(column.labels, numbers, strict=True))
 
 
 def _figures(designs: dict[str, InverseFrequencyDesign]) -> Form:

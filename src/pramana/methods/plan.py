@@ -142,7 +142,7 @@ class Plan(Shown):
         homes = self.statistics.get("largest_household")
         sizes = ANY_SIZE if homes is None else (homes,)
         numbered = self.schema.household is not None
-        options, marks = self.method.disclosed(), self.mechanism.marks
+        options, marks = {**self.method.disclosed(), **self.public}, self.mechanism.marks
         return Made.of(self.schema, options, marks, households=sizes if numbered else ())
 
     def promise(self, claim: Claim) -> str:

@@ -410,7 +410,8 @@ class Certificate:
     def made(self) -> Made:
         """How records were made, as far as the words of a promise hang on it."""
         sizes = ANY_SIZE if self.households else ()
-        return Made.of(self.true_schema, self.options, self.marks, households=sizes)
+        entries = {**self.options, **self.statistics}
+        return Made.of(self.true_schema, entries, self.marks, households=sizes)
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""
