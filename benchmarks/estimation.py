@@ -81,12 +81,12 @@ def _four_way_errors(truth, draws):
     for _ in range(draws):
         table = worlds.released(truth, layout, rng)
         solved = channels.solve(table)
-        pairwise = Climb(channels, even, pairs, tolerance=1e-5, most=900)
+        pairwise = Climb(channels, even[None], pairs, np.array([1e-5]), most=900)
         estimates = (
             solved,
             clip(solved),
             _plain_em(table, channels),
-            pairwise.run(table, pull=0.0, start=even),
+            pairwise.run(table[None], pull=0.0, starts=even[None])[0],
             fit(table, channels).truth(table, channels),
         )
         errors.append([worlds.error(estimate, truth) for estimate in estimates])

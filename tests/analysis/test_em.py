@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pramana.analysis import regularised_em
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.em import Climb, expected_truth
 from pramana.analysis.layout import Moments
-from pramana.analysis.regularised_em import Climbs, fit
+from pramana.analysis.regularised_em import climbs_at_once, fit
 from pramana.analysis.spectral import first_guess, onto_simplex, shrink_singular_values
 from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture, with_fixed
 from tests.analysis.worlds import (
@@ -67,9 +68,9 @@ def test_without_pseudo_records_em_meets_the_solution_where_that_is_positive():
     table = np.array([[300.0, 250], [250, 200], [200, 220]])
     solved = channels.solve(table)
     assert (solved > 0).all()
-    climb = Climb(channels, np.ones((3, 2)), None, tolerance=1e-12, most=5000)
+    climb = Climb(channels, np.ones((1, 3, 2)), None, np.array([1e-12]), most=5000)
 
-    found = climb.run(table, pull=0.0, start=np.ones((3, 2)))
+    (found,) = climb.run(table[None], pull=0.0, starts=np.ones((1, 3, 2)))
 
     assert np.allclose(found, solved, rtol=1e-5)
 
@@ -78,11 +79,10 @@ def test_a_pairwise_model_has_no_three_way_term():
     """The odds ratios of a fitted pairwise model do not depend on the third column."""
     channels = Channels(layout_of((2, 2, 2), mixtures((2, 2, 2), 0.7)))
     table = np.random.default_rng(1).integers(50, 400, (2, 2, 2)).astype(float)
-    climb = Climb(
-        channels, np.ones((2, 2, 2)), [(0, 1), (0, 2), (1, 2)], tolerance=1e-12, most=3000
-    )
+    even, margins = np.ones((1, 2, 2, 2)), [(0, 1), (0, 2), (1, 2)]
+    climb = Climb(channels, even, margins, np.array([1e-12]), most=3000)
 
-    found = climb.run(table, pull=0.0, start=np.ones((2, 2, 2)))
+    (found,) = climb.run(table[None], pull=0.0, starts=even)
 
     odds = found[0, 0] * found[1, 1] / (found[0, 1] * found[1, 0])
     assert np.isclose(odds[0], odds[1], rtol=1e-6)
@@ -99,27 +99,29 @@ def test_tables_climbed_at_once_are_those_climbed_alone(sizes):
         tables = rng.integers(0, [[3], [900], [40]], (3, np.prod(sizes))).reshape(3, *sizes) * 1.0
         tables[:, *(0,) * ways] += 1
         priors, starts = rng.uniform(0.1, 2, (2, 3, *sizes))
-        climbs = [Climb(channels, prior, margins, tolerance=tolerance)
-                  for prior, tolerance in zip(priors, (1e-3, 1e-6, 1e-9), strict=True)]  # fmt: skip
-        assert Climbs.possible(channels, [*tables, *priors])
-        found = Climbs(climbs).run(tables, pull=pull, starts=starts)
-        for own, climb, table, start in zip(found, climbs, tables, starts, strict=True):
-            assert own.tobytes() == climb.run(table, pull=pull, start=start).tobytes()
+        tolerances = np.array([1e-3, 1e-6, 1e-9])
+        assert climbs_at_once(channels, [*tables, *priors])
+        climb = Climb(channels, priors, margins, tolerances)
+        found = climb.run(tables, pull=pull, starts=starts)
+        for at in range(3):
+            one = slice(at, at + 1)
+            alone = Climb(channels, priors[one], margins, tolerances[one])
+            climbed = alone.run(tables[one], pull=pull, starts=starts[one])
+            assert found[one].tobytes() == climbed.tobytes()
 
 
 def test_other_tables_are_climbed_one_after_the_other(monkeypatch):
     """By other matrices, in another order in memory, without records; a fit is the same."""
     channels = Channels(layout_of((3, 4), mixtures((3, 4), 0.3)))
     tables = np.random.default_rng(7).integers(0, 90, (2, 3, 4)) + 0.0
-    assert Climbs.possible(channels, list(tables))
-    assert not Climbs.possible(channels, [np.asfortranarray(table) for table in tables])
-    assert not Climbs.possible(channels, [tables[0], 0 * tables[0]])
-    assert not Climbs.possible(channels, [tables[0]])
+    assert climbs_at_once(channels, list(tables))
+    assert not climbs_at_once(channels, [np.asfortranarray(table) for table in tables])
+    assert not climbs_at_once(channels, [tables[0], 0 * tables[0]])
     other = Mechanism((Step(("a",), Dense.of(("a0", "a1", "a2"), np.eye(3) / 2 + 1 / 6)),))
-    assert not Climbs.possible(Channels(layout_of((3, 4), other)), list(tables))
+    assert not climbs_at_once(Channels(layout_of((3, 4), other)), list(tables))
 
     at_once = fit(tables[0], channels).table
-    monkeypatch.setattr(Climbs, "possible", lambda *_: False)
+    monkeypatch.setattr(regularised_em, "climbs_at_once", lambda *_: False)
     assert at_once.tobytes() == fit(tables[0], channels).table.tobytes()
 
 

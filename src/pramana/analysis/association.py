@@ -61,22 +61,14 @@ def strength_of(dependence: FloatArray, independent: FloatArray) -> float:
     >>> strength_of(np.array([[5.0, -5], [-5, 5]]), np.full((2, 2), 5.0))
     1.0
     """
-    total, free = float(independent.sum()), min(independent.shape) - 1
-    if free < 1 or total <= 0:
-        return 0.0
-    # A value that hardly anybody has must not make a table look dependent by its noise.
-    few = 1e-3 * total / independent.size
-    square = float((dependence**2 / np.maximum(independent, few)).sum())
-    return float(np.sqrt(square / (total * free)))
-
-
-def surprise_of(table: FloatArray) -> float:
-    """How improbable so much dependence is beforehand, summed over pairs of axes: -log density."""
-    return surprises_of(table[None])[0]
+    return float(_strengths(dependence[None], independent[None])[0])
 
 
 def surprises_of(tables: FloatArray) -> list[float]:
-    """The same of each of some tables, which lie behind each other along the first axis."""
+    """How improbable the dependence of each table is beforehand: -log density.
+
+    Summed over pairs of axes; tables lie behind each other along the first axis.
+    """
     found = [0.0] * len(tables)
     totals = np.maximum(tables.sum(axis=tuple(range(1, tables.ndim))), 1e-300)[:, None, None]
     for pair in combinations(range(1, tables.ndim), 2):
@@ -84,7 +76,8 @@ def surprises_of(tables: FloatArray) -> list[float]:
         margins = tables.sum(axis=out)
         independent = margins.sum(axis=2)[:, :, None] * margins.sum(axis=1)[:, None] / totals
         each = _strengths(margins - independent, independent).tolist()
-        found = [own + _surprise(strength) for own, strength in zip(found, each, strict=True)]
+        densities = [2 * math.log1p(strength / USUAL_STRENGTH) for strength in each]
+        found = [own + more for own, more in zip(found, densities, strict=True)]
     return found
 
 
@@ -94,13 +87,10 @@ def _strengths(dependence: FloatArray, independent: FloatArray) -> FloatArray:
     if free < 1:
         return np.zeros(len(totals))
     empty = totals <= 0  # written this way round, nan stays nan
+    # A value that hardly anybody has must not make a table look dependent by its noise.
     few = np.where(empty, 1.0, 1e-3 * totals / independent[0].size)[:, None, None]
     squares = (dependence**2 / np.maximum(independent, few)).sum(axis=(1, 2))
     return np.sqrt(np.where(empty, 0.0, squares) / np.where(empty, 1.0, totals * free))
-
-
-def _surprise(strength: float) -> float:
-    return 2 * math.log1p(strength / USUAL_STRENGTH)
 
 
 def usual_below(strengths: FloatArray) -> FloatArray:

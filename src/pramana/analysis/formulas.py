@@ -475,10 +475,12 @@ def _rows(
         )
     eye = np.eye(axis.size)
     if step.matrix is not None:
-        return channel_of(0, axis, step.matrix).solve(eye).T, places[place]
+        return channel_of(0, axis, step.matrix).along("solve", eye).T, places[place]
     strata = [next(i for i, a in enumerate(layout.axes) if a.columns == (n,)) for n in step.strata]
     cells = list(itertools.product(*([c[0] for c in layout.axes[s].cells] for s in strata)))
-    inverses = {own: channel_of(0, axis, m).solve(eye).T for own, m in step.by_stratum.items()}
+    inverses = {
+        own: channel_of(0, axis, m).along("solve", eye).T for own, m in step.by_stratum.items()
+    }
     number = np.zeros(len(places[place]), dtype=np.int64)
     for stratum in strata:
         number = number * layout.axes[stratum].size + places[stratum]

@@ -1,11 +1,4 @@
-"""Several climbs at once: small tables cost what calling NumPy costs, five of them little more.
-
-Each table goes its own way to the last bit, as if it were climbed alone (em.py): along its axes it
-is summed up in the same order, and it stops where it would stop. That holds for columns that were
-released as they are or mixed evenly; other matrices are multiplied in an order that depends on how
-many rows there are.
-
-The regularised EM: a chain of models, and how far to follow the data along it.
+"""The regularised EM: a chain of models, and how far to follow the data along it.
 
     one-way margins -> denoised pairs -> pairwise log-linear model -> all tables
 
@@ -22,151 +15,22 @@ release and on nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from math import isfinite
 from typing import Final
 
 import numpy as np
 
-from pramana.analysis.association import surprise_of, surprises_of
-from pramana.analysis.channels import Channel, Channels, Same, UniformChannel
-from pramana.analysis.em import (
-    LONGEST_JUMP,
-    Climb,
-    Margins,
-    divide,
-    expected_truth,
-    fit_margins,
-    margin_of,
-)
+from pramana.analysis.association import surprises_of
+from pramana.analysis.channels import Channels, Mixed, Unchanged
+from pramana.analysis.em import Climb, Margins, expected_truth
 from pramana.analysis.spectral import first_guess
 from pramana.base.randomness import Keystream
 from pramana.types import FloatArray
 
-MOST_CELLS: Final = 4096
-"""Of each table; larger ones are better looked at one after the other."""
-
-
-class Climbs:
-    """Climbs of as many tables, by one mechanism and inside one model."""
-
-    def __init__(self, climbs: Sequence[Climb]) -> None:
-        first = climbs[0]
-        self.most = first.most
-        self.priors = np.stack([climb.prior for climb in climbs])
-        self.tolerances = np.array([climb.tolerance for climb in climbs])
-        self.channels = [_behind(channel) for channel in first.channels.each]
-        self.margins = (
-            None
-            if first.margins is None
-            else [(0, *(axis + 1 for axis in keep)) for keep in first.margins]
-        )
-
-    @staticmethod
-    def possible(channels: Channels, tables: Sequence[FloatArray]) -> bool:
-        """Whether these tables can be climbed at once."""
-        return (
-            len(tables) > 1
-            and all(isinstance(channel, Same | UniformChannel) for channel in channels.each)
-            and tables[0].size <= MOST_CELLS
-            and all(table.flags.c_contiguous and table.sum() > 0 for table in tables)
-        )
-
-    def run(self, released: FloatArray, *, pull: float, starts: FloatArray) -> FloatArray:
-        """The tables that ``released`` and ``pull`` pseudo-records of each prior lead to."""
-        totals = _sums(released)
-        added = self.priors * _each(pull / _sums(self.priors), released)
-        tables = starts * _each(totals / _sums(starts), released)
-        tolerances, found = self.tolerances, np.empty_like(tables)
-        live = np.arange(len(tables))
-        for _ in range(self.most // 3):
-            go = partial(self._round, released, added=added, totals=totals)
-            first = go(tables)
-            second = go(first)
-            moved = _sums(np.abs(second - first))
-            tables = go(_jump(tables, first, second, totals))
-            left = ~(moved < tolerances * totals)
-            if not left.all():
-                found[live[~left]] = tables[~left]
-                live, tolerances = live[left], tolerances[left]
-                tables, released, added, totals = (
-                    part[left] for part in (tables, released, added, totals)
-                )
-            if not len(live):
-                break
-        found[live] = tables
-        return found
-
-    def _round(
-        self, released: FloatArray, tables: FloatArray, *, added: FloatArray, totals: FloatArray
-    ) -> FloatArray:
-        expected = tables * self._through(divide(released, self._through(tables))) + added
-        expected *= _each(totals / _sums(expected), expected)
-        if self.margins is None:
-            return expected
-        targets = [margin_of(expected, keep) for keep in self.margins]
-        return fit_margins(tables, targets, self.margins)
-
-    def _through(self, tables: FloatArray) -> FloatArray:
-        """Forward; and backward, as even mixtures are symmetric."""
-        for channel in self.channels:
-            tables = channel.forward(tables)
-        return tables
-
-
-def _behind(channel: Channel) -> Channel:
-    """The same for tables that lie behind each other along a first axis."""
-    assert isinstance(channel, Same | UniformChannel)  # noqa: S101 - who asks has looked
-    return replace(channel, place=channel.place + 1)
-
-
-def _sums(tables: FloatArray) -> FloatArray:
-    """The sum of each table."""
-    total: FloatArray = np.add.reduce(tables.reshape(len(tables), -1), axis=1)
-    return total
-
-
-def _each(numbers: Sequence[float] | FloatArray, tables: FloatArray) -> FloatArray:
-    """One number a table, in a shape that broadcasts against them."""
-    return np.asarray(numbers, dtype=np.float64).reshape(-1, *(1,) * (tables.ndim - 1))
-
-
-def _jump(
-    tables: FloatArray, first: FloatArray, second: FloatArray, totals: FloatArray
-) -> FloatArray:
-    """Extrapolate two rounds to where they lead, each table as far as it says itself."""
-    tiny = _each(1e-12 * totals / tables[0].size, tables)
-    logs = [np.log(np.maximum(part, tiny)) for part in (tables, first, second)]
-    step, bend = logs[1] - logs[0], logs[2] - 2 * logs[1] + logs[0]
-    along, across = (_sums(second * part**2).tolist() for part in (step, bend))
-    lengths = list(map(_length, along, across))
-    far = (
-        logs[0]
-        + _each([2 * length for length in lengths], tables) * step
-        + _each([length**2 for length in lengths], tables) * bend
-    )
-    jumped = np.exp(np.minimum(np.maximum(far, -700.0), 700.0))
-    jumped = np.where(second > tiny, jumped, second)
-    factors = [
-        total / size if length > 0 and isfinite(size) and size > 0 else 0.0
-        for length, total, size in zip(
-            lengths, totals.tolist(), _sums(jumped).tolist(), strict=True
-        )
-    ]
-    factor = _each(factors, tables)
-    return np.where(factor > 0, jumped * factor, second)
-
-
-def _length(along: float, across: float) -> float:
-    """How far a table jumps; 0 where it does not."""
-    if across <= 0 or along <= across:
-        return 0.0
-    length: float = min(np.sqrt(along / across), LONGEST_JUMP)
-    return length
-
+MOST_AT_ONCE: Final = 4096
+"""Cells of each of several tables that climb at once; larger ones climb one after the other."""
 
 PULLS = (1e5, 3e4, 1e4, 3e3, 1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0)
 """Pseudo-records to try, from nearly the prior to nearly none."""
@@ -212,7 +76,8 @@ def fit(released: FloatArray, channels: Channels) -> FittedTable:
     table = guess.table
     for margins in _links(channels, released.size):
         weights, starts = _walk(parts, starts, channels, margins)
-        table = _mean(_ladder(released, table, channels, margins), weights)
+        ladder = _ladders([released], [table], channels, margins)
+        table = _mean((rung[0] for rung in ladder), weights)
     return FittedTable(guess.believed(table))
 
 
@@ -223,51 +88,47 @@ def _links(channels: Channels, cells: int) -> list[Margins | None]:
     return [list(combinations(range(ways), 2)), None]
 
 
-def _ladder(
-    released: FloatArray, prior: FloatArray, channels: Channels, margins: Margins | None
-) -> Iterator[FloatArray]:
-    """The prior, then fits with ever fewer pseudo-records: each starts from the one before."""
-    climb = _climber(channels, prior, margins, float(prior.sum()))
-    table = prior
-    yield table
-    for pull in PULLS:
-        table = climb.run(released, pull=pull, start=table)
-        yield table
-
-
 def _ladders(
-    released: list[FloatArray],
-    priors: list[FloatArray],
+    released: Sequence[FloatArray],
+    priors: Sequence[FloatArray],
     channels: Channels,
     margins: Margins | None,
 ) -> Iterator[Sequence[FloatArray]]:
-    """A rung of each of several ladders after the other, climbed at once where that can be."""
-    if not Climbs.possible(channels, [*released, *priors]):
-        each = zip(released, priors, strict=True)
-        yield from zip(*(_ladder(*own, channels, margins) for own in each), strict=True)
+    """The priors, then fits with ever fewer pseudo-records: each starts from the one before."""
+    if len(released) > 1 and not climbs_at_once(channels, [*released, *priors]):
+        pairs = zip(released, priors, strict=True)
+        alone = (_ladders([table], [prior], channels, margins) for table, prior in pairs)
+        yield from ([rung[0] for rung in rungs] for rungs in zip(*alone, strict=True))
         return
-    climbs = Climbs([_climber(channels, prior, margins, float(prior.sum())) for prior in priors])
-    counts, tables = np.stack(released), np.stack(priors)
+    counts, tables = (
+        np.stack(list(side)) if len(side) > 1 else side[0][None] for side in (released, priors)
+    )
+    cells = tables[0].size
+    # The more records a cell has, the smaller the error that stopping early may add.
+    exactness = 10 * np.sqrt(cells / np.maximum([table.sum() for table in priors], 1.0))
+    tolerances = np.full(len(tables), 3e-3) if cells > LARGE else 1e-4 * np.minimum(exactness, 1)
+    climb = Climb(channels, tables, margins, tolerances, most=30 if cells > LARGE else 300)
     yield list(tables)
     for pull in PULLS:
-        tables = climbs.run(counts, pull=pull, starts=tables)
+        tables = climb.run(counts, pull=pull, starts=tables)
         yield list(tables)
 
 
-def _mean(tables: Iterator[FloatArray], weights: FloatArray) -> FloatArray:
+def climbs_at_once(channels: Channels, tables: Sequence[FloatArray]) -> bool:
+    """Whether several tables can climb at once, to the last bit as each would alone.
+
+    Other matrices are multiplied in an order that depends on how many rows there are.
+    """
+    return (
+        all(isinstance(channel, Unchanged | Mixed) for channel in channels.each)
+        and tables[0].size <= MOST_AT_ONCE
+        and all(table.flags.c_contiguous and table.sum() > 0 for table in tables)
+    )
+
+
+def _mean(tables: Iterable[FloatArray], weights: FloatArray) -> FloatArray:
     found = sum(weight * table for weight, table in zip(weights, tables, strict=False))
     return np.asarray(found, dtype=np.float64)
-
-
-def _climber(
-    channels: Channels, prior: FloatArray, margins: Margins | None, records: float
-) -> Climb:
-    cells = prior.size
-    if cells > LARGE:
-        return Climb(channels, prior, margins, tolerance=3e-3, most=30)
-    # The more records a cell has, the smaller the error that stopping early may add.
-    exactness = min(1.0, 10 * math.sqrt(cells / max(records, 1.0)))
-    return Climb(channels, prior, margins, tolerance=1e-4 * exactness)
 
 
 def _walk(
@@ -278,33 +139,28 @@ def _walk(
 ) -> tuple[FloatArray, list[FloatArray]]:
     """The weights of the prior and of each fit after it, and the mean tables they lead to."""
     first = _said(priors, channels)
-    usual = _surprise(priors)
+    usual = np.mean(surprises_of(np.stack(priors)))
     gains: list[float] = []
-    rungs: list[list[FloatArray]] = []
+    rungs: list[Sequence[FloatArray]] = []
     for tables in _ladders([rest for rest, _ in parts], priors, channels, margins):
-        gain = _gain(parts, first, _said(list(tables), channels)) - _surprise(list(tables)) + usual
+        surprise = np.mean(surprises_of(np.stack(tables)))
+        gain = float(_gain(parts, first, _said(tables, channels)) - surprise + usual)
         gains.append(gain)
-        rungs.append(list(tables))
+        rungs.append(tables)
         if gain < max(gains) - FAR_BEHIND:
             break
     weights = np.exp(np.array(gains) - max(gains))
     weights /= weights.sum()
-    return weights, [_mean(iter(tables), weights) for tables in zip(*rungs, strict=True)]
+    return weights, [_mean(tables, weights) for tables in zip(*rungs, strict=True)]
 
 
-def _said(tables: list[FloatArray], channels: Channels) -> list[FloatArray]:
+def _said(tables: Sequence[FloatArray], channels: Channels) -> list[FloatArray]:
     """The logarithms of the probabilities of released cells."""
     tiny = 1e-300
     return [
         np.log(np.maximum(channels.forward(table) / max(float(table.sum()), tiny), tiny))
         for table in tables
     ]
-
-
-def _surprise(tables: list[FloatArray]) -> float:
-    if all(table.flags.c_contiguous for table in tables):
-        return sum(surprises_of(np.stack(tables))) / len(tables)
-    return sum(map(surprise_of, tables)) / len(tables)
 
 
 def _gain(

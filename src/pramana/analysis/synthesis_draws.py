@@ -49,7 +49,7 @@ def draw_given_table(
             continue
         message = table
         for later in order[at + 1 :]:
-            message = channels.each[later].forward(message)
+            message = channels.each[later].along("forward", message)
         base = sum(
             (current[other] * strides[other] for other in range(len(shape)) if other != axis),
             start=np.zeros(records, dtype=np.int64),
@@ -80,7 +80,7 @@ def likelihood_of(
     for value in range(size):
         unit = np.zeros((*sizes, size))
         unit[..., value] = 1
-        rows.append(sub.each[-1].forward(unit).reshape(-1, size))
+        rows.append(sub.each[-1].along("forward", unit).reshape(-1, size))
     # rows[truth][stratum, released] -> [stratum, released, truth]
     table = np.stack(rows, axis=-1).reshape(-1, size)
     return np.ascontiguousarray(table), seen
