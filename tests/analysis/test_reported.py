@@ -8,9 +8,7 @@ from scipy.stats import binom
 
 from pramana.analysis.attribute_sampling_sums import (
     SetSums,
-    half_of,
     interval_of,
-    totals_of_reports,
 )
 from pramana.analysis.question import Question
 from pramana.errors import InvalidTable
@@ -29,7 +27,7 @@ def people(seed, records, sizes=(3, 4, 2)):
 def released(codes, sizes, rng):
     """For each set that holds columns 0 and 1 its reports, counted by them."""
     chosen = rng.choice(len(SETS), len(codes), p=SHARES)
-    parts = []
+    tables, retention = [], []
     for place, columns in enumerate(SETS):
         if not {0, 1} <= set(columns):
             continue
@@ -41,19 +39,19 @@ def released(codes, sizes, rng):
         noise = rng.integers(0, cells, len(flat))
         flat = np.where(rng.random(len(flat)) < kept, flat, noise)
         table = np.bincount(flat, minlength=cells).reshape(shape).astype(float)
-        table = table.reshape(sizes[0], sizes[1], -1).sum(axis=2)
-        parts.append(SetSums.of_counts(table, kept, np.full((3, 4), 1 / 12)))
-    return parts
+        tables.append(table.reshape(sizes[0] * sizes[1], -1).sum(axis=1))
+        retention.append(kept)
+    return SetSums.of_counts(np.stack(tables)[:, None], retention, np.full((1, 1, 12), 1 / 12))
 
 
 def test_unbiased_and_intervals_hold():
     """Over 1,000 releases of the same people |z| <= 4, and 95 % intervals hold in 93 to 97 %."""
     codes, sizes = people(1, 1_500)
-    truth = np.zeros((3, 4))
-    np.add.at(truth, (codes[:, 0], codes[:, 1]), 1)
+    truth = np.zeros((1, 12))
+    np.add.at(truth, (0, 4 * codes[:, 0] + codes[:, 1]), 1)
     rng, found, held = np.random.default_rng(2), [], []
     for _ in range(1_000):
-        table = totals_of_reports(released(codes, sizes, rng), records=len(codes))
+        table = released(codes, sizes, rng).totals(len(codes))
         found.append(table.totals)
         held.append(np.abs(table.totals - truth) <= 1.96 * np.sqrt(table.people))
     found = np.array(found)
@@ -66,16 +64,16 @@ def test_unbiased_and_intervals_hold():
 
 def test_kept_as_they_are_reports_give_the_sample():
     """Retention 1 and everybody asked: the truth itself, without error."""
-    counts = np.array([30.0, 70.0])
-    table = totals_of_reports([SetSums.of_counts(counts, 1.0, np.full(2, 0.5))], records=100)
-    np.testing.assert_allclose(table.totals, [30, 70])
+    counts = np.array([[[30.0, 70.0]]])
+    table = SetSums.of_counts(counts, [1.0], np.full((1, 1, 2), 0.5)).totals(100)
+    np.testing.assert_allclose(table.totals, [[30, 70]])
     np.testing.assert_allclose(table.people, 0, atol=1e-9)
 
 
 def test_a_table_that_nobody_was_asked_for_is_refused():
     """There is nothing to estimate from."""
     with pytest.raises(InvalidTable, match="No report holds"):
-        totals_of_reports([], records=100)
+        SetSums.of_counts(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5)).totals(100)
 
 
 @pytest.mark.parametrize("number", [30, 60, 200])
@@ -89,11 +87,11 @@ def test_intervals_of_few_reports_hold_by_their_exact_law(number):
     ends = []
     for row in counts:
         sums = SetSums.of_counts(
-            row[None, :].astype(float), retention, np.array([[base, 1 - base]])
+            row[None, None, :].astype(float), [retention], np.array([[[base, 1 - base]]])
         )
-        found = totals_of_reports([sums], records=float(number))
+        found = sums.totals(float(number))
         figures = found.totals[:, :1], np.sqrt(found.people)[:, :1]
-        half = half_of(found, asked)[:, :1]
+        half = found.half(asked)[:, :1]
         low, high = interval_of(*figures, asked, half=half, most=float(number))
         ends.append((low.item(), high.item()))
     low, high = np.array(ends).T

@@ -21,12 +21,10 @@ from pramana.analysis.attribute_sampling_sums import (
     ReportedTotals,
     ReportSums,
     below_limits,
-    half_of,
     interval_of,
     limits_of,
     quantile_of,
     reporting_of,
-    se_of,
 )
 from pramana.analysis.contrasts import SharesWithin
 from pramana.analysis.counts import (
@@ -201,21 +199,20 @@ def independence_of(records: ReleasedRecords, pair: tuple[str, str]) -> Independ
             f"No report holds {' and '.join(pair)} together: nothing tells whether they go "
             "together."
         )
-    if any(base.min() > 0 for base in sums.bases) and any(np.ptp(base) for base in sums.bases):
+    uneven = np.ptp(sums.bases, axis=2) > 0
+    if (sums.bases.min(axis=2) > 0).any() and uneven.any():
         raise NotCovered(
             f"Reports that hold {' and '.join(pair)} hold further columns, of which some "
             "combinations cannot exist: there is no test for that case. Look at the intervals of "
             "crosstab instead."
         )
-    if any(np.ptp(base) > 0 for base in sums.bases):
+    if uneven.any():
         raise NotCovered(
             f"Some combinations of {' and '.join(pair)} cannot exist: they are not independent."
         )
     free, apart = [], []
-    for one, own in zip(sums.used, sums.sets, strict=True):
-        kept = float(one.matrix.retention)
-        gain = kept * cells / (1 - kept)
-        table = own["n"].reshape(sizes)
+    for kept, counts in zip(sums.retention.ravel().tolist(), sums.cells["n"], strict=True):
+        gain, table = kept * cells / (1 - kept), counts.reshape(sizes)
         free.append(Answers.of_table([0], table.ravel(), base=1.0, gain=gain))
         apart.append(Answers.of_table([0, 1], table, base=1.0, gain=gain))
     whole = _likelihood(Observed((cells,), (Feature(0, cells),), tuple(free)))
@@ -282,11 +279,11 @@ class AttributeSamplingReading(BesidePlain):
                 )
             return self._modelled(question, changed, share=share)
         found = sums.totals(sums.weights())
-        figures = found.totals, se_of(found, question)
+        figures = found.totals, found.se(question)
         total = sums.everyone if not question.weighted or self.records.weight is None else None
         if share:
             figures = sums.shares(found, question)
-        half = half_of(found, question) / (sums.whole_of(found) if share else 1.0)
+        half = found.half(question) / (sums.whole_of(found) if share else 1.0)
         most = 1.0 if share else total
         low, high = interval_of(*figures, question, half=half, most=most)
         what = "share" if share else "count"
@@ -296,7 +293,7 @@ class AttributeSamplingReading(BesidePlain):
             (*figures, low, high), question, what, found, ratio=ratio,
             together=SharesWithin(counted) if share else counted,
         )  # fmt: skip
-        error = expected_error(np.nan_to_num(se_of(found, question)), sums.whole)
+        error = expected_error(np.nan_to_num(found.se(question)), sums.whole)
         small = error <= SMALL_ERROR and method == "auto"
         if method == "unbiased" or sums.filtered or small:
             return made
@@ -310,7 +307,7 @@ class AttributeSamplingReading(BesidePlain):
         tell apart, and what cannot exist, only moves to a table that can be.
         """
         told = [name for name in question.by if name in self.records.changed(question.by)]
-        tied = any(np.ptp(base) > 0 for base in sums.bases)
+        tied = (np.ptp(sums.bases, axis=2) > 0).any()
         if len(told) != 2 or len(found.totals) > 1 or tied:
             return sums.possible(found)
         rows, columns = (self._margin(replace(question, by=(name,))) for name in told)
@@ -349,8 +346,8 @@ class AttributeSamplingReading(BesidePlain):
             return self.plain.total(question, of)
         found = sums.totals(sums.values())
         noise = self._noise(of, question, sums, sums.totals(sums.weights()).totals)
-        figures = found.totals, np.hypot(se_of(found, question), noise)
-        wide = question.z(figures[0].size) * figures[1] + half_of(found, question)
+        figures = found.totals, np.hypot(found.se(question), noise)
+        wide = question.z(figures[0].size) * figures[1] + found.half(question)
         low, high = figures[0] - wide, figures[0] + wide
         return sums.estimate(
             (*figures, low, high), question, f"total of {of}", found, ratio=False,
@@ -362,8 +359,7 @@ class AttributeSamplingReading(BesidePlain):
     ) -> FloatArray:
         """The deviation that noise adds to a total of these records: its variance times sum w^2."""
         noise = self.records.noise(of) if question.infer == "records" else 0.0
-        squares = sum(float(own["ww"].sum()) for own in sums.sums)
-        heavy = squares / max(sum(float(own["w"].sum()) for own in sums.sums), 1e-300)
+        heavy = float(sums.sums["ww"].sum()) / max(float(sums.sums["w"].sum()), 1e-300)
         return np.sqrt(noise * heavy * np.maximum(weights, 0))
 
     def _values(self, question: Question, of: str) -> ReportSums | None:

@@ -50,84 +50,6 @@ from pramana.verification.consistency import label_checks
 
 
 @dataclass(frozen=True, eq=False)
-class SetSums:
-    """Sums over the reports of one set, one number a cell of the table asked for.
-
-    Attributes:
-        reports: How many reports there are, by cell where groups of people are told apart.
-        retention: The retention of the set's matrix.
-        first: Sums of v g.
-        second: Sums of v**2 g**2.
-        cross: Sums of v**2 g.
-        total: Sums of v.
-        squares: Sums of v**2.
-        base: Means of g over the set's possible cells.
-        base_square: Means of g**2.
-    """
-
-    reports: FloatArray
-    retention: float
-    first: FloatArray
-    second: FloatArray
-    cross: FloatArray
-    total: FloatArray
-    squares: FloatArray
-    base: FloatArray
-    base_square: FloatArray
-
-    @classmethod
-    def of_counts(cls, counts: FloatArray, retention: float, base: FloatArray) -> SetSums:
-        """The question how many people are in each cell."""
-        every = np.full(counts.shape, counts.sum())
-        return cls(every, retention, counts, counts, counts, every, every, base, base)
-
-    @property
-    def precision(self) -> FloatArray:
-        """Reports times squared retention."""
-        weight: FloatArray = self.reports * self.retention**2
-        return weight
-
-    @property
-    def _noise(self) -> FloatArray:
-        noise: FloatArray = (1 - self.retention) * self.base
-        return noise
-
-    @property
-    def _number(self) -> FloatArray:
-        """The reports, 1 where there are none: what is divided is 0 there."""
-        return np.maximum(self.reports, 1)
-
-    @property
-    def step(self) -> FloatArray:
-        """What a single report that says something else changes of the mean of z."""
-        root: FloatArray = np.sqrt(self.squares / self._number)
-        return root / (self.retention * self._number)
-
-    def means(self) -> FloatArray:
-        """Unbiased means over people of v g, v**2 g**2 and v**2 g; v**2 itself: four rows."""
-        p, n = self.retention, self._number
-        noise_square = (1 - p) * self.base_square
-        return np.stack(
-            [
-                (self.first - self._noise * self.total) / (p * n),
-                (self.second - noise_square * self.squares) / (p * n),
-                (self.cross - self._noise * self.squares) / (p * n),
-                self.squares / n,
-            ]
-        )
-
-    def variance(self, means: FloatArray) -> FloatArray:
-        """The variance of the mean of z if these were the means, people drawn anew."""
-        first, second, cross, squares = means
-        p, c = self.retention, self._noise
-        seen_second = p * second + (1 - p) * self.base_square * squares
-        seen_cross = p * cross + c * squares
-        raw = (seen_second - 2 * c * seen_cross + c**2 * squares) / p**2 - first**2
-        spread: FloatArray = np.maximum(raw, 0) / self._number
-        return spread
-
-
-@dataclass(frozen=True, eq=False)
 class ReportedTotals:
     """Estimated totals with their variances.
 
@@ -145,36 +67,92 @@ class ReportedTotals:
     reports: float
     step: FloatArray
 
+    def se(self, question: Question) -> FloatArray:
+        """Standard errors about the records, or about the population they were drawn from."""
+        return np.sqrt(self.people if question.infer == "records" else self.population)
 
-def totals_of_reports(parts: Sequence[SetSums], *, records: FloatArray | float) -> ReportedTotals:
-    """The totals of a table among ``records`` people.
+    def half(self, question: Question) -> FloatArray:
+        """Half of what a report changes, left to both sides where few of them make the error.
 
-    The last axis of the table is what was reported; there may be one before it for groups of
-    people that are told apart by columns released as they are.
+        Estimates are apart by as much, which is more than a record: among few of them an interval
+        of that many errors ends short of the next one. The luck of a sample is no matter of single
+        reports.
+        """
+        half = half_a_record(np.sqrt(self.people), self.step)
+        return half if question.infer == "records" else np.zeros_like(half)
+
+
+@dataclass(frozen=True, eq=False)
+class SetSums:
+    """Sums over reports: sets by groups of people by cells of a table.
+
+    Groups are told apart by columns released unchanged. Where a sum is the same for all cells, the
+    last axis has length 1.
+
+    Attributes:
+        reports: How many reports there are.
+        retention: The retention of each set's matrix.
+        first: Sums of v g.
+        second: Sums of v**2 g**2.
+        cross: Sums of v**2 g.
+        total: Sums of v.
+        squares: Sums of v**2.
+        base: Means of g over the set's possible cells.
+        base_square: Means of g**2.
     """
-    if not parts or not any(part.precision.any() for part in parts):
-        raise InvalidTable("No report holds all columns of the table. Ask for fewer of them.")
-    weights = np.array([part.precision for part in parts])
-    silent = weights.sum(axis=0) == 0
-    weights /= np.where(silent, 1, weights.sum(axis=0))
-    means = np.sum([w * part.means() for w, part in zip(weights, parts, strict=True)], axis=0)
-    means[:, silent] = np.nan
-    likely = means.copy()
-    likely[1] = np.maximum(likely[1], likely[0] ** 2)
-    drawn = np.sum(
-        [w**2 * part.variance(likely) for w, part in zip(weights, parts, strict=True)], axis=0
-    )
-    among = np.maximum(likely[1] - likely[0] ** 2, 0)
-    people = np.maximum(drawn - among / records, 0)
-    scale = records**2
-    steps = [w * part.step for w, part in zip(weights, parts, strict=True)]
-    step = records * np.max(steps, axis=0)
-    return ReportedTotals(records * means[0], scale * people, scale * drawn, _all(parts), step)
+
+    reports: FloatArray
+    retention: FloatArray
+    first: FloatArray
+    second: FloatArray
+    cross: FloatArray
+    total: FloatArray
+    squares: FloatArray
+    base: FloatArray
+    base_square: FloatArray
+
+    @classmethod
+    def of_counts(cls, counts: FloatArray, retention: Sequence[float], base: FloatArray) -> SetSums:
+        """The question how many people are in each cell."""
+        number, kept = counts.sum(axis=2, keepdims=True), np.reshape(retention, (-1, 1, 1))
+        return cls(number, kept, counts, counts, counts, number, number, base, base)
+
+    def totals(self, people: FloatArray | float) -> ReportedTotals:
+        """The totals among all people, undone and averaged over the sets."""
+        p, number = self.retention, np.maximum(self.reports, 1)
+        weights = set_weights(self.reports, p)
+        if not weights.any():
+            raise InvalidTable("No report holds all columns of the table. Ask for fewer of them.")
+        nobody = ~weights.any(axis=0)
+        noise, noise_square = (1 - p) * self.base, (1 - p) * self.base_square
+
+        def mean(seen: FloatArray, by_chance: FloatArray | float) -> FloatArray:
+            found = (weights * (seen - by_chance) / (p * number)).sum(axis=0)
+            return np.where(nobody, np.nan, found)
+
+        first = mean(self.first, noise * self.total)
+        second = np.maximum(mean(self.second, noise_square * self.squares), first**2)
+        cross, squares = mean(self.cross, noise * self.squares), mean(p * self.squares, 0.0)
+        # The variance of the mean of z if these were the means, people drawn anew.
+        seen_second, seen_cross = p * second + noise_square * squares, p * cross + noise * squares
+        spread = (seen_second - 2 * noise * seen_cross + noise**2 * squares) / p**2 - first**2
+        drawn = (weights**2 * np.maximum(spread, 0) / number).sum(axis=0)
+        among = np.maximum(second - first**2, 0)
+        steps = weights * np.sqrt(self.squares / number) / (p * number)
+        return ReportedTotals(
+            people * first,
+            people**2 * np.maximum(drawn - among / people, 0),
+            people**2 * drawn,
+            float(self.reports.sum()),
+            np.broadcast_to(people * steps.max(axis=0), first.shape),
+        )
 
 
-def _all(parts: Sequence[SetSums]) -> float:
-    """The reports of all sets, each group of people once."""
-    return float(sum(part.reports[..., 0].sum() for part in parts))
+def set_weights(reports: FloatArray, retention: FloatArray) -> FloatArray:
+    """The share of each set in an average over sets: by reports times squared retention."""
+    precision = reports * retention**2
+    whole = precision.sum(axis=0)
+    return np.asarray(precision / np.where(whole == 0, 1, whole), dtype=np.float64)
 
 
 def reporting_of(records: ReleasedRecords) -> AttributeSampler:
@@ -208,28 +186,28 @@ LIMIT = "the limit that a value reaches"
 
 @dataclass(frozen=True, eq=False)
 class ReportSums:
-    """Sums over reports, by set, by the values of columns released as they are, and by cell.
+    """Sums over reports, by set, by the values of columns released unchanged, and by cell.
 
     Attributes:
         labels: The labels of each column of the table.
-        order: Where each column of the table stands: those as they are first, then reported ones.
+        order: The place of each column: unchanged ones first, then reported ones.
         shape: The sizes in that order.
-        sets: For each set that holds the reported columns, its sums by name: groups by cells.
-        used: These sets.
-        sums: The same sums over all cells, filtered ones included: groups by 1.
-        bases: For each set the share of its cells in each cell of the table.
-        everyone: How many people each group has.
+        used: The sets that hold the reported columns.
+        cells: Sums by name: sets by groups by cells.
+        sums: The same over all cells, filtered ones included: sets by groups by 1.
+        bases: For each set the share of its cells in each cell of the table: sets by 1 by cells.
+        everyone: How many people each group has: groups by 1.
         whole: How many there are, or their weight.
-        filtered: Whether a filter on reported columns leaves some truths out.
+        filtered: Whether a filter on reported columns leaves some people out.
     """
 
     labels: tuple[tuple[Label, ...], ...]
     order: tuple[int, ...]
     shape: tuple[int, ...]
     used: tuple[AttributeSet, ...]
-    sets: tuple[dict[str, FloatArray], ...]
-    sums: tuple[dict[str, FloatArray], ...]
-    bases: tuple[FloatArray, ...]
+    cells: dict[str, FloatArray]
+    sums: dict[str, FloatArray]
+    bases: FloatArray
     everyone: FloatArray
     whole: float
     filtered: bool
@@ -244,69 +222,64 @@ class ReportSums:
         limits: tuple[str, FloatArray] | None = None,
     ) -> ReportSums:
         """Summed up by the engine; with limits also by the first of them that a value reaches."""
-        schema = records.certificate.schema
+        schema, mechanism = records.certificate.schema, reporting_of(records)
         changed = records.changed(question.names)
         kept = [name for name in question.by if name not in changed]
-        told = [name for name in question.by if name in changed]
+        reported = [name for name in question.by if name in changed]
         inside = records.kept([c for c in question.where if c.column in changed])
-        used = reporting_of(records).containing(changed)
+        used = mechanism.containing(changed)
         table, alone = _read(records, question, used, value, limits)
-        codes, found = records.coded(table, kept)
+        codes, labels = records.coded(table, kept)
         if limits is not None:
             kept, name = [*kept, LIMIT], limits[0]
-            own = table.column(name).cast(pa.float64(), safe=False).to_numpy()
-            codes[LIMIT], found[LIMIT] = np.searchsorted(limits[1], own), tuple(limits[1].tolist())
-        shape = [len(found[name]) for name in kept]
+            values = table.column(name).cast(pa.float64(), safe=False).to_numpy()
+            codes[LIMIT] = np.searchsorted(limits[1], values)
+            labels[LIMIT] = tuple(limits[1].tolist())
+        shape = [len(labels[name]) for name in kept]
         group = cell_numbers([codes[name] for name in kept], shape, records=table.num_rows)
-        groups = prod(shape)
-        read = sums_in(table)
+        groups, read = prod(shape), sums_in(table)
         everyone = np.bincount(group, read["n"], groups).astype(np.float64)[:, None]
         whole = float(read["w"].sum())
         if alone:
             whole = float(records.opened.rows)
             everyone = np.full((1, 1), whole)
-        cells = prod(len(schema.column(name).labels) for name in told)
-        sets, totals, bases = [], [], []
-        marks = stated_sets(reporting_of(records), table)
-        for one in used:
-            rows = marks == reporting_of(records).sets.index(one)
-            own, at = table.filter(pa.array(rows)), group[rows]
-            place = _cells_of(own, told, inside, schema)
-            sets.append(_summed(own, at, place, groups, cells))
-            totals.append(_summed(own, at, np.zeros(len(at), dtype=np.int64), groups, 1))
-            bases.append(share_of_cells(one, told, schema, inside))
-        names = [*kept, *told]
-        found |= {name: schema.column(name).labels for name in told}
+        size = prod(len(schema.column(name).labels) for name in reported)
+        marks = stated_sets(mechanism, table)
+        by_set = [np.flatnonzero(marks == mechanism.sets.index(one)) for one in used]
+        place = _cells_of(table, reported, inside, schema, np.concatenate(by_set))
+        nowhere = np.zeros(table.num_rows, dtype=np.int64)
+        names = [*kept, *reported]
+        labels |= {name: schema.column(name).labels for name in reported}
         return cls(
-            tuple(found[name] for name in question.by),
-            tuple(names.index(name) for name in question.by),
-            tuple(len(found[name]) for name in names),
-            used, tuple(sets), tuple(totals), tuple(bases), everyone,
-            whole, bool(inside),
-        )  # fmt: skip
+            labels=tuple(labels[name] for name in question.by),
+            order=tuple(names.index(name) for name in question.by),
+            shape=tuple(len(labels[name]) for name in names),
+            used=used,
+            cells=_summed(read, by_set, group, place, (groups, size)),
+            sums=_summed(read, by_set, group, nowhere, (groups, 1)),
+            bases=np.stack([share_of_cells(one, reported, schema, inside) for one in used])[
+                :, None
+            ],
+            everyone=everyone,
+            whole=whole,
+            filtered=bool(inside),
+        )
 
     @property
-    def people(self) -> float:
-        """How many there are in all groups."""
-        return float(self.everyone.sum())
+    def retention(self) -> FloatArray:
+        """Of each set: sets by 1 by 1."""
+        return np.array([float(one.matrix.retention) for one in self.used])[:, None, None]
 
     @property
     def reports(self) -> float:
         """How many reports hold the columns."""
-        return float(sum(own["n"].sum() for own in self.sums))
+        return float(self.sums["n"].sum())
 
-    def totals(self, parts: list[SetSums]) -> ReportedTotals:
-        """Undone and averaged over the sets."""
-        return totals_of_reports(parts, records=self.everyone)
-
-    def weights(self) -> list[SetSums]:
+    def weights(self) -> SetSums:
         """The question how many people, or how much weight, are in each cell."""
-        return [
-            self._part(place, own["w"], own["ww"], every["w"], every["ww"])
-            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
-        ]
+        return self._asked(self.cells["w"], self.cells["ww"], self.sums["w"], self.sums["ww"])
 
-    def values(self, centre: FloatArray | float = 0.0) -> list[SetSums]:
+    def values(self, centre: FloatArray | float = 0.0) -> SetSums:
         """The question what the values less ``centre`` sum up to in each cell."""
 
         def moved(sums: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -314,10 +287,17 @@ class ReportSums:
             second = sums["wwyy"] - 2 * centre * sums["wwy"] + centre**2 * sums["ww"]
             return first, second
 
-        return [
-            self._part(place, *moved(own), *moved(every))
-            for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True))
-        ]
+        return self._asked(*moved(self.cells), *moved(self.sums))
+
+    def _asked(
+        self, first: FloatArray, second: FloatArray, total: FloatArray, squares: FloatArray
+    ) -> SetSums:
+        reports, kept, base = self.sums["n"], self.retention, self.bases
+        return SetSums(reports, kept, first, second, second, total, squares, base, base)
+
+    def totals(self, sums: SetSums) -> ReportedTotals:
+        """Among the people of each group."""
+        return sums.totals(self.everyone)
 
     def ratio(
         self, counts: ReportedTotals, totals: ReportedTotals, question: Question, noise: FloatArray
@@ -328,26 +308,10 @@ class ReportSums:
         """
         size = float(np.nansum(np.abs(totals.totals)))
         step = size / self.whole if size and self.whole else 1.0
-        moved = se_of(self.totals(self.values(step)), question) ** 2
-        above, below = se_of(totals, question) ** 2, se_of(counts, question) ** 2
+        moved = self.totals(self.values(step)).se(question) ** 2
+        above, below = totals.se(question) ** 2, counts.se(question) ** 2
         cov = (above + step**2 * below - moved) / (2 * step)
         return Ratio(totals.totals, counts.totals, v_above=above + noise, cov=cov, v_below=below)
-
-    def _part(
-        self,
-        place: int,
-        first: FloatArray,
-        second: FloatArray,
-        total: FloatArray,
-        squares: FloatArray,
-        base: FloatArray | float | None = None,
-    ) -> SetSums:
-        shape = first.shape
-        reports = np.broadcast_to(self.sums[place]["n"], shape)
-        base = np.broadcast_to(self.bases[place] if base is None else base, shape)
-        kept = float(self.used[place].matrix.retention)
-        total, squares = (np.broadcast_to(part, shape) for part in (total, squares))
-        return SetSums(reports, kept, first, second, second, total, squares, base, base)
 
     def whole_of(self, found: ReportedTotals) -> float:
         """What all shares are of: how many there are, or the estimate of it.
@@ -362,43 +326,41 @@ class ReportSums:
     def shares(self, found: ReportedTotals, question: Question) -> tuple[FloatArray, FloatArray]:
         """Shares of the records that meet the filter, with standard errors."""
         below = self.whole_of(found)
+        share = found.totals / below
         if below == self.whole:
-            return found.totals / below, se_of(found, question) / below
+            return share, found.se(question) / below
         if below <= 0:
             raise InvalidTable("By the estimate, none of the truths meets the filter.")
-        share = found.totals / below
-        parts, wholes = [], []
-        for place, (own, every) in enumerate(zip(self.sets, self.sums, strict=True)):
-            sums, squares = (own[name].sum(axis=1, keepdims=True) for name in ("w", "ww"))
-            first = own["w"] - share * sums
-            cross = own["ww"] - share * squares
-            second = own["ww"] * (1 - 2 * share) + share**2 * squares
-            base = self.bases[place][None, :]
-            plain = self._part(place, first, second, every["w"], every["ww"])
-            wholes.append(self._part(place, sums, squares, every["w"], every["ww"], base.sum()))
-            parts.append(
-                SetSums(
-                    plain.reports, plain.retention, first, second, cross, plain.total,
-                    plain.squares, base - share * base.sum(),
-                    base * (1 - 2 * share) + share**2 * base.sum(),
-                )
-            )  # fmt: skip
+        w, ww, base = self.cells["w"], self.cells["ww"], self.bases
+        sums, squares, inside = (part.sum(axis=2, keepdims=True) for part in (w, ww, base))
+        of_whole = replace(
+            self.weights(), first=sums, second=squares, cross=squares, base=inside,
+            base_square=inside,
+        )  # fmt: skip
+        parts = replace(
+            of_whole,
+            first=w - share * sums,
+            second=ww * (1 - 2 * share) + share**2 * squares,
+            cross=ww - share * squares,
+            base=base - share * inside,
+            base_square=base * (1 - 2 * share) + share**2 * inside,
+        )
         # Groups are told apart and answer by themselves: others move the whole, not the cell.
-        whole = se_of(self.totals(wholes), question) ** 2
+        whole = self.totals(of_whole).se(question) ** 2
         others = share**2 * (whole.sum() - whole)
-        return share, np.sqrt(se_of(self.totals(parts), question) ** 2 + others) / below
+        return share, np.sqrt(self.totals(parts).se(question) ** 2 + others) / below
 
     def possible(self, found: ReportedTotals) -> FloatArray:
         """A table that can be: nothing below 0, 0 where no report tells a cell, no mere noise."""
-        told = np.any([base > 0 for base in self.bases], axis=0)
+        reported = (self.bases > 0).any(axis=(0, 1))
         table = np.zeros_like(found.totals)
         # One table after the other in memory, so that each is summed as if it were alone.
-        own = np.ascontiguousarray(found.totals[:, told])
-        errors = np.ascontiguousarray(np.sqrt(found.population[:, told]))
+        inside = np.ascontiguousarray(found.totals[:, reported])
+        errors = np.ascontiguousarray(np.sqrt(found.population[:, reported]))
         whole = np.ascontiguousarray(found.totals).sum(axis=1)
         known = np.isfinite(whole)
-        own[known] = leaning(own[known], errors[known], whole[known])
-        table[:, told] = own
+        inside[known] = leaning(inside[known], errors[known], whole[known])
+        table[:, reported] = inside
         return table
 
     def shrunken(self, made: Estimate, figure: FloatArray, error: float) -> Estimate:
@@ -406,11 +368,15 @@ class ReportSums:
         return replace(
             made,
             method="shrunk",
-            estimate=figure.reshape(self.shape).transpose(self.order),
+            estimate=self.laid_out(figure),
             unbiased=made.estimate,
             why=f"{made.why[:-1].replace('unbiased, from', 'from')}; undoing them would be off by "
             f"{off_by(error)}: {shrunk_words(error)}",
         )
+
+    def laid_out(self, figure: FloatArray) -> FloatArray:
+        """Groups by cells, as a table of the columns asked for."""
+        return figure.reshape(self.shape).transpose(self.order)
 
     def estimate(
         self,
@@ -423,33 +389,27 @@ class ReportSums:
         together: VaryTogether | None = None,
     ) -> Estimate:
         """Laid out by the columns asked for; a ``ratio`` of estimates is nearly unbiased only."""
-        estimate, se, low, high = (
-            figure.reshape(self.shape).transpose(self.order) for figure in figures
-        )
-        told = sum(bool(own["n"].sum()) for own in self.sums)
-        sets = "set that holds" if told == 1 else "sets that hold"
+        estimate, se, low, high = map(self.laid_out, figures)
+        number = int((self.sums["n"].sum(axis=(1, 2)) > 0).sum())
+        sets = "set that holds" if number == 1 else "sets that hold"
         return Estimate(
             by=question.by, labels=self.labels, what=what, method="unbiased",
             why=f"{'nearly ' if ratio else ''}unbiased, from the {found.reports:,.0f} reports of "
-                f"{told} {sets} these columns.",
+                f"{number} {sets} these columns.",
             level=question.level, infer=question.infer, estimate=estimate, se=se,
-            low=low, high=high, records=round(self.people),
+            low=low, high=high, records=round(float(self.everyone.sum())),
             simultaneous=question.simultaneous, together=together,
         )  # fmt: skip
 
     def counted(self, found: ReportedTotals, question: Question) -> ReportInfluence:
         """How counts vary together: each record counts its weight."""
         one = np.ones_like(found.totals)
-        return ReportInfluence(
-            self, question.infer, found.totals, np.zeros_like(one), one, found.step
-        )
+        return ReportInfluence(self, question.infer, found.totals, 0 * one, one, found.step)
 
     def summed(self, found: ReportedTotals, question: Question) -> ReportInfluence:
         """How totals vary together: each record counts its value."""
         one = np.ones_like(found.totals)
-        return ReportInfluence(
-            self, question.infer, found.totals, one, np.zeros_like(one), found.step
-        )
+        return ReportInfluence(self, question.infer, found.totals, one, 0 * one, found.step)
 
     def averaged(self, ratio: Ratio, question: Question) -> ReportInfluence:
         """How means vary together: what a value differs from the mean, as a share of its cell."""
@@ -462,11 +422,11 @@ class ReportSums:
 
 
 @dataclass(frozen=True, eq=False)
-class ReportInfluence:
+class ReportInfluence(VaryTogether):
     """How numbers from reports vary together: sums over people of w (slope y + level), by cell.
 
     Groups of people are told apart and answer by themselves; the cells of one group are told by
-    the same reports. The covariance is that of ``SetSums.variance`` with two functions of the cell
+    the same reports. The covariance is that of ``SetSums.totals`` with two functions of the cell
     in place of the square of one. Figures, slope and level are groups by cells.
 
     Attributes:
@@ -484,33 +444,24 @@ class ReportInfluence:
     slope: FloatArray
     level: FloatArray
     step: FloatArray
-    degrees: float = math.inf
 
     @property
     def unbiased(self) -> FloatArray:
         """Laid out by the columns asked for."""
-        return self._laid_out(self.figures)
+        return self.sums.laid_out(np.nan_to_num(self.figures))
 
     @property
     def record(self) -> FloatArray:
         """The luck of a sample is no matter of single reports."""
-        return self._laid_out(self.step * (self.infer == "records"))
-
-    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """Reports are many or an interval is endless: nothing is added."""
-        none = np.zeros_like(self.unbiased)
-        return none, none
+        return self.sums.laid_out(np.nan_to_num(self.step * (self.infer == "records")))
 
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """Of combinations shaped like the table; ``nan`` where a number in use does not exist."""
-        combined = [
-            contrast.transpose(np.argsort(self.sums.order)).reshape(self.figures.shape)
-            for contrast in contrasts
-        ]
+        back = np.argsort(self.sums.order)
+        combined = [part.transpose(back).reshape(self.figures.shape) for part in contrasts]
         used = np.any([part != 0 for part in combined], axis=0)
-        if not (np.isfinite(self.slope) & np.isfinite(self.level) & np.isfinite(self.figures))[
-            used
-        ].all():
+        known = np.isfinite(self.slope) & np.isfinite(self.level) & np.isfinite(self.figures)
+        if not known[used].all():
             return np.full((len(combined), len(combined)), np.nan)
         sides = [
             (np.where(used, part * self.slope, 0.0), np.where(used, part * self.level, 0.0))
@@ -522,52 +473,32 @@ class ReportInfluence:
         self, one: tuple[FloatArray, FloatArray], two: tuple[FloatArray, FloatArray]
     ) -> float:
         """Of two sums of w (a y + d): draws of people within a group, less those among them."""
-        first, second = self._sum(one), self._sum(two)
-        shared = self._products(one, two, self._moments)
-        drawn = np.zeros_like(first)
-        for place, weight in enumerate(self._weights):
-            base, kept = self.sums.bases[place], float(self.sums.used[place].matrix.retention)
-            noise_one, noise_two = (
-                tuple((1 - kept) * (side * base).sum(axis=1, keepdims=True) for side in sides)
-                for sides in (one, two)
-            )
-            people = self._people[place]
-            spread = (
-                kept * shared
-                + (1 - kept) * self._products(one, two, [base * part for part in people])
-                - kept * self._products(one, noise_two, self._moments)
-                - kept * self._products(noise_one, two, self._moments)
-                - self._products(noise_one, noise_two, people)
-            )
-            reports = np.maximum(self.sums.sums[place]["n"], 1)
-            drawn = drawn + weight**2 * (spread / kept**2 - first * second) / reports
+        base, p, people = self.sums.bases, self.sums.retention, self._people
+        number = np.maximum(self.sums.sums["n"], 1)
+        noise_one, noise_two = (
+            tuple((1 - p) * (side * base).sum(axis=-1, keepdims=True) for side in sides)
+            for sides in (one, two)
+        )
+        shared = _products(one, two, self._moments)
+        spread = (
+            p * shared
+            + (1 - p) * _products(one, two, [base * part for part in people])
+            - p * _products(one, noise_two, self._moments)
+            - p * _products(noise_one, two, self._moments)
+            - _products(noise_one, noise_two, people)
+        )
+        values, weights = self._mean("wy"), self._mean("w")
+        first, second = (
+            (a * values + d * weights).sum(axis=-1, keepdims=True) for a, d in (one, two)
+        )
+        drawn = (self._weights**2 * (spread / p**2 - first * second) / number).sum(axis=0)
         if self.infer == "records":
             drawn = drawn - (shared - first * second) / self.sums.everyone
         return float(np.nansum(self.sums.everyone**2 * drawn))
 
-    @staticmethod
-    def _products(
-        one: Sequence[FloatArray], two: Sequence[FloatArray], moments: Sequence[FloatArray]
-    ) -> FloatArray:
-        """Sums over cells of w^2 (a y + d) (b y + e), from the means of w^2 y^2, w^2 y, w^2."""
-        (a, d), (b, e), (yy, y, n) = one, two, moments
-        found = a * b * yy + (a * e + d * b) * y + d * e * n
-        return np.asarray(found.sum(axis=1, keepdims=True), dtype=np.float64)
-
-    def _sum(self, side: tuple[FloatArray, FloatArray]) -> FloatArray:
-        a, d = side
-        values, weights = self._firsts
-        return np.asarray((a * values + d * weights).sum(axis=1, keepdims=True), dtype=np.float64)
-
     @cached_property
-    def _weights(self) -> list[FloatArray]:
-        """Of each set, by group."""
-        precision = [
-            sums["n"] * float(used.matrix.retention) ** 2
-            for sums, used in zip(self.sums.sums, self.sums.used, strict=True)
-        ]
-        whole = np.sum(precision, axis=0)
-        return [part / np.where(whole == 0, 1, whole) for part in precision]
+    def _weights(self) -> FloatArray:
+        return set_weights(self.sums.sums["n"], self.sums.retention)
 
     @cached_property
     def _moments(self) -> list[FloatArray]:
@@ -575,50 +506,29 @@ class ReportInfluence:
         return [self._mean(name) for name in ("wwyy", "wwy", "ww")]
 
     @cached_property
-    def _firsts(self) -> list[FloatArray]:
-        return [self._mean(name) for name in ("wy", "w")]
-
-    @cached_property
-    def _people(self) -> list[list[FloatArray]]:
+    def _people(self) -> list[FloatArray]:
         """The same over all cells, by set."""
-        return [
-            [
-                sums.get(name, np.zeros_like(sums["n"])) / np.maximum(sums["n"], 1)
-                for name in ("wwyy", "wwy", "ww")
-            ]
-            for sums in self.sums.sums
-        ]
+        sums = self.sums.sums
+        nothing, number = np.zeros_like(sums["n"]), np.maximum(sums["n"], 1)
+        return [sums.get(name, nothing) / number for name in ("wwyy", "wwy", "ww")]
 
     def _mean(self, name: str) -> FloatArray:
         """Undone and averaged over the sets."""
-        mean = np.zeros_like(self.figures)
-        for place, weight in enumerate(self._weights):
-            cells, whole = self.sums.sets[place], self.sums.sums[place]
-            if name not in cells:
-                continue
-            kept = float(self.sums.used[place].matrix.retention)
-            undone = (cells[name] - (1 - kept) * self.sums.bases[place] * whole[name]) / kept
-            mean = mean + weight * undone / np.maximum(whole["n"], 1)
+        if name not in self.sums.cells:
+            return np.zeros_like(self.figures)
+        p, cells, whole = self.sums.retention, self.sums.cells[name], self.sums.sums
+        undone = (cells - (1 - p) * self.sums.bases * whole[name]) / p
+        mean: FloatArray = (self._weights * undone / np.maximum(whole["n"], 1)).sum(axis=0)
         return mean
 
-    def _laid_out(self, figure: FloatArray) -> FloatArray:
-        return np.nan_to_num(figure).reshape(self.sums.shape).transpose(self.sums.order)
 
-
-def se_of(found: ReportedTotals, question: Question) -> FloatArray:
-    """Standard errors about the records, or about the population they were drawn from."""
-    about = found.people if question.infer == "records" else found.population
-    return np.sqrt(about)
-
-
-def half_of(found: ReportedTotals, question: Question) -> FloatArray:
-    """Half of what a report changes, left to both sides where few of them make the error.
-
-    Estimates are apart by as much, which is more than a record: among few of them an interval of so
-    many errors ends short of the next one. The luck of a sample is no matter of single reports.
-    """
-    half = half_a_record(np.sqrt(found.people), found.step)
-    return half if question.infer == "records" else np.zeros_like(half)
+def _products(
+    one: Sequence[FloatArray], two: Sequence[FloatArray], moments: Sequence[FloatArray]
+) -> FloatArray:
+    """Sums over cells of w^2 (a y + d) (b y + e), from the means of w^2 y^2, w^2 y, w^2."""
+    (a, d), (b, e), (yy, y, n) = one, two, moments
+    found = a * b * yy + (a * e + d * b) * y + d * e * n
+    return np.asarray(found.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
 def interval_of(
@@ -630,24 +540,28 @@ def interval_of(
     most: FloatArray | float | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval of a number from 0 to ``most``, and ``half`` a report to both sides."""
-    z = question.z(estimate.size)
-    low, high = bounded_interval(estimate, se, z=z)
+    low, high = bounded_interval(estimate, se, z=question.z(estimate.size))
     low, high = np.maximum(low - half, 0), high + half
     return (low, high) if most is None else (np.minimum(low, most), np.minimum(high, most))
 
 
 def _summed(
-    table: pa.Table, group: IntArray, place: IntArray, groups: int, cells: int
+    read: dict[str, FloatArray],
+    by_set: Sequence[IntArray],
+    group: IntArray,
+    place: IntArray,
+    shape: tuple[int, int],
 ) -> dict[str, FloatArray]:
-    """Sums by group and cell; rows that a filter leaves out have the cell -1."""
-    inside = place >= 0
-    flat = group[inside] * cells + place[inside]
-    return {
-        name: np.bincount(flat, weights=own[inside], minlength=groups * cells)
-        .astype(np.float64)
-        .reshape(groups, cells)
-        for name, own in sums_in(table).items()
-    }
+    """Sums by set, group and cell; rows that a filter leaves out have the cell -1."""
+    found: dict[str, FloatArray] = {}
+    inside = [rows[place[rows] >= 0] for rows in by_set]
+    for name, values in read.items():
+        sums = [
+            np.bincount(group[rows] * shape[1] + place[rows], values[rows], prod(shape))
+            for rows in inside
+        ]
+        found[name] = np.stack(sums).astype(np.float64).reshape(-1, *shape)
+    return found
 
 
 def _read(
@@ -679,18 +593,22 @@ def _read(
     return table, alone
 
 
-def _cells_of(table: pa.Table, told: list[str], inside: Inside, schema: Schema) -> IntArray:
-    """The cell of each row, -1 where a filter leaves it out."""
-    place = np.zeros(table.num_rows, dtype=np.int64)
-    keep = np.ones(table.num_rows, dtype=bool)
-    for name in dict.fromkeys((*told, *inside)):
+def _cells_of(
+    table: pa.Table, reported: list[str], inside: Inside, schema: Schema, rows: IntArray
+) -> IntArray:
+    """The cell of some rows, -1 where a filter leaves them out; others are not looked at."""
+    place = np.full(table.num_rows, -1, dtype=np.int64)
+    cells, keep = np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=bool)
+    some = table.take(rows)
+    for name in dict.fromkeys((*reported, *inside)):
         column = schema.column(name)
-        codes = encode_released(column, table.column(name))
+        codes = encode_released(column, some.column(name))
         if name in inside:
             keep &= np.isin(codes, [column.labels.index(label) for label in inside[name]])
-        if name in told:
-            place = place * len(column.labels) + codes
-    return np.where(keep, place, -1)
+        if name in reported:
+            cells = cells * len(column.labels) + codes
+    place[rows] = np.where(keep, cells, -1)
+    return place
 
 
 MOST_LIMITS = 200
@@ -713,16 +631,17 @@ def below_limits(sums: ReportSums, limits: int) -> ReportSums:
     """Sums by limit in which the value is 1 up to the limit and 0 beyond it."""
 
     def at_limits(own: dict[str, FloatArray]) -> dict[str, FloatArray]:
-        apart = {n: own[n].reshape(-1, limits, own[n].shape[-1]) for n in ("n", "w", "ww")}
-        below = {n: np.cumsum(table, axis=1).reshape(own[n].shape) for n, table in apart.items()}
-        whole = {n: np.repeat(table.sum(axis=1), limits, axis=0) for n, table in apart.items()}
+        shape = own["n"].shape
+        apart = {n: own[n].reshape(shape[0], -1, limits, shape[2]) for n in ("n", "w", "ww")}
+        below = {n: np.cumsum(table, axis=2).reshape(shape) for n, table in apart.items()}
+        whole = {n: np.repeat(table.sum(axis=2), limits, axis=1) for n, table in apart.items()}
         return whole | {"wy": below["w"], "wwy": below["ww"], "wwyy": below["ww"]}
 
     everyone = sums.everyone.reshape(-1, limits).sum(axis=1)
     return replace(
         sums,
-        sets=tuple(map(at_limits, sums.sets)),
-        sums=tuple(map(at_limits, sums.sums)),
+        cells=at_limits(sums.cells),
+        sums=at_limits(sums.sums),
         everyone=np.repeat(everyone, limits)[:, None],
     )
 
@@ -738,9 +657,9 @@ def quantile_of(
 ) -> Estimate:
     """One quantile of every cell, by the sums of 1{value <= limit} - share at all limits."""
     found, people = below.totals(below.values(share)), plain.totals(plain.weights())
-    none, nothing = -share * people.totals, share**2 * se_of(people, question) ** 2
+    none, nothing = -share * people.totals, share**2 * people.se(question) ** 2
     shape = (len(none), len(limits), -1)
-    totals, spread = found.totals.reshape(shape), (se_of(found, question) ** 2).reshape(shape)
+    totals, spread = found.totals.reshape(shape), (found.se(question) ** 2).reshape(shape)
     curves = [
         [
             Curve(

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -28,26 +28,31 @@ from pramana.errors import harmless
 from pramana.types import FloatArray, Form
 
 
-class VaryTogether(Protocol):
+class VaryTogether(ABC):
     """How the unbiased numbers of a table vary together."""
 
     @property
+    @abstractmethod
     def unbiased(self) -> FloatArray:
         """The numbers themselves, shaped like the table."""
 
+    @abstractmethod
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """The covariance of some combinations, each shaped like the table."""
 
     @property
     def record(self) -> FloatArray:
         """What a single record that moves changes of each number; 0 where it is no matter."""
+        return np.zeros_like(self.unbiased)
 
     @property
     def degrees(self) -> float:
         """Degrees of freedom of their covariance; infinite where it is as good as known."""
+        return math.inf
 
-    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:
+    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
         """How far each can lie below and above at least where few records tell; 0 elsewhere."""
+        return np.zeros_like(self.unbiased), np.zeros_like(self.unbiased)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Apart:
 
 
 @dataclass(frozen=True, eq=False)
-class Influence:
+class Influence(VaryTogether):
     """Numbers that are sums over records: of weights, of values, or of residuals of means.
 
     Attributes:
@@ -86,7 +91,6 @@ class Influence:
     level: FloatArray
     first: FloatArray
     told: Unseen | None = None
-    degrees: float = math.inf
 
     @classmethod
     def of_counts(
@@ -191,7 +195,7 @@ class Influence:
 
 
 @dataclass(frozen=True, eq=False)
-class SharesWithin:
+class SharesWithin(VaryTogether):
     """Shares of counts that vary together: of all, or of those with the same value of a column.
 
     To first order a combination c of shares s is the combination (c - mean of c by s) / total of

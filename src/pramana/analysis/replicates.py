@@ -45,7 +45,7 @@ from pramana.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class ReplicatedTogether:
+class ReplicatedTogether(VaryTogether):
     """Numbers of a table vary together as their replicates do, and each by ``more`` on its own."""
 
     figures: FloatArray
@@ -59,18 +59,9 @@ class ReplicatedTogether:
         return self.figures
 
     @property
-    def record(self) -> FloatArray:
-        """Replicates tell of the luck of a sample, which is no matter of single records."""
-        return np.zeros_like(self.figures)
-
-    @property
     def degrees(self) -> float:
         """One fewer than the replicates."""
         return len(self.others) - 1.0
-
-    def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002
-        """Nor is who is not seen."""
-        return np.zeros_like(self.figures), np.zeros_like(self.figures)
 
     def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
         """Of combinations of them."""
@@ -173,7 +164,7 @@ def rounded_estimate(
 
 
 @dataclass(frozen=True, eq=False)
-class RoundedTogether:
+class RoundedTogether(VaryTogether):
     """Numbers that vary as ``together`` says and, beside that, as weights were rounded alike."""
 
     together: VaryTogether
