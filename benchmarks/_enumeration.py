@@ -15,7 +15,8 @@ import numpy as np
 
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import laws_of
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 SINGLE, COMBINED = 64, 16
 """The probability one in whole parts: of a channel, and of each of two that are combined."""

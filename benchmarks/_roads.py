@@ -70,7 +70,8 @@ class _WithoutPandas:
 
 def plan():
     """The schema of the generated table, and a retention for every column."""
-    from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+    from pramana.mechanisms.mechanism import Mechanism, Step
+    from pramana.mechanisms.transition import UniformMixture
     from pramana.schema.domains import Categories
     from pramana.schema.schema import Column, Role, Schema
 

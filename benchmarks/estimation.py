@@ -35,7 +35,8 @@ from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense
 from pramana.risk.utility import cramers_v
 
 RETENTION = 0.3255

@@ -19,8 +19,8 @@ from benchmarks._measure import Result
 from benchmarks._tables import generated_people, meps
 from pramana.base.randomness import Keystream
 from pramana.methods.base import METHODS
+from pramana.microaggregation.anonymisation import new_keys
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.donors import new_keys
 from pramana.microaggregation.groups import Key
 
 NAMES = ("sex", "age group", "education", "poverty")

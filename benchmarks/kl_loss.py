@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.base.randomness import Address, Keystream, Stream
-from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.types import FloatArray, IntArray
 

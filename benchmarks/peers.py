@@ -23,8 +23,9 @@ from benchmarks._measure import Result
 from pramana.analysis.counts import estimate_counts
 from pramana.analysis.layout import Layout, Moments
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sampler import randomise
+from pramana.mechanisms.transition import UniformMixture
 
 VALUES, EPSILON = 50, 2.0
 HEAD = ("work", "by", "records", "seconds", "records a second", "of pramana", "error")

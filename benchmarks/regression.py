@@ -19,7 +19,7 @@ from benchmarks._measure import Result
 from pramana import api
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema

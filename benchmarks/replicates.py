@@ -13,7 +13,7 @@ import pyarrow as pa
 import pramana as pm
 from benchmarks._measure import Result
 from pramana import api
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 
 CLUSTERS, EACH = 30, 40

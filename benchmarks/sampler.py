@@ -13,8 +13,9 @@ import numpy as np
 
 from benchmarks._measure import Result
 from pramana.base.randomness import CHUNK, Keystream
-from pramana.mechanisms.mechanism import Dense, SparseRows, UniformMixture
 from pramana.mechanisms.sampler import _prepared, randomise
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 SIZE = 50
 

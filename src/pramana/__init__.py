@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pramana.base.lazy_exports import lazy_exports
+from pramana.base.registry import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
@@ -56,13 +56,12 @@ if TYPE_CHECKING:
     from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
     from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
     from pramana.ledger.ledger import Budget, Ledger
-    from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
-    from pramana.mechanisms.transition import TransitionMatrix
+    from pramana.mechanisms.mechanism import Mechanism, Step
+    from pramana.mechanisms.transition import Dense, TransitionMatrix, UniformMixture
     from pramana.methods.attribute_sampling import AttributeSampling
     from pramana.methods.base import Method
+    from pramana.methods.frequencies import Invariant, InverseFrequency
     from pramana.methods.given import GivenMatrices, MatricesFromData
-    from pramana.methods.invariant import Invariant
-    from pramana.methods.inverse_frequency import InverseFrequency
     from pramana.methods.microaggregated import Centroid, Gaussian, Permute, Resample
     from pramana.methods.optimal.method import Optimal
     from pramana.methods.plan import Plan
@@ -177,8 +176,7 @@ _SOURCES = {
     "methods.attribute_sampling": "AttributeSampling",
     "methods.base": "Method",
     "methods.given": "GivenMatrices MatricesFromData",
-    "methods.invariant": "Invariant",
-    "methods.inverse_frequency": "InverseFrequency",
+    "methods.frequencies": "Invariant InverseFrequency",
     "methods.microaggregated": "Centroid Gaussian Permute Resample",
     "methods.optimal.method": "Optimal",
     "methods.plan": "Plan",

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from pramana.base.isolation import isolate_children
+from pramana.base.processes import isolate_children
 
 __all__ = ["main"]
 

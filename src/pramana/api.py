@@ -13,16 +13,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pramana.base.lazy_exports import lazy_exports
+from pramana.base.registry import lazy_exports
 from pramana.types import Progress, Say, TableLike
 
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
-    from pramana.base.name_lists import tables_of
+    from pramana.base.text import tables_of
     from pramana.collect.closing import SurveyPlace, live, surveys
-    from pramana.engine.choose import ENGINES, open_source
+    from pramana.engine.base import ENGINES, open_source
     from pramana.evaluation.advise import Advice
     from pramana.evaluation.attack import AttackResult
     from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
         design_context,
         design_for,
         estimate_changes,
+        parse_range,
         usual_method,
     )
     from pramana.methods.data_errors import errors_on_data
-    from pramana.methods.guide import parse_range
     from pramana.methods.plan import PlanFile
     from pramana.protecting import protect
     from pramana.release.certificate import Certificate
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from pramana.risk.unchanged_records import UnchangedRecords
     from pramana.risk.uniqueness import UniquenessCounter
     from pramana.schema.describe import Description, complete, usual_k
-    from pramana.schema.distributions import shapes_of
     from pramana.schema.json_schema import json_schema
     from pramana.schema.opened_table import OpenedTable
     from pramana.schema.origins import Provenance
     from pramana.schema.recoded_table import merge_values
     from pramana.schema.schema import Schema, origin_named
+    from pramana.schema.tally import shapes_of
     from pramana.schema.toml import text_of
     from pramana.schema.weights import coarse_weight_of
     from pramana.verification.checks import Verdict
@@ -139,9 +139,9 @@ __all__ = [
 BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
 
 _SOURCES = {
-    "base.name_lists": "tables_of",
+    "base.text": "tables_of",
     "collect.closing": "SurveyPlace live surveys",
-    "engine.choose": "ENGINES open_source",
+    "engine.base": "ENGINES open_source",
     "evaluation.audit": "AttackName MissingValues ReleaseAudit",
     "evaluation.cli_hints": "CliHints",
     "evaluation.compare": "compared",
@@ -152,10 +152,10 @@ _SOURCES = {
     "ledger.ledger": "Budget Ledger",
     "methods.base": "options_of METHODS",
     "methods.choice": (
-        "alternative_summary design design_context design_for estimate_changes usual_method"
+        "alternative_summary design design_context design_for estimate_changes parse_range "
+        "usual_method"
     ),
     "methods.data_errors": "errors_on_data",
-    "methods.guide": "parse_range",
     "methods.plan": "PlanFile",
     "protecting": "protect",
     "release.folder": "require_free",
@@ -163,7 +163,7 @@ _SOURCES = {
     "reporting.charts": "drawn_beside drawn_methods drawn_shape",
     "risk.uniqueness": "UniquenessCounter",
     "schema.describe": "complete usual_k",
-    "schema.distributions": "shapes_of",
+    "schema.tally": "shapes_of",
     "schema.json_schema": "json_schema",
     "schema.origins": "Provenance",
     "schema.recoded_table": "merge_values",
@@ -202,7 +202,7 @@ def describe(
     Returns:
         A schema that also says why each role was suggested.
     """
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.schema.describe import describe as look_at
 
     opened = open_source(table)
@@ -235,7 +235,7 @@ def read(
         encoding: of a text file, where it is not to be found out (``cp1252``).
         rename: number columns that have one name (``age``, ``age_2``).
     """
-    from pramana.engine.choose import ENGINES, USUAL
+    from pramana.engine.base import ENGINES, USUAL
     from pramana.errors import InputError
     from pramana.io.base import renaming
     from pramana.io.opening import open_table
@@ -270,7 +270,7 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> P
         rows: how many records to show.
         encoding: of a text file, where it was told.
     """
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.io.opening import preview_of
 
     return preview_of(open_source(table), rows=rows, encoding=encoding)
@@ -382,7 +382,7 @@ def audit(
             of the release is not checked once more.
         progress: is told what is being done.
     """
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.evaluation.audit import MissingValues, audit_any, one_of
 
     release = _release_at(table)
@@ -516,7 +516,7 @@ def compare(
             states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.evaluation.compare import compare_scenarios, compared, scenarios_of
 
     described = _schema(schema)
@@ -551,7 +551,7 @@ def advise(
         methods: which to try, by name; all that aim at something where not given.
         progress: is told of each method done.
     """
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.evaluation.advise import advise_on
 
     described = _schema(schema)
@@ -628,14 +628,14 @@ def verbatim(release: Release | str | Path, original: TableLike) -> UnchangedRec
 
 def _truth(original: TableLike, release: Release) -> OpenedTable:
     """The true table, recoded as that of the release."""
-    from pramana.engine.choose import open_truth
+    from pramana.engine.base import open_truth
 
     return open_truth(original, release.certificate.true_schema)
 
 
 def _recoded(table: TableLike, schema: Schema | None) -> OpenedTable:
     """A table that need not have all columns of the schema, recoded as far as it has them."""
-    from pramana.engine.choose import open_source
+    from pramana.engine.base import open_source
     from pramana.schema.recoded_table import recoded
 
     opened = open_source(table)

@@ -25,8 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.randomness import Keystream, Stream
-from pramana.engine.base import Table
-from pramana.engine.choose import empty_like, engine_for, leaving, open_source
+from pramana.engine.base import Table, empty_like, engine_for, leaving, open_source
 from pramana.errors import Copies, InputError
 from pramana.io.base import FORMATS
 from pramana.io.opening import open_table
@@ -45,10 +44,9 @@ from pramana.release.folder import (
 from pramana.release.owner_folder import require_apart_from, stewards_folder
 from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
-from pramana.schema.domains import Label
+from pramana.schema.domains import Label, Labels
 from pramana.schema.groups import group_sizes
 from pramana.schema.households import require_unlinked
-from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Progress, TableLike
 
@@ -290,7 +288,7 @@ def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> Ope
 
     Records are sorted by their values first, so that the order of the rows decides nothing.
     """
-    from pramana.microaggregation.donors import known_groups, permute_columns
+    from pramana.microaggregation.anonymisation import known_groups, permute_columns
 
     columns = plan.schema.released
     table = opened.to_arrow([column.name for column in columns])

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from pramana.analysis.channels import Channels
 from pramana.analysis.layout import Layout
 from pramana.errors import NotCovered, SingularMatrix
-from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 from tests.analysis.worlds import columns, joint_step, kronecker, layout_of, mixtures
 
 

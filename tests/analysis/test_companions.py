@@ -11,7 +11,8 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.synthesis import MOST_VALUES, companion_of, synthesize_records
 from pramana.base.randomness import Keystream
 from pramana.experiments import make_population
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 
 
 def test_numbers_are_cut_into_tenths():

@@ -15,7 +15,8 @@ from pramana.analysis.layout import Moments
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense
 from tests.analysis.releases import plan_of, released, truth
 from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures
 

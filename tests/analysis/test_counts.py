@@ -13,7 +13,8 @@ from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Moments
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from tests.analysis.worlds import (
     columns,
     dependent_truth,

@@ -16,7 +16,8 @@ from pramana.analysis.em import Climb, expected_truth
 from pramana.analysis.layout import Moments
 from pramana.analysis.regularised_em import climbs_at_once, fit
 from pramana.analysis.spectral import first_guess, onto_simplex, shrink_singular_values
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture, with_fixed
+from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
+from pramana.mechanisms.transition import Dense, UniformMixture
 from tests.analysis.worlds import (
     FOUR_WAY,
     columns,

@@ -12,7 +12,8 @@ from pramana.analysis.layout import Moments
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.quantiles import OrderedRecords, estimate_quantiles
 from pramana.analysis.question import Question
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense
 from tests.analysis.worlds import layout_of
 
 RELEASES = 400

@@ -11,7 +11,7 @@ import pytest
 
 import pramana as pm
 from pramana.analysis.release import Release
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.schema.schema import RESERVED
 
 PLAIN = ("first", "second", "amount", "factor", "place")

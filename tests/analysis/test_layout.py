@@ -7,7 +7,8 @@ import pytest
 
 from pramana.analysis.layout import Layout
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from tests.analysis.worlds import columns, joint_step, layout_of, mixtures
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import pramana as pm
 from pramana import api
 from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered, UnknownColumn
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema

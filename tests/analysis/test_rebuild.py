@@ -14,7 +14,8 @@ from pramana.analysis.synthesis import synthesize_records
 from pramana.analysis.synthesis_draws import draw_given_table, ranked, whole_numbers
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from tests.analysis.worlds import columns, dependent_truth, joint_step, layout_of, mixtures
 
 

@@ -14,7 +14,8 @@ from scipy.stats import binom
 from pramana import api
 from pramana.analysis.release import Release
 from pramana.errors import InputError, InvalidNumber, NotCovered, TooLarge, UnknownColumn
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.release.certificate import Certificate
 from pramana.schema.domains import Bins, Categories

@@ -19,13 +19,8 @@ from pramana.analysis.release import Release
 from pramana.base.rounding import TOTAL
 from pramana.errors import NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.mechanisms.mechanism import (
-    AttributeSampler,
-    AttributeSet,
-    Mechanism,
-    Step,
-    UniformMixture,
-)
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.release.certificate import Certificate
 from pramana.schema.schema import REPORTED, Column, Role, Schema

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pytest
 
 from pramana import api
-from pramana.engine.choose import Condition, SumsAsked
+from pramana.engine.base import Condition, SumsAsked
 from pramana.errors import InputError, InvalidNumber, InvalidTable, NotCovered, UnknownColumn
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.methods.retention import Retention
 from pramana.schema.domains import Categories

@@ -13,7 +13,8 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.independence import chi_square_tail, weighted_statistic
 from pramana.analysis.layout import Moments
 from pramana.errors import InvalidNumber, InvalidSchema, NotCovered, PramanaError, UnknownColumn
-from pramana.mechanisms.mechanism import Mechanism, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from tests.analysis.worlds import kronecker, layout_of, mixtures
 

@@ -12,7 +12,8 @@ import pytest
 
 from pramana.analysis.counts import estimate_counts
 from pramana.analysis.layout import Layout, Moments
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from tests.analysis.worlds import layout_of, mixtures
 
 

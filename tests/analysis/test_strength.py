@@ -18,7 +18,8 @@ from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Moments
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import first_guess
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.risk.utility import cramers_v
 from tests.analysis.worlds import columns, dependent_truth, layout_of, mixtures, released
 

@@ -11,7 +11,8 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.layout import Layout
 from pramana.analysis.target_model import TargetModel, draw_records, fit_target_model
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 
 LABELS = {"a": (0, 1, 2), "b": (0, 1), "c": (0, 1)}
 

@@ -13,7 +13,7 @@ from pramana.analysis.learning import Accuracy, learn_tree
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
 from pramana.experiments.learning_sets import make_applicants
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema

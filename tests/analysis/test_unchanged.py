@@ -8,7 +8,8 @@ import pytest
 from pramana.analysis.counts import invariant_counts
 from pramana.analysis.question import Question
 from pramana.errors import InvalidTable, NotCovered
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense
 from tests.analysis.worlds import layout_of, released
 
 

@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 
 from pramana.analysis.layout import Layout
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 FOUR_WAY = (2, 18, 12, 3)
 

@@ -14,8 +14,7 @@ import pytest
 from pramana import api
 from pramana.cli.app import main
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.schema.domains import Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Categories, Labels
 from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import SCHEMA, people, plan
 

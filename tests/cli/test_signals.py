@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pramana.base.leftovers import leftovers
-from pramana.base.signals import interrupt_on_signals
+from pramana.base.processes import interrupt_on_signals
 from pramana.collect import demo
 from pramana.collect import folder as survey_folders
 from pramana.collect.demo import SURVEY

@@ -25,7 +25,7 @@ from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import DoesNotHold, InputError, OutputExists
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.verification.consistency import consistency_checks
 from tests.collect.conftest import PERSON, small_survey, survey_text
 

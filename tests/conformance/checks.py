@@ -17,8 +17,9 @@ from pramana.base.randomness import Keystream, Stream
 from pramana.engine.base import Table
 from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
 

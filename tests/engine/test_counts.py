@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pramana.engine.choose import Condition, Operator, SumsAsked, open_source, sum_name
+from pramana.engine.base import Condition, Operator, SumsAsked, open_source, sum_name
 from pramana.engine.duckdb import grouped_sums
 from pramana.engine.local import counted
 from pramana.errors import InvalidNumber

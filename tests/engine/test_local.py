@@ -24,8 +24,9 @@ from pramana.errors import InvalidTable, OutsideDomain, UnknownColumn
 from pramana.io import output
 from pramana.io import parquet as parquet_format
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Categories
 from pramana.schema.opened_table import OpenedTable, placed
 from pramana.schema.schema import Column, Role, Schema

@@ -20,7 +20,7 @@ from pramana.evaluation.schema_suggestions import changed_file, suggest_changes,
 from pramana.evaluation.trial_releases import tried, typical
 from pramana.methods.base import METHODS
 from pramana.methods.choice import alternative_summary
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 
 RECORDS = 600
 

@@ -11,7 +11,7 @@ import pytest
 
 import pramana as pm
 from pramana.api import errors_on_data, open_source, preview_plan
-from pramana.base.name_lists import tables_in
+from pramana.base.text import tables_in
 from pramana.evaluation.cli_hints import CliHints
 from pramana.evaluation.questions import answer_of
 from pramana.evaluation.schema_suggestions import share_text

@@ -12,7 +12,7 @@ import pyarrow.csv as csv
 import pytest
 
 import pramana as pm
-from pramana.base.name_lists import (
+from pramana.base.text import (
     as_list,
     as_table,
     as_tables,

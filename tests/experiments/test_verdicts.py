@@ -11,7 +11,7 @@ from pramana.base.randomness import Keystream
 from pramana.experiments import cator, dowd, ghatak, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.insurance import Score
-from pramana.methods.guide import BINS, GAMMAS
+from pramana.methods.choice import BINS, GAMMAS
 from pramana.methods.optimal.search import optimal_design
 from pramana.methods.symmetric_flows import theta_of
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.privacy_breach import PrivacyBreach
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 
 def test_gamma_of_a_promise_by_hand():

@@ -24,14 +24,8 @@ from pramana.guarantees.disclosure import Disclosure, Outline
 from pramana.guarantees.shuffled_bound import delta_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.mechanism import (
-    AttributeSampler,
-    AttributeSet,
-    Dense,
-    Mechanism,
-    Step,
-    UniformMixture,
-)
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.origins import DataChoices
 
 Row = tuple[Fraction, ...]

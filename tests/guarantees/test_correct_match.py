@@ -16,7 +16,9 @@ from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees import correct_match
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
-from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.joint_cells import Counts
 
 

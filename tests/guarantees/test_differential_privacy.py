@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pramana.errors import InvalidNumber
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture, with_fixed
+from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 
 def test_a_coin_by_hand():

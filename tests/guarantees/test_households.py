@@ -17,7 +17,7 @@ from tests.guarantees.toy_surprise import Surprise
 import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.guarantees.claims import household_scope, household_words
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import METHODS
 from pramana.risk.frequencies import HouseholdRisk
 from pramana.schema.schema import Schema

@@ -18,7 +18,7 @@ from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import attained
 from pramana.guarantees.recognition_posterior import worst_posterior
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import Dense
+from pramana.mechanisms.transition import Dense
 from pramana.schema.joint_cells import Counts, counts_with_kept
 
 KEYS = tuple(pm.Column(name, pm.Role.KEY, pm.Categories(("x", "y", "z"))) for name in "abc")

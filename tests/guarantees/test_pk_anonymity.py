@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pramana.errors import InvalidNumber
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 COIN = UniformMixture.of(("no", "yes"), retention=0.5)
 

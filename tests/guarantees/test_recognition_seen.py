@@ -16,8 +16,9 @@ from pramana.guarantees.spontaneous_recognition import (
     choices_of_keys,
     log_stake,
 )
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense
 from pramana.schema.joint_cells import Counts
 from pramana.verification.verify import verify_folder
 

@@ -20,7 +20,8 @@ from pramana.guarantees import shuffled_bound, shuffled_law
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import laws_of, mixture_above
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 RATIOS = st.floats(1e-3, 12).map(lambda dial: Fraction(math.exp(dial)))
 SIZES = st.integers(2, 30)

@@ -14,7 +14,9 @@ from pramana.errors import InvalidNumber, OutsideDomain, TooLarge, UnknownColumn
 from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.recognition_posterior import through_margins
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.joint_cells import Counts
 
 NAMES = ("a", "b", "c", "d")

@@ -17,7 +17,7 @@ from pramana.errors import InvalidTable
 from pramana.io import subprocess_reader as child
 from pramana.io.opening import open_table
 from pramana.io.output import write_table
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 
 PEOPLE = pa.table({"sex": ["F", "M"], "age": [3, 4]})
 

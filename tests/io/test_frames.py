@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from pramana.engine.choose import as_kind, empty_like
-from pramana.engine.choose import open_source as open_table
+from pramana.engine.base import as_kind, empty_like
+from pramana.engine.base import open_source as open_table
 from pramana.errors import InvalidTable
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import pramana as pm
 from pramana.errors import Notice
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")

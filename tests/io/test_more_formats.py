@@ -22,7 +22,7 @@ import pramana as pm
 from pramana import api
 from pramana.api import open_source
 from pramana.engine import duckdb as duckdb_sums
-from pramana.engine.choose import SumsAsked
+from pramana.engine.base import SumsAsked
 from pramana.errors import InvalidTable, Notice
 from pramana.io.databases import ALONE
 from pramana.io.opening import open_table

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.errors import InvalidTable
 from pramana.io import csv
 from pramana.io.disk_buffer import DiskBuffer

@@ -16,8 +16,7 @@ from pramana.io.base import FORMATS, format_of
 from pramana.io.opening import open_table, require_columns
 from pramana.io.output import write_table
 from pramana.schema.codec import encode
-from pramana.schema.domains import Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Categories, Labels
 from pramana.schema.schema import Column, Role, Schema
 
 PEOPLE = pa.table(

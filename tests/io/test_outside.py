@@ -11,7 +11,7 @@ import pytest
 from tests.outside.toys import LINES, ROWS, Rows
 
 import pramana as pm
-from pramana.engine.choose import ENGINES, engine_for
+from pramana.engine.base import ENGINES, engine_for
 from pramana.engine.local import LocalEngine
 from pramana.errors import InvalidTable
 from pramana.io.base import FORMATS

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.engine.choose import SumsAsked, sum_name
+from pramana.engine.base import SumsAsked, sum_name
 from pramana.engine.duckdb import grouped_sums
 from pramana.engine.local import LocalTable
 from pramana.errors import InvalidTable

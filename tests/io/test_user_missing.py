@@ -17,8 +17,7 @@ from pramana.io.opening import open_table
 from pramana.io.output import write_table
 from pramana.release.folder import read_certificate
 from pramana.schema.codec import decode, encode
-from pramana.schema.domains import Bins, Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.schema import Column, Role, Schema
 
 VOTE = {1.0: "yes", 2.0: "no", 8.0: "refused", 9.0: "does not know"}

@@ -16,7 +16,7 @@ import pytest
 import pramana as pm
 from pramana.guarantees.registry import GUARANTEES
 from pramana.methods.base import METHODS
-from pramana.microaggregation.donors import draw_members
+from pramana.microaggregation.anonymisation import draw_members
 from pramana.schema.groups import closeness, codes_of
 from tests.depth import DEEP
 from tests.judge.groups import Grouped, judge_groups
@@ -235,16 +235,16 @@ def no_value_missing(values):
 
 
 BROKEN = [
-    ("resample", "pramana.microaggregation.donors.draw_members", own_keys),
-    ("resample", "pramana.microaggregation.donors.draw_members", own_keys_once),
-    ("permute", "pramana.microaggregation.donors.permute_members",
+    ("resample", "pramana.microaggregation.anonymisation.draw_members", own_keys),
+    ("resample", "pramana.microaggregation.anonymisation.draw_members", own_keys_once),
+    ("permute", "pramana.microaggregation.anonymisation.permute_members",
      lambda labels, *_: own_keys(labels, 0)),
     ("gaussian", "pramana.microaggregation.rosenblatt.GaussianDither.draw", around_oneself),
-    ("sequential", "pramana.microaggregation.donors.draw_members", own_keys),
-    ("sequential", "pramana.microaggregation.donors.draw_members", own_keys_once),
-    ("sequential", "pramana.microaggregation.donors._members",
+    ("sequential", "pramana.microaggregation.anonymisation.draw_members", own_keys),
+    ("sequential", "pramana.microaggregation.anonymisation.draw_members", own_keys_once),
+    ("sequential", "pramana.microaggregation.anonymisation._members",
      lambda cells, *_: own_keys(cells, 0)),
-    ("sequential", "pramana.microaggregation.donors.tree_of",
+    ("sequential", "pramana.microaggregation.anonymisation.tree_of",
      lambda codes: [(at, None) for at in range(len(codes))]),
     ("distinct", "pramana.microaggregation.merging.codes_of", no_value_missing),
     ("distinct", "pramana.microaggregation.merging.Sensitive.short",
@@ -255,9 +255,9 @@ BROKEN = [
      lambda *given, ordered: 0.8 * closeness(*given, ordered=ordered)),
     ("closeness", "pramana.microaggregation.merging.closeness",
      lambda *given, **_: closeness(*given, ordered=True)),
-    ("response", "pramana.microaggregation.donors.draw_members", own_keys),
-    ("resample", "pramana.microaggregation.donors.known_groups", lambda *_: None),
-    ("response", "pramana.microaggregation.donors.permute_members",
+    ("response", "pramana.microaggregation.anonymisation.draw_members", own_keys),
+    ("resample", "pramana.microaggregation.anonymisation.known_groups", lambda *_: None),
+    ("response", "pramana.microaggregation.anonymisation.permute_members",
      lambda labels, *_: own_keys(labels, 0)),
 ]  # fmt: skip
 

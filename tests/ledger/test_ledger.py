@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.ledger.chain import Chain
 from pramana.ledger.fingerprints import table_prints
 from pramana.ledger.ledger import booked

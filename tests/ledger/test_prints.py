@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.ledger import fingerprints as prints
 from pramana.ledger.fingerprints import ColumnPrint, _Column, table_prints
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, SingularMatrix, UnknownColumn
-from pramana.mechanisms.mechanism import Dense, UniformMixture, matrix_from_json, with_fixed
+from pramana.mechanisms.mechanism import matrix_from_json, with_fixed
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 
 @st.composite

@@ -18,9 +18,10 @@ import pramana as pm
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL
 from pramana.engine.local import LocalTable
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.randomiser import Reporter
 from pramana.mechanisms.sampler import with_noise
+from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.codec import decode
 
 SEEDED = Keystream.from_seed(3)

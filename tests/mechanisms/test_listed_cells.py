@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidMatrix
-from pramana.mechanisms.listed_cells import listed_weights, packed, unpacked
-from pramana.mechanisms.mechanism import ListedCells, matrix_from_json
+from pramana.mechanisms.mechanism import matrix_from_json
+from pramana.mechanisms.sparse_rows import ListedCells, listed_weights, packed, unpacked
 
 numbers = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**70)), max_size=30)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pramana.errors import InvalidMatrix, UnknownColumn
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 SEX = UniformMixture.of(("F", "M"), retention=0.5)
 AGE = Dense.of(("young", "old"), [[0.9, 0.1], [0.2, 0.8]])

@@ -10,8 +10,9 @@ from tests.release.people import SCHEMA, people, plan
 from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, OutsideDomain
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Impossible, Role, Schema
 

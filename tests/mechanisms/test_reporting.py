@@ -10,7 +10,8 @@ import pytest
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
+from pramana.mechanisms.transition import UniformMixture
 
 VALUES = {"a": (0, 1), "b": (0, 1, 2)}
 

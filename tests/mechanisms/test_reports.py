@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from pramana.base.randomness import Keystream, Stream
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.randomiser import Reporter, _looked_up, _Turns
+from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.domains import Categories
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 

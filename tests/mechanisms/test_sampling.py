@@ -17,8 +17,9 @@ from pramana.base.randomness import CHUNK, Keystream
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, OutsideDomain
 from pramana.mechanisms import sampler as sampling
-from pramana.mechanisms.mechanism import Dense, SparseRows, UniformMixture
 from pramana.mechanisms.sampler import BLOCK, alias_cells, randomise, sample, sample_by_stratum
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 SEEDED = Keystream.from_seed(31)
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, TooLarge
-from pramana.mechanisms.mechanism import Dense, SparseRows, matrix_from_json
+from pramana.mechanisms.mechanism import matrix_from_json
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense
 
 
 @st.composite

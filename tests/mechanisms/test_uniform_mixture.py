@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, InvalidNumber, SingularMatrix
-from pramana.mechanisms.mechanism import Dense, UniformMixture
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 sizes = st.integers(2, 60)
 retentions = st.floats(0, 1)

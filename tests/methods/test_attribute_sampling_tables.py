@@ -12,7 +12,7 @@ import pytest
 
 import pramana as pm
 from pramana import api
-from pramana.base.name_lists import tables_in
+from pramana.base.text import tables_in
 from pramana.errors import Infeasible, InvalidSchema
 from pramana.methods.expected_error import ExpectedError
 from pramana.schema.domains import Categories

@@ -14,7 +14,7 @@ import pytest
 import pramana as pm
 from pramana.api import open_source
 from pramana.errors import PramanaError
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import METHODS
 
 RECORDS = 400

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.mechanism import Dense, SparseRows
-from pramana.mechanisms.transition import TransitionMatrix
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, TransitionMatrix
 from pramana.methods.optimal.publication import DECOYS, with_decoys
 
 LABELS = tuple("abcdefghijklmno")

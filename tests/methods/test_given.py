@@ -11,7 +11,7 @@ import pramana as pm
 from pramana.errors import DoesNotHold, InputError, InvalidMatrix, NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.mechanisms.mechanism import Dense
+from pramana.mechanisms.transition import Dense
 from pramana.methods.context import DesignContext
 from pramana.methods.given import GivenMatrices, read_matrix
 from pramana.schema.domains import Categories

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import Infeasible, InvalidNumber
-from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide, parse_range
+from pramana.methods.choice import BINS, GAMMAS, GridPoint, Guide, parse_range
 
 
 def point(gamma: float, bins: int, accuracy: float) -> GridPoint:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix, InvalidNumber, InvalidSchema, OutsideDomain
-from pramana.mechanisms.mechanism import Dense, Mechanism, UniformMixture
-from pramana.methods.invariant import invariant_design
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import Dense, UniformMixture
+from pramana.methods.frequencies import invariant_design
 from pramana.schema.joint_cells import Counts
 
 

@@ -17,7 +17,8 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import Dense, SparseRows
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense
 from pramana.methods.optimal.cells import (
     KeyCells,
     as_counts,

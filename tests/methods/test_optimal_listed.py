@@ -17,7 +17,8 @@ import pytest
 import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, Infeasible, OutsideDomain, TooLarge
-from pramana.mechanisms.mechanism import ListedCells, matrix_from_json
+from pramana.mechanisms.mechanism import matrix_from_json
+from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.methods.optimal import listing, search
 from pramana.methods.optimal.cells import KeyCells, as_counts
 from pramana.methods.optimal.covering import cover

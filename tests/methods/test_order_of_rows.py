@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from pramana.base.randomness import Keystream, Stream
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.methods.base import METHODS
 from pramana.protecting import (
     _certificate,

@@ -13,8 +13,7 @@ from scipy.stats import chi2
 
 import pramana as pm
 from pramana.base.randomness import Keystream
-from pramana.microaggregation.anonymisation import anonymise
-from pramana.microaggregation.donors import known_groups
+from pramana.microaggregation.anonymisation import anonymise, known_groups
 
 RECORDS = 400
 NUMBERS = pa.table({"x": np.arange(RECORDS), "s": np.arange(RECORDS) * 7 % RECORDS})

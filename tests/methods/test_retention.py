@@ -15,7 +15,8 @@ from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.context import DesignContext
 from pramana.methods.expected_error import ErrorModel, step_domains
 from pramana.methods.retention import Retention

@@ -18,7 +18,8 @@ import pramana as pm
 from pramana.base.rounding import coarse_up
 from pramana.errors import NotCovered
 from pramana.guarantees.claims import Claim
-from pramana.mechanisms.mechanism import ListedCells, Step
+from pramana.mechanisms.mechanism import Step
+from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.methods.choice import open_source
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.method import LITTLE, Optimal

@@ -14,9 +14,16 @@ from pramana.errors import Infeasible, InvalidTable, OutsideDomain, UnknownColum
 from pramana.methods.base import METHODS
 from pramana.methods.microaggregated import Grouped
 from pramana.microaggregation import clustering
-from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
+from pramana.microaggregation.anonymisation import (
+    anonymise,
+    centroid,
+    draw_members,
+    key_of,
+    new_keys,
+    permute_members,
+    replace_keys,
+)
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.donors import centroid, draw_members, new_keys, permute_members
 from pramana.microaggregation.groups import Key, shared_groups
 from pramana.microaggregation.rosenblatt import gaussian_donors
 from pramana.schema.domains import Bins, Categories

@@ -17,7 +17,7 @@ from scipy import stats
 import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.io.opening import open_table
-from pramana.microaggregation.donors import draw_keys
+from pramana.microaggregation.anonymisation import draw_keys
 from pramana.microaggregation.groups import Key
 from pramana.microaggregation.rosenblatt import gaussian_donors
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from pramana.microaggregation.mixture import NormalMixture
+from pramana.microaggregation.rosenblatt import NormalMixture
 
 
 def some_mixture(components, d, seed=0):

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
+from pramana.microaggregation.anonymisation import draw_members
 from pramana.microaggregation.clustering import cluster
-from pramana.microaggregation.donors import draw_members
-from pramana.microaggregation.mixture import NormalMixture
-from pramana.microaggregation.rosenblatt import Empirical, GaussianDither, transform
+from pramana.microaggregation.rosenblatt import Empirical, GaussianDither, NormalMixture, transform
 from pramana.types import FloatArray, IntArray
 
 LEVEL = 1e-4

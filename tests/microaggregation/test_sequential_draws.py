@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from pramana.base.randomness import Keystream
-from pramana.microaggregation.donors import draw_keys, draw_members, tree_of
+from pramana.microaggregation.anonymisation import draw_keys, draw_members, tree_of
 from pramana.microaggregation.groups import Key
 
 LEVEL = 1e-4

@@ -20,12 +20,11 @@ from pramana.errors import InputError, NotARelease
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.methods.invariant import Invariant
+from pramana.methods.frequencies import Invariant
 from pramana.release.certificate import Certificate
 from pramana.release.documentation import LOADERS, _stata_text, explanations
 from pramana.release.folder import fingerprint
-from pramana.schema.domains import Bins, Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 

@@ -18,7 +18,8 @@ from pramana.guarantees.claims import Claim, attained, paired
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.folder import fingerprint

@@ -16,7 +16,7 @@ import pramana as pm
 from pramana.collect.channel import two_stages
 from pramana.errors import NotARelease, OutputExists
 from pramana.mechanisms.mechanism import AttributeSampler
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import TEXT_VERSION, Collected
 from pramana.release.folder import require_own

@@ -14,8 +14,7 @@ from tests.analysis.releases import DESIGNS
 
 from pramana import api
 from pramana.analysis.release import Release
-from pramana.schema.domains import Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Categories, Labels
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema
 

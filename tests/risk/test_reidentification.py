@@ -59,8 +59,8 @@ def test_k_anonymous_releases_stay_below_one_in_k(method):
     """No class of generated people is found more often than 1/k beyond sampling error."""
     from pramana.base.randomness import Keystream
     from pramana.methods.base import METHODS
+    from pramana.microaggregation.anonymisation import new_keys
     from pramana.microaggregation.clustering import form_groups
-    from pramana.microaggregation.donors import new_keys
     from pramana.microaggregation.groups import Key
 
     rng = np.random.default_rng(3)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pramana import Bins, Categories, Column, OutsideDomain, Recoding, Role, Schema
 from pramana.evaluation.schema_suggestions import recoding_gains
 from pramana.risk.uniqueness import UniquenessCounter
-from pramana.schema.distributions import shapes_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import merge_values
+from pramana.schema.tally import shapes_of
 
 records = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(0, 9) | st.none(), st.sampled_from("xy")),

@@ -17,8 +17,7 @@ from pramana.io.opening import open_table
 from pramana.io.output import write_table
 from pramana.schema.codec import encode
 from pramana.schema.describe import complete
-from pramana.schema.domains import Bins, Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Impossible, Role, Schema

@@ -14,8 +14,7 @@ import pramana as pm
 from pramana.errors import TooLarge
 from pramana.io.opening import open_table
 from pramana.schema.describe import describe
-from pramana.schema.domains import Bins, Categories
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.proposals import propose_bins, propose_domain, propose_role
 from pramana.schema.schema import CATEGORY_LIMIT, Role
 from pramana.schema.tally import tally

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import pramana as pm
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, InvalidTable
 
 KEY = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")))

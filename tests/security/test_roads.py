@@ -16,7 +16,7 @@ METHODS = {
     *{"pd.eval", "pandas.eval", "frame.eval", "frame.query", "runpy.run_path"},
 }
 KNOWN = {
-    ("engine/spark/keys.py", "pickle.Unpickler"),
+    ("engine/spark/tasks.py", "pickle.Unpickler"),
     ("engine/spark/opening.py", "pickle.loads"),
 }
 """Answers of processes that this process started, over pipes that nobody else can write to."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from typer.main import get_command
 
-from pramana.base.isolation import INSTALLED, import_path
+from pramana.base.processes import INSTALLED, import_path
 from pramana.cli.app import app
 from pramana.collect.demo import SURVEY
 from pramana.io.output import write_table

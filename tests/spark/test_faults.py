@@ -15,8 +15,8 @@ import pytest
 
 from pramana.base.randomness import Keystream
 from pramana.engine.spark import opening
-from pramana.engine.spark.keys import KeyDoor, Packer, open_door
 from pramana.engine.spark.table import SparkTable
+from pramana.engine.spark.tasks import KeyDoor, Packer, open_door
 from pramana.errors import InputError, InvalidTable
 from tests.conformance.checks import SEEDED, people, protected
 

@@ -13,8 +13,9 @@ from scipy import stats
 from tests.depth import DEEP
 
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.mechanism import Dense, SparseRows, UniformMixture
 from pramana.mechanisms.sampler import randomise
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 
 LEVEL = 1e-6
 DRAWS, OFF = (100_000_000, 0.001) if DEEP else (10_000_000, 0.004)

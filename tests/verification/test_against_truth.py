@@ -11,8 +11,8 @@ from pramana import api
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import Dense, UniformMixture
 from pramana.mechanisms.randomiser import Reporter
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.schema import Impossible
 from pramana.verification.fit_tests import fit_counts
 from pramana.verification.owner import against_truth

@@ -17,7 +17,7 @@ import pramana as pm
 from pramana.base.rounding import TOTAL
 from pramana.cli.app import main
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.folder import fingerprint

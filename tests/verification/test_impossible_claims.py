@@ -14,7 +14,8 @@ import pytest
 
 import pramana as pm
 from pramana.guarantees.claims import Claim
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
 from pramana.release.methods import METHOD_CLASSES

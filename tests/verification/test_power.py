@@ -18,8 +18,9 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.randomiser import Randomiser, Reporter
+from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification import shuffle_test as order_of

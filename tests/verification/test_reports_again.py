@@ -15,7 +15,7 @@ import pramana as pm
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import Claim
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.folder import fingerprint
 
 RNG = np.random.default_rng(3)

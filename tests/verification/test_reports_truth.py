@@ -7,7 +7,7 @@ import pytest
 
 from pramana.base.rounding import TOTAL
 from pramana.mechanisms.mechanism import AttributeSet
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.verification.fit_tests import _chance
 
 TRUTH = np.repeat(np.arange(6), [700, 420, 200, 120, 50, 10])

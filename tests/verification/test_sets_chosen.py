@@ -10,7 +10,7 @@ import pytest
 
 import pramana as pm
 from pramana.mechanisms.mechanism import AttributeSampler
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema

@@ -57,7 +57,7 @@ from pramana.analysis.synthesis import (
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.engine.choose import Condition
+from pramana.engine.base import Condition
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
 from pramana.mechanisms.transition import Label

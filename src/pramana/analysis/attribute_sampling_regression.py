@@ -47,7 +47,7 @@ from pramana.analysis.formulas import (
 )
 from pramana.analysis.records import ReleasedRecords
 from pramana.base.text import counted
-from pramana.engine.choose import SumsAsked, sums_in
+from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label

@@ -36,7 +36,7 @@ from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
-from pramana.engine.choose import Condition, SumsAsked, sums_in
+from pramana.engine.base import Condition, SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label

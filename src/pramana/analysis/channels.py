@@ -28,8 +28,8 @@ import numpy as np
 
 from pramana.analysis.layout import Axis, Layout
 from pramana.errors import NotCovered
-from pramana.mechanisms.mechanism import SparseRows, UniformMixture
-from pramana.mechanisms.transition import TransitionMatrix
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import FloatArray
 
 Verb: TypeAlias = Literal[

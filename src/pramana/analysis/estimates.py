@@ -25,8 +25,7 @@ from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidNumber, UnknownCell, harmless
 from pramana.mechanisms.transition import Label
-from pramana.schema.domains import label_key, label_text
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels, label_key, label_text
 from pramana.types import FloatArray, Form
 
 FIGURES: Final = ("estimate", "se", "low", "high")

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from pramana.base.text import listed
-from pramana.engine.choose import open_truth
+from pramana.engine.base import open_truth
 from pramana.errors import MissingExtra, UnknownColumn
 from pramana.schema.codec import encode_released
 from pramana.schema.domains import Bins, Categories, Label, label_text

@@ -26,7 +26,7 @@ from pramana.analysis.question import Question, recoded_words, require_values
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_scores
 from pramana.analysis.regression_results import Regression
-from pramana.engine.choose import SUMS, sums_in
+from pramana.engine.base import SUMS, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label

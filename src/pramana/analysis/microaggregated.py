@@ -55,7 +55,7 @@ from pramana.analysis.shares import ordered_records, proportion_by_mean
 from pramana.analysis.synthesis import SynthesisMethod
 from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not_refuted
 from pramana.base.randomness import Keystream
-from pramana.engine.choose import Condition
+from pramana.engine.base import Condition
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.methods import NewKeys

@@ -38,7 +38,7 @@ from pramana.analysis.features import (
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.base.text import counted, records_that
-from pramana.engine.choose import open_truth
+from pramana.engine.base import open_truth
 from pramana.errors import InvalidTable, NotCovered, Notice, UnknownColumn
 from pramana.schema.domains import label_text
 from pramana.schema.schema import Role, Schema

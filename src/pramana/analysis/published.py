@@ -27,7 +27,7 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.base.randomness import Keystream
-from pramana.engine.choose import Condition
+from pramana.engine.base import Condition
 from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted
-from pramana.engine.choose import NOTHING, Condition, Operator, number_in
+from pramana.engine.base import NOTHING, Condition, Operator, number_in
 from pramana.errors import InputError, InvalidNumber, NotCovered
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins, label_key, label_text

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import Question, meets
 from pramana.base.registry import Registry
-from pramana.engine.choose import Condition, SumsAsked, grouped_sums, sums_in
+from pramana.engine.base import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label

@@ -27,7 +27,7 @@ from pramana.analysis.records import Reading, ReleasedRecords, reading_of
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.engine.choose import as_kind, write_opened
+from pramana.engine.base import as_kind, write_opened
 from pramana.errors import (
     InvalidNumber,
     InvalidTable,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads 
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Normalize, Share
     from pramana.analysis.synthesis import SynthesisMethod
-    from pramana.engine.choose import Condition
+    from pramana.engine.base import Condition
     from pramana.schema.replicates import Replicates
     from pramana.verification.checks import Verdict
     from pramana.verification.whole_file import FileRisk, Publishable

@@ -28,7 +28,7 @@ from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import Question, conditions_of
 from pramana.analysis.records import Reading, ReleasedRecords
-from pramana.engine.choose import Condition, number_in, sums_in
+from pramana.engine.base import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import Label

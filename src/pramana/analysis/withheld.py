@@ -34,7 +34,7 @@ from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.synthesis import SynthesisMethod
 from pramana.base.randomness import Keystream
-from pramana.engine.choose import Condition
+from pramana.engine.base import Condition
 from pramana.errors import NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.types import FloatArray

@@ -21,21 +21,8 @@ from typing import Final
 
 from pramana.base.file_moves import exchange, move_new
 from pramana.base.leftovers import NAME, hidden_folder, leftovers
-from pramana.base.signals import defer_signals
+from pramana.base.processes import defer_signals
 from pramana.errors import InputError, Notice, OutputExists, PramanaError
-
-__all__ = [
-    "forget_placed",
-    "free_name",
-    "placed",
-    "require_free",
-    "require_name",
-    "require_not_here",
-    "stands",
-    "whole_file",
-    "whole_folder",
-    "write_whole",
-]
 
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR)
 """What the system says where a name has been taken."""

@@ -15,17 +15,6 @@ from typing import Any, Final
 from pramana.base.limits import require_addresses
 from pramana.types import Entries
 
-__all__ = [
-    "COLOURS",
-    "altair",
-    "inline_svg",
-    "plain_svg",
-    "readable",
-    "rows_of",
-    "styled",
-    "write_picture",
-]
-
 COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3d3d3d", "#006b6b")
 """Each at least 4.5 to 1 against white."""
 

@@ -8,7 +8,7 @@ system has neither, the same is done in two steps that still destroy nothing of 
 - a folder's name is taken by an empty folder first: a folder may take the place of an empty one;
 - an exchange moves what stands there aside first, so that for a moment there is nothing.
 
-Callers defer signals around these steps (:func:`pramana.base.signals.defer_signals`).
+Callers defer signals around these steps (:func:`pramana.base.processes.defer_signals`).
 
 Small files that are read at once: regular ones, so that nothing waits for a pipe.
 """
@@ -25,8 +25,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from pramana.errors import InputError
-
-__all__ = ["FORMER", "exchange", "former_name", "move_new", "read_file", "require_regular"]
 
 AT_FDCWD: Final = -100
 NO_REPLACE: Final = 1

@@ -21,16 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from pramana.base.file_moves import FORMER, former_name, move_new
-from pramana.base.signals import defer_signals
-
-__all__ = [
-    "NAME",
-    "STUDIO",
-    "Leftover",
-    "hidden_folder",
-    "leftovers",
-    "remove_leftovers",
-]
+from pramana.base.processes import defer_signals
 
 NAME: Final = re.compile(r"\.pramana-(\d+)-[0-9a-f]+")
 

@@ -20,17 +20,6 @@ from typing import Final
 
 from pramana.errors import InvalidNumber, TooLarge
 
-__all__ = [
-    "LEAST",
-    "give_back",
-    "limit_memory",
-    "limit_processor",
-    "memory_bound",
-    "require_addresses",
-    "require_memory",
-    "require_some",
-]
-
 DEFAULT: Final = 2 * 2**30
 LEAST: Final = 2**29
 """The libraries alone take most of it."""

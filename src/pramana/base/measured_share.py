@@ -15,8 +15,6 @@ from pramana.base.text import percent_down, percent_up
 from pramana.errors import DoesNotHold, InvalidNumber
 from pramana.types import Form
 
-__all__ = ["ERROR_LEVEL", "FEWEST_TRIALS", "Measured", "clopper_pearson", "wilson"]
-
 ERROR_LEVEL = 1e-4
 """How often a sound release is said to break its promise, for each attack."""
 

@@ -28,17 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from pramana.errors import InvalidNumber
 from pramana.types import FloatArray, IntArray, Words
 
-__all__ = [
-    "CHUNK",
-    "GOLDEN_GAMMA",
-    "Address",
-    "Keystream",
-    "Stream",
-    "order_of_words",
-    "splitmix64",
-]
-
-
 CHUNK: Final = 2**17
 """How many words to ask for at a time: 1 MiB, which stays in the cache."""
 

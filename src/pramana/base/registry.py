@@ -1,7 +1,7 @@
-"""Registries: guarantees, methods, kinds of releases, formats and engines by name.
+"""Registries and lazy exports: objects found by name, and imported when they are first used.
 
-A registry imports a built-in member when it is first used, so that a list of names costs no import.
-Other members come from :meth:`Registry.register`, or from entry points of installed packages.
+A registry holds guarantees, methods, kinds of releases, formats or engines by name. Further members
+come from :meth:`Registry.register`, or from entry points of installed packages.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
-
-__all__ = ["Registry", "load"]
 
 T = TypeVar("T")
 
@@ -76,3 +74,26 @@ def load(place: str) -> Any:
     """The object that ``module:name`` names."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def lazy_exports(
+    module: str, sources: Mapping[str, str], *, package: str | None = None
+) -> Callable[[str], object]:
+    """The ``__getattr__`` of a module.
+
+    Args:
+        module: its name.
+        sources: the public names of each source module, separated by spaces.
+        package: the package of the source modules, if it is not ``module``.
+
+    >>> lazy_exports("pramana.base", {"text": "text_up text_down"})("text_up")(0.12345)
+    '0.1235'
+    """
+    source_of = {name: source for source, names in sources.items() for name in names.split()}
+
+    def get(name: str) -> object:
+        if name not in source_of:
+            raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        return getattr(import_module(f"{package or module}.{source_of[name]}"), name)
+
+    return get

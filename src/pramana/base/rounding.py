@@ -20,24 +20,6 @@ from typing import Any
 
 from pramana.errors import InvalidNumber
 
-__all__ = [
-    "LARGEST_DIAL",
-    "SHARES",
-    "TOTAL",
-    "chi_square_tail",
-    "coarse_up",
-    "exp_down",
-    "float_down",
-    "float_up",
-    "in_numbers_of_python",
-    "largest_dial",
-    "log_of",
-    "log_up",
-    "require_choice",
-    "require_number",
-    "share_up",
-]
-
 TOTAL = 2**64
 """The integer that stands for probability one."""
 

@@ -13,13 +13,6 @@ from typing import Final, TypeVar
 
 from pramana.base.limits import memory_bound
 
-__all__ = [
-    "default_threads",
-    "in_order",
-    "load_for_threads",
-    "side_by_side",
-]
-
 CELL_BYTES: Final = 24
 """What a cell takes on its way, about, copies included."""
 

@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from pramana.base.atomic_files import forget_placed, placed
 from pramana.base.limits import memory_bound, require_some
-from pramana.base.signals import interrupt_on_signals
+from pramana.base.processes import interrupt_on_signals
 from pramana.cli.options import option
 from pramana.errors import InputError, Notice, PramanaError
 

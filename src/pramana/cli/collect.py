@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from pramana.base.name_lists import as_file, pasted
+from pramana.base.text import as_file, pasted
 from pramana.cli.app import help_of
 from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
 
@@ -141,7 +141,7 @@ def serve(
     Example:
       pramana collect serve survey/ --public-address https://survey.example.org
     """
-    from pramana.base.servers import listener_at
+    from pramana.base.processes import listener_at
     from pramana.cli.rendering import note, out
     from pramana.collect import (
         Encryption,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pramana.base.atomic_files import require_free, write_whole
-from pramana.base.name_lists import tables_in
+from pramana.base.text import tables_in
 from pramana.cli.options import (
     AsJson,
     Encoding,

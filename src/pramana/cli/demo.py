@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pramana.base.name_lists import in_shell, program
+from pramana.base.text import in_shell, program
 from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
 from pramana.errors import InputError
 

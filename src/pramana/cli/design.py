@@ -26,7 +26,7 @@ from pramana.cli.options import (
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.methods.guide import GridPoint
+    from pramana.methods.choice import GridPoint
     from pramana.methods.plan import Plan
     from pramana.types import Form
 

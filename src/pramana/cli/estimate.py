@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
     from pramana.mechanisms.transition import Label
-    from pramana.schema.labels import Labels
+    from pramana.schema.domains import Labels
     from pramana.types import Form
 
 

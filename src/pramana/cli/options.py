@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from pramana.base.name_lists import as_file, names_in, pasted
+from pramana.base.text import as_file, names_in, pasted
 from pramana.cli.commands import SELDOM, method_names
 from pramana.errors import InputError
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pramana.base.atomic_files import free_name
-from pramana.base.name_lists import as_file, as_list, pasted
-from pramana.base.text import listed
+from pramana.base.text import as_file, as_list, listed, pasted
 from pramana.cli.commands import engine_names, format_names
 from pramana.cli.options import (
     AsJson,

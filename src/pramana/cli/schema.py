@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from pramana.base.atomic_files import free_name, require_free, write_whole
-from pramana.base.name_lists import as_file, pasted
+from pramana.base.text import as_file, pasted
 from pramana.cli.options import (
     AsJson,
     Encoding,

@@ -39,8 +39,7 @@ from pramana.base.rounding import TOTAL, log_of
 from pramana.base.text import text_down, text_up
 from pramana.errors import Infeasible, InputError, InvalidMatrix, NotARelease, OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
-from pramana.mechanisms.transition import as_cells, label_to_json
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture, as_cells, label_to_json
 from pramana.release.certificate_fields import attribute_set_of, mechanism_of
 from pramana.schema.domains import label_text
 from pramana.types import Form

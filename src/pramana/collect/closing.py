@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from pramana.analysis.release import Release
 from pramana.base.atomic_files import require_free
-from pramana.base.name_lists import as_table
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import log_up
-from pramana.base.text import floor_text, text_up
+from pramana.base.text import as_table, floor_text, text_up
 from pramana.collect.channel import AnswerChannel
 from pramana.collect.definition import DEFINITION, Definition
 from pramana.collect.folder import kept_elsewhere, load, seen_store

@@ -20,8 +20,8 @@ from typing import Final
 
 from pramana.base.atomic_files import require_free, stands, whole_file, whole_folder, write_whole
 from pramana.base.file_moves import read_file
+from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
-from pramana.base.signals import defer_signals
 from pramana.collect.channel import follow
 from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS, consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
+from pramana.base.processes import stop_on_signals
 from pramana.base.randomness import Keystream
-from pramana.base.servers import stop_on_signals
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
 from pramana.errors import InputError, MissingExtra

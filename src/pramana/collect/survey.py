@@ -36,11 +36,10 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from pramana.base.file_moves import read_file
-from pramana.base.name_lists import names_of_table
+from pramana.base.text import names_of_table
 from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS
 from pramana.errors import InputError, InvalidSchema, PramanaError
-from pramana.schema.domains import Bins, Categories, Domain, label_text
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Bins, Categories, Domain, Labels, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 from pramana.schema.toml import read_toml
 from pramana.types import Entries

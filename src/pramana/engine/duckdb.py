@@ -17,19 +17,16 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.engine.choose import Condition, SumsAsked, number_in, require_number, spelled, sum_name
+from pramana.engine.base import Condition, SumsAsked, number_in, require_number, spelled, sum_name
 from pramana.engine.local import LocalEngine
 from pramana.errors import InvalidTable, NotARelease
 from pramana.io.base import require_distinct_names
 from pramana.io.disk_buffer import DiskBuffer
-from pramana.io.frames import undressed
-from pramana.io.opening import checked
+from pramana.io.opening import checked, undressed
 from pramana.schema.domains import label_text
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema
 from pramana.types import TableLike
-
-__all__ = ["DUCKDB", "DuckdbEngine", "grouped_sums", "open_relation", "relation_schema"]
 
 
 def open_relation(relation: Any) -> OpenedTable:

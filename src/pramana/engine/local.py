@@ -27,22 +27,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.workers import default_threads, in_order
-from pramana.engine.base import MapBatches, Shuffle, SteppedTable
-from pramana.engine.choose import Condition, SumsAsked, number_in, spelled, sum_name
+from pramana.engine.base import (
+    Condition,
+    MapBatches,
+    Shuffle,
+    SteppedTable,
+    SumsAsked,
+    number_in,
+    spelled,
+    sum_name,
+)
 from pramana.engine.shuffle import Piece, Shuffler
 from pramana.errors import InputError
-from pramana.io.frames import empty_like, to_kind
-from pramana.io.opening import open_table
+from pramana.io.opening import empty_like, open_table, to_kind
 from pramana.io.output import group_size, write_records
 from pramana.schema.codec import encode
-from pramana.schema.domains import Label, label_text
+from pramana.schema.domains import Label, Labels, label_text
 from pramana.schema.joint_cells import Counts
-from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable, Part, TableFormat
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Progress, TableLike
-
-__all__ = ["LOCAL", "LocalEngine", "LocalTable", "counted"]
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ from pramana.base.limits import memory_bound
 from pramana.base.randomness import Address, Keystream, order_of_words
 from pramana.types import IntArray, Words
 
-__all__ = ["Piece", "RowLayout", "Shuffler"]
-
 RANGE_BITS_MOST: Final = 8
 RANGE_RECORDS: Final = 2**16
 """Ranges below this size are ordered in the cache, in a third of the time of larger ones."""

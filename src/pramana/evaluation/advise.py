@@ -19,9 +19,8 @@ from itertools import chain
 import numpy as np
 
 from pramana.analysis.release import Release
-from pramana.base.name_lists import as_tables
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, percent_up, text_down
+from pramana.base.text import Shown, as_tables, percent_up, text_down
 from pramana.base.workers import side_by_side
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.audit import link_risks
@@ -53,8 +52,7 @@ from pramana.protecting import trial_release
 from pramana.release.methods import NewKeys
 from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import measure_unchanged
-from pramana.schema.domains import Label
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pramana.base.atomic_files import free_name
-from pramana.base.name_lists import as_file, as_list, as_tables, pasted, tables_in
+from pramana.base.text import as_file, as_list, as_tables, pasted, tables_in
 from pramana.guarantees.base import Guarantee
 from pramana.schema.origins import Provenance
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pramana.base.name_lists import as_table
 from pramana.base.randomness import Keystream
+from pramana.base.text import as_table
 from pramana.errors import PramanaError
 from pramana.evaluation.cli_hints import CliHints, Hint
 from pramana.evaluation.questions import answer_at_face_value, stated_tables

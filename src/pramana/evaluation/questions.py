@@ -23,10 +23,10 @@ from pramana.analysis.question import Question
 from pramana.analysis.records import codes_and_labels
 from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
-from pramana.base.name_lists import as_table, tables_in
+from pramana.base.text import as_table, tables_in
 from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices
 from pramana.schema.codec import encode, encode_released

@@ -19,7 +19,8 @@ from pramana.errors import NotCovered, PramanaError
 from pramana.evaluation.audit import ReleaseAudit, audit_release
 from pramana.evaluation.owner_checks import checked_by_truth
 from pramana.evaluation.utility import UtilityReport, assess_utility
-from pramana.mechanisms.mechanism import AttributeSampler, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.reporting.contents import About, Attacks, ColumnView, Measures, ReportContent

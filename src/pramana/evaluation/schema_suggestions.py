@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pramana.base.name_lists import as_table, as_tables, in_shell
-from pramana.base.text import quoted
+from pramana.base.text import as_table, as_tables, in_shell, quoted
 from pramana.errors import InvalidSchema, PramanaError
 from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, trial_errors, tried, typical
 from pramana.methods.base import Method

@@ -15,7 +15,7 @@ import numpy as np
 
 from pramana.analysis.counts import SMALL_ERROR
 from pramana.base.workers import side_by_side
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.evaluation.questions import CountedTable, answer_of, is_answerable, stated_tables
 from pramana.methods.plan import Plan

@@ -14,7 +14,7 @@ from pramana.base.randomness import Keystream
 from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, Setting, Size
 from pramana.experiments.population import make_population, population_schema
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.methods.optimal.cells import squared_error
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.schema.codec import encode

@@ -36,9 +36,9 @@ from pramana.experiments.learning_sets import (
     spambase,
 )
 from pramana.experiments.tree_grid import WAYS, Trial, guide_of, original_accuracy, try_grid
-from pramana.mechanisms.mechanism import UniformMixture
 from pramana.mechanisms.sampler import sample
-from pramana.methods.guide import BINS, GAMMAS, GridPoint, Guide
+from pramana.mechanisms.transition import UniformMixture
+from pramana.methods.choice import BINS, GAMMAS, GridPoint, Guide
 from pramana.schema.domains import Bins
 from pramana.schema.schema import Column, Role, Schema
 from pramana.types import FloatArray, Form

@@ -20,10 +20,10 @@ from pramana.experiments.harness import (
     Size,
 )
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
-from pramana.mechanisms.mechanism import SparseRows
 from pramana.mechanisms.sampler import sample
+from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
-from pramana.methods.inverse_frequency import block_size, inverse_frequency_design
+from pramana.methods.frequencies import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
 from pramana.types import Form, IntArray
 

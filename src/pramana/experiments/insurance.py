@@ -27,8 +27,8 @@ from pramana.base.randomness import Keystream
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
 from pramana.methods.microaggregated import Centroid, Gaussian, Resample
+from pramana.microaggregation.anonymisation import new_keys
 from pramana.microaggregation.clustering import form_groups
-from pramana.microaggregation.donors import new_keys
 from pramana.microaggregation.groups import Key
 from pramana.risk.attacks.microaggregated import link_chances
 from pramana.schema.joint_cells import cell_numbers

@@ -23,7 +23,7 @@ from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_number
 from pramana.errors import InvalidNumber
 from pramana.experiments.harness import Setting
-from pramana.mechanisms.mechanism import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
 from pramana.schema.domains import Bins, Categories, Domain
 from pramana.schema.origins import Provenance

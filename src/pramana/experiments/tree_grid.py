@@ -24,11 +24,11 @@ from pramana.analysis.learning import LearnFrom, learn_tree
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import counted, listed
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.experiments.gain_ratio import GainRatioTree
 from pramana.experiments.learning_sets import Cut, LearningSet, applicants, bin_schema, release_at
-from pramana.methods.guide import GridPoint, Guide
+from pramana.methods.choice import GridPoint, Guide
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.schema import Schema
 from pramana.types import TableLike

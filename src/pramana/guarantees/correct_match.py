@@ -39,8 +39,9 @@ from pramana.base.rounding import TOTAL, float_up, in_numbers_of_python, require
 from pramana.base.text import text_up
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step, UniformMixture
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Label, TransitionMatrix, UniformMixture
 from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:

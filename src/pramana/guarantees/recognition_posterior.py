@@ -30,8 +30,9 @@ import numpy as np
 from pramana.base.rounding import TOTAL, float_up
 from pramana.base.text import counted, records_that
 from pramana.errors import OutsideDomain, TooLarge, UnknownColumn
-from pramana.mechanisms.mechanism import Mechanism, SparseRows, Step, UniformMixture
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Label, TransitionMatrix, UniformMixture
 from pramana.schema.joint_cells import cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
 

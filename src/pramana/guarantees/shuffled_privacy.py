@@ -39,8 +39,7 @@ from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.shuffled_bound import epsilon_of, holds
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
-from pramana.mechanisms.transition import TransitionMatrix
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import Form
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pramana.base.registry import Registry
 from pramana.base.text import listed
 from pramana.errors import InvalidTable
 from pramana.schema.codec import points_inside
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable, TableFormat
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.io.base import Format, PartOf, chosen, names_alone
 from pramana.io.subprocess_reader import read_in_child
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 
 TITLE: Final = "a DuckDB database"

@@ -23,7 +23,7 @@ from pramana.io.base import (
     whole,
 )
 from pramana.io.subprocess_reader import read_in_child
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable, plain_text
 
 FIRST_FEATHER: Final = b"FEA1"

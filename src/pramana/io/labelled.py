@@ -27,8 +27,7 @@ from pramana.io.base import (
     require_same,
 )
 from pramana.io.subprocess_reader import read_in_child
-from pramana.schema.domains import Label
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
 

@@ -32,7 +32,7 @@ from pramana.schema.codec import (
     places_among,
     released_type,
 )
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.lookup import alike
 from pramana.schema.opened_table import TableFormat
 from pramana.schema.schema import REPORTED, Column, Schema

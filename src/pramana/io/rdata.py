@@ -20,8 +20,7 @@ from pramana.errors import InvalidTable, MissingExtra
 from pramana.io.base import Format, PartOf, chosen, distinct_names, is_renaming, names_alone
 from pramana.io.labelled import codes_within, opened_with_codes
 from pramana.io.subprocess_reader import read_in_child
-from pramana.schema.domains import Label
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
 

@@ -20,8 +20,7 @@ import pyarrow as pa
 from pramana.errors import InvalidTable, MissingExtra, Notice
 from pramana.io.base import Format, PartOf, chosen, distinct_names, is_renaming
 from pramana.io.subprocess_reader import read_in_child
-from pramana.schema.domains import label_text
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels, label_text
 from pramana.schema.opened_table import OpenedTable, TableFormat
 
 EXACT = 2**53

@@ -27,11 +27,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pramana.base.isolation import import_path
 from pramana.base.limits import limit_memory, limit_processor, memory_bound
+from pramana.base.processes import import_path
 from pramana.errors import InvalidTable, PramanaError
 from pramana.io.base import BROKEN, whole
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.types import Form
 
 PATIENCE: Final = 60.0

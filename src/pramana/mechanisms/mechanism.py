@@ -20,36 +20,21 @@ from functools import cached_property
 
 import numpy as np
 
-from pramana.base.name_lists import as_table
 from pramana.base.rounding import TOTAL, log_up
+from pramana.base.text import as_table
 from pramana.errors import InvalidMatrix, NotCovered, UnknownColumn
-from pramana.mechanisms.listed_cells import ListedCells
-from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
 from pramana.mechanisms.transition import (
     Dense,
     Label,
     TransitionMatrix,
+    UniformMixture,
     are_cells,
     as_cells,
     label_from_json,
     label_to_json,
 )
-from pramana.mechanisms.uniform_mixture import UniformMixture
 from pramana.types import Form
-
-__all__ = [
-    "AttributeSampler",
-    "AttributeSet",
-    "Dense",
-    "ListedCells",
-    "Mechanism",
-    "SparseRows",
-    "Step",
-    "UniformMixture",
-    "matrix_from_json",
-    "with_fixed",
-]
-
 
 FAMILIES: Form = {cls.family: cls for cls in (UniformMixture, Dense, SparseRows, ListedCells)}
 

@@ -26,16 +26,14 @@ import pyarrow as pa
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.text import records_that
 from pramana.errors import OutsideDomain
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
-from pramana.mechanisms.transition import Label
+from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Codes, IntArray, Words
-
-__all__ = ["Randomiser", "Reporter", "StepCodec"]
 
 
 @dataclass(frozen=True)

@@ -37,15 +37,12 @@ from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.rounding import TOTAL
 from pramana.engine.base import Table
 from pramana.errors import InvalidMatrix, InvalidTable, OutsideDomain
-from pramana.mechanisms.mechanism import SparseRows, UniformMixture
-from pramana.mechanisms.transition import TransitionMatrix
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.schema.opened_table import is_number, is_whole
 from pramana.schema.recoding import Noise
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Codes, FloatArray, Words
-
-__all__ = ["AddedNoise", "alias_cells", "randomise", "sample", "sample_by_stratum", "with_noise"]
-
 
 BLOCK: Final = 2**17
 """So many values are drawn at a time. Fewer would stay in the cache, and be drawn no faster; and

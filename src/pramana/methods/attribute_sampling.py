@@ -16,18 +16,24 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import ClassVar
 
-from pramana.base.name_lists import as_table, as_tables, in_shell, names_of_table, tables_of
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_number
-from pramana.base.text import listed, percent
-from pramana.engine.base import Table
-from pramana.engine.choose import engine_of
+from pramana.base.text import (
+    as_table,
+    as_tables,
+    in_shell,
+    listed,
+    names_of_table,
+    percent,
+    tables_of,
+)
+from pramana.engine.base import Table, engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.guarantees.registry import words_to_ask
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.randomiser import Reporter
-from pramana.mechanisms.transition import Label
+from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.methods.attribute_sets import (
     NEARLY,
     Set,
@@ -41,7 +47,7 @@ from pramana.methods.context import DesignContext, plan_for_table
 from pramana.methods.expected_error import ExpectedError, StepDomain, randomised_in, step_domains
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import (
     CATEGORY_LIMIT,

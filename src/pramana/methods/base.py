@@ -36,8 +36,8 @@ from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.registry import GUARANTEES
 from pramana.release.certificate import Certificate
 from pramana.release.methods import METHOD_CLASSES, NewKeys
+from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import Counts
-from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema
 from pramana.types import Entries, Form

@@ -19,8 +19,13 @@ import pyarrow as pa
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_number
 from pramana.base.text import counted, records_that
-from pramana.engine.base import Table
-from pramana.engine.choose import counts_of, engine_of, smallest_anonymity_set, smallest_attached
+from pramana.engine.base import (
+    Table,
+    counts_of,
+    engine_of,
+    smallest_anonymity_set,
+    smallest_attached,
+)
 from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidTable, OutsideDomain
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.claims import attained, lacks

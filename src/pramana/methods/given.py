@@ -24,8 +24,8 @@ from pramana.base.text import counted
 from pramana.errors import InputError, InvalidMatrix
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claims import attained
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.base import Method, fingerprint, option
 from pramana.methods.context import DesignContext
 from pramana.methods.plan import Plan

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.name_lists import names_in
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import coarse_up, require_choice, require_number
-from pramana.base.text import listed
-from pramana.engine.base import Table
-from pramana.engine.choose import engine_for
+from pramana.base.text import listed, names_in
+from pramana.engine.base import Table, engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claims import attained
@@ -207,8 +205,7 @@ class Grouped(Method):
         keys are broken at random: broken by other values, groups would reveal these. Groups never
         cross the values of known columns that are released unchanged.
         """
-        from pramana.microaggregation.anonymisation import anonymise
-        from pramana.microaggregation.donors import known_groups
+        from pramana.microaggregation.anonymisation import anonymise, known_groups
 
         table = opened.to_arrow([column.name for column in schema.released])
         order = _order_of_values(table)
@@ -332,7 +329,7 @@ class Resample(Grouped):
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
         """A member of the group for all keys, or a member for each key."""
-        from pramana.microaggregation.donors import draw_keys, draw_members
+        from pramana.microaggregation.anonymisation import draw_keys, draw_members
 
         if self.draw == "whole":
             return [draw_members(labels, keystream)] * len(keys)
@@ -379,7 +376,7 @@ class Permute(Grouped):
         self, keys: Sequence[Key], labels: IntArray, keystream: Keystream
     ) -> Sequence[IntArray]:
         """The members of the group in a random order."""
-        from pramana.microaggregation.donors import permute_members
+        from pramana.microaggregation.anonymisation import permute_members
 
         return [permute_members(labels, keystream)] * len(keys)
 

@@ -38,7 +38,8 @@ from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope, pa
 from pramana.guarantees.registry import cli_options, dials
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import METHODS, Method, options_of
 from pramana.methods.expected_error import ExpectedError
 from pramana.release.kinds import KINDS, Kind

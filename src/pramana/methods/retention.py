@@ -22,8 +22,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from pramana.base.name_lists import tables_of
 from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_choice, require_number
+from pramana.base.text import tables_of
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed

@@ -36,8 +36,7 @@ from pramana.microaggregation.groups import (
     sharing,
     within,
 )
-from pramana.microaggregation.kernels import announce_compilation
-from pramana.microaggregation.mdav import greedy, mdav
+from pramana.microaggregation.kernels import announce_compilation, greedy, mdav
 from pramana.microaggregation.merging import Sensitive, diversify, merge_cells
 from pramana.microaggregation.refinement import (
     CHUNK,

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pramana.base.text import records_that
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
-from pramana.io.frames import open_frame
+from pramana.io.opening import open_frame
 from pramana.schema.joint_cells import joint_groups
 from pramana.types import Columnar, FloatArray, IntArray, Values
 

@@ -39,7 +39,7 @@ from pramana.release.certificate_fields import (
     schema_to_json,
 )
 from pramana.release.kinds import KINDS, Kind
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Entries, Form
 

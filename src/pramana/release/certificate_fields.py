@@ -14,13 +14,11 @@ from typing import Annotated, Any, Final, TypeAlias
 from msgspec import Meta
 
 from pramana.errors import NotARelease
-from pramana.mechanisms.listed_cells import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
-from pramana.mechanisms.transition import Label
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.sparse_rows import WEIGHTS, listed_form, listed_weights
+from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.release.canonical_json import Struct, converted
-from pramana.schema.domains import BinRelease, Bins, Categories, Domain
-from pramana.schema.labels import Labels
+from pramana.schema.domains import BinRelease, Bins, Categories, Domain, Labels
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
 from pramana.schema.replicates import Replicates, Replication

@@ -19,7 +19,7 @@ from typing import Final
 
 from pramana.base.atomic_files import require_name, require_not_here, whole_folder
 from pramana.base.text import listed
-from pramana.engine.choose import write_opened
+from pramana.engine.base import write_opened
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists
 from pramana.io.base import BROKEN, COMPRESSED, FORMATS, Format, broken
 from pramana.io.opening import open_own

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from pramana.base.registry import Registry
 from pramana.release.certificate import Certificate
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.types import Entries
 
 
@@ -81,8 +81,8 @@ METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(
         "retention": "pramana.methods.retention:Retention",
         "attribute-sampling": "pramana.methods.attribute_sampling:AttributeSampling",
         "optimal": "pramana.methods.optimal.method:Optimal",
-        "inverse-frequency": "pramana.methods.inverse_frequency:InverseFrequency",
-        "invariant": "pramana.methods.invariant:Invariant",
+        "inverse-frequency": "pramana.methods.frequencies:InverseFrequency",
+        "invariant": "pramana.methods.frequencies:Invariant",
         "matrix": "pramana.methods.given:GivenMatrices",
         "matrix-from-data": "pramana.methods.given:MatricesFromData",
         "resample": "pramana.methods.microaggregated:Resample",

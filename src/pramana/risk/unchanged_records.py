@@ -23,10 +23,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pramana.base.name_lists import as_table
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_up
-from pramana.base.text import percent_up
+from pramana.base.text import as_table, percent_up
 from pramana.errors import OutsideDomain
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.lookup import comparable, flat

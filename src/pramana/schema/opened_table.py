@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pramana.base.limits import memory_bound
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.errors import InvalidTable, UnknownColumn
-from pramana.schema.labels import Labels
+from pramana.schema.domains import Labels
 from pramana.schema.recoding import Recoding
 from pramana.types import Words
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pramana.base.atomic_files import write_whole
-from pramana.base.name_lists import as_table, tables_of
-from pramana.base.text import Shown, counted
+from pramana.base.text import Shown, as_table, counted, tables_of
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.schema.domains import Bins, Categories, Domain, Label, find_label
 from pramana.schema.origins import Provenance

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pramana.base.file_moves import read_file
-from pramana.base.name_lists import as_table, names_of_table
+from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, Label
 from pramana.schema.origins import Provenance

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pramana.base.lazy_exports import lazy_exports
+from pramana.base.registry import lazy_exports
 
 if TYPE_CHECKING:
     from pramana.studio.serving import Listening, serve_studio

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from pramana.base.atomic_files import write_whole
-from pramana.base.isolation import isolate_children
 from pramana.base.leftovers import remove_leftovers
+from pramana.base.processes import isolate_children
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
 from pramana.api import Provenance
-from pramana.base.name_lists import as_part, parts_of
+from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError
 from pramana.studio.view import OUT_OF_DATE, Form, number_in, place_in
 

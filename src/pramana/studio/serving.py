@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from pramana.base.atomic_files import write_whole
-from pramana.base.servers import listener_at, stop_on_signals
+from pramana.base.processes import listener_at, stop_on_signals
 from pramana.errors import InputError, MissingExtra
 from pramana.studio.session import StudioSession
 

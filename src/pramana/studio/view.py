@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pramana import Schema
-from pramana.base.name_lists import pasted
+from pramana.base.text import pasted
 from pramana.errors import InputError, PramanaError
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession

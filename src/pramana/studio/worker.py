@@ -25,7 +25,7 @@ from types import FrameType
 from typing import Any, Final, TypedDict
 
 from pramana.base.limits import give_back
-from pramana.base.signals import defer_during_import
+from pramana.base.processes import defer_during_import
 from pramana.base.workers import load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
 

@@ -20,7 +20,8 @@ from pramana.base.rounding import SHARES, coarse_up, log_of
 from pramana.errors import AlteredRelease, PramanaError
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, never_offered, recomputed
-from pramana.mechanisms.mechanism import AttributeSampler, ListedCells, Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
+from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
 from pramana.release.methods import METHOD_CLASSES

@@ -17,7 +17,8 @@ from pramana.evaluation.audit import AttackName
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.composition import compose_releases, earlier_releases

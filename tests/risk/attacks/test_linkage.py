@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from pramana.base.randomness import Keystream, Stream
 from pramana.errors import InvalidNumber
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.mechanisms.mechanism import Dense, Mechanism, SparseRows, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import SparseRows
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.risk.attacks.closest import GowerRecords, closest_risk, distance_to_closest
 from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.kernels import best_links

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable, TooLarge
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.risk.attacks import bayes_linkage as optimal
 from pramana.risk.attacks.bayes_linkage import exact_posterior, optimal_linkage, scaled_posterior
 from pramana.risk.attacks.records import Records

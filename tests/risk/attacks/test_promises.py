@@ -17,7 +17,8 @@ from pramana.base.randomness import Keystream
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import Dense, Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.methods.base import METHODS
 from pramana.microaggregation.anonymisation import anonymise, key_of, replace_keys
 from pramana.microaggregation.clustering import form_groups

@@ -7,7 +7,8 @@ import pytest
 
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
-from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import UniformMixture
 from pramana.risk.attacks.records import Records
 from pramana.risk.attacks.recovery import (
     kept_components,

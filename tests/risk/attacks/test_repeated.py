@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
-from pramana.mechanisms.mechanism import Dense, UniformMixture
+from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.risk.attacks.repeated import repeated_attack
 
 

@@ -14,7 +14,8 @@ from pramana import api
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import TOTAL
 from pramana.io.opening import open_table
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, UniformMixture
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
+from pramana.mechanisms.transition import UniformMixture
 from pramana.risk.attacks.bayes_linkage import exact_posterior
 from pramana.risk.attacks.linkage import expected_released, likelihood_scores, nearest_scores
 from pramana.risk.attacks.records import Records, code_sizes, read_pair, rerun

@@ -21,18 +21,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from pramana.engine.base import MapBatches
-from pramana.engine.choose import Condition, SumsAsked, number_in, require_number, spelled, sum_name
-from pramana.engine.spark.keys import Luggage, Packer, open_door
+from pramana.engine.base import (
+    Condition,
+    MapBatches,
+    SumsAsked,
+    number_in,
+    require_number,
+    spelled,
+    sum_name,
+)
 from pramana.engine.spark.session import one_line
 from pramana.engine.spark.tasks import (
     Begin,
+    Luggage,
+    Packer,
     Partition,
     Summary,
     Task,
     Typed,
     as_stream,
     from_stream,
+    open_door,
 )
 from pramana.errors import InputError, InvalidTable
 from pramana.io.base import require_distinct_names
@@ -44,14 +53,6 @@ from pramana.schema.schema import Schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = [
-    "SparkOpened",
-    "collect_summaries",
-    "grouped_sums",
-    "map_in_arrow",
-    "open_spark",
-    "packed",
-]
 
 Made = TypeVar("Made")
 

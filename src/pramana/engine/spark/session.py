@@ -30,7 +30,6 @@ from pramana.types import Entries
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["one_line", "read_path", "require_java", "start_session"]
 
 OURS: Final = re.compile(r"pramana\.errors\.(\w+): ([^\n]+)")
 NO_PACKAGE: Final = re.compile(r"No module named '(pramana|pyarrow|numpy|cryptography)[.']")

@@ -26,8 +26,7 @@ import pyarrow as pa
 
 from pramana.base.atomic_files import whole_folder
 from pramana.base.randomness import CHUNK, Address, Keystream
-from pramana.engine.base import MapBatches, Shuffle, SteppedTable
-from pramana.engine.choose import SumsAsked
+from pramana.engine.base import MapBatches, Shuffle, SteppedTable, SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
     collect_summaries,
@@ -50,8 +49,8 @@ from pramana.engine.spark.tasks import (
 )
 from pramana.errors import InvalidTable
 from pramana.schema.codec import encode
+from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import Counter, Counts
-from pramana.schema.labels import Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import Progress
@@ -59,7 +58,6 @@ from pramana.types import Progress
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SPARK", "SparkEngine", "SparkTable"]
 
 RANGE_RECORDS: Final = 2**20
 """About so many records are ordered at a time, in the memory of one worker."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pramana.base.text import records_that
 from pramana.errors import InvalidNumber, OutsideDomain, TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
-from pramana.mechanisms.mechanism import SparseRows
+from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.schema.joint_cells import CellRules, Counter, Counts, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray

@@ -20,8 +20,9 @@ from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import attained
 from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
-from pramana.mechanisms.mechanism import Dense, ListedCells, Mechanism, Step
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import ListedCells
+from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.expected_error import StepDomain, step_domains

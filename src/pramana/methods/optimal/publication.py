@@ -48,8 +48,9 @@ import numpy as np
 
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL, coarse_up
-from pramana.mechanisms.mechanism import Dense, ListedCells, SparseRows, Step
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Step
+from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
+from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
 from pramana.methods.optimal.iteration import stepped

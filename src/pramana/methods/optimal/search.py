@@ -25,8 +25,9 @@ from pramana.base.rounding import require_number
 from pramana.base.text import counted, text_up
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import Dense, ListedCells, Mechanism, SparseRows, Step
-from pramana.mechanisms.transition import Label, TransitionMatrix
+from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
+from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts, squared_error
 from pramana.methods.optimal.covering import (
     SMALL_SHARE,

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
-from pramana.engine.choose import open_source
+from pramana.engine.base import open_source
 from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.base import METHODS

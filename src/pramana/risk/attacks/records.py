@@ -35,7 +35,7 @@ from pramana.base.text import as_it_is, counted, listed, records_that
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
-from pramana.mechanisms.uniform_mixture import UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import NOT_REPORTED, released_codes, stated_sets
 from pramana.risk.coded_table import EquivalenceClasses, code_column

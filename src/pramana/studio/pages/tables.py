@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
-from pramana.base.name_lists import as_part, parts_of
+from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError
 from pramana.studio import analyst
 from pramana.studio.analyst import Exported, media_type

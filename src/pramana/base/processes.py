@@ -1,23 +1,23 @@
-"""Signals that end a process: raised as an interruption, or deferred while files are renamed."""
+"""Processes: signals that end them, servers that stop at a signal, and isolated child processes.
+
+``python -c`` and ``python -m`` put the working folder first on the import path. Inside the release
+of a stranger, a file named ``json.py`` would then be executed in place of the standard library's.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = [
-    "ENDING",
-    "Interruption",
-    "defer_during_import",
-    "defer_signals",
-    "handle_ending_signals",
-    "interrupt_on_signals",
-]
+from pramana.errors import InputError, InvalidNumber
 
 ENDING: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -111,3 +111,64 @@ def defer_during_import(number: int, frame: FrameType | None) -> bool:
     retry.daemon = True
     retry.start()
     return True
+
+
+PORTS: Final = 2**16
+
+
+class Stoppable(Protocol):
+    """A server that checks a flag from time to time."""
+
+    should_exit: bool
+
+
+@contextmanager
+def stop_on_signals(server: Stoppable) -> Iterator[None]:
+    """Stop a server at a signal, also before it listens.
+
+    Uvicorn installs its own handlers only once it listens; an exception raised while it builds its
+    event loop would end in complaints about what was left half done.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        server.should_exit = True
+
+    with handle_ending_signals(stop):
+        yield
+
+
+def listener_at(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address; port 0 takes a free one."""
+    if not 0 <= port < PORTS:
+        raise InvalidNumber(f"A port is a number from 0 to {PORTS - 1}, got {port}.")
+    name = host.strip("[]")
+    family = socket.AF_INET6 if ":" in name else socket.AF_INET
+    try:
+        return socket.create_server((name, port), family=family)
+    except OSError as error:
+        raise InputError(f"Cannot listen at {host}:{port}: {error.strerror}.") from None
+
+
+INSTALLED: Final = Path(__file__).resolve().parents[1]
+"""The folder from which this package was imported."""
+
+
+def isolate_children() -> None:
+    """Keep the working folder off the import path of all Python processes started from now on."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+
+def import_path() -> list[str]:
+    """The import path of this process without the working folder, for a process started with -I.
+
+    Relative entries depend on the working folder and are left out. The working folder itself stays
+    only if this package was imported from there, as in a checkout of the sources.
+    """
+    absolute = [place for place in map(str, sys.path) if Path(place).is_absolute()]
+    try:
+        working = Path.cwd().resolve()
+    except OSError:  # the working folder has been removed
+        return absolute
+    left_out = {working} - {INSTALLED}
+    return [place for place in absolute if Path(place).resolve() not in left_out]
