@@ -185,12 +185,14 @@ def describe(
     weight: str | None = None,
     household: str | None = None,
     k: int = 5,
+    suggest: bool = False,
 ) -> Description:
     """Look at a table and propose what each column is.
 
     Args:
         table: a file or a data frame.
-        keys: columns by which a person could be recognised; they will be randomised.
+        keys: columns by which a person could be recognised; they will be randomised. Where some
+            are given there are no others.
         sensitive: columns that an adversary does not know, released as they are.
         public: columns that an adversary may know, released as they are.
         identifiers: columns to drop.
@@ -198,6 +200,7 @@ def describe(
         household: the column that numbers households; it is dropped, and what their people have in
             common is proposed to leave as it is or not at all.
         k: recodings are suggested where fewer records than this hold a value.
+        suggest: suggest further keys beside those that are given.
 
     Returns:
         A schema that also says why each role was suggested.
@@ -215,6 +218,7 @@ def describe(
         weight=weight,
         household=household,
         k=k,
+        suggest=suggest,
     )
 
 

@@ -43,8 +43,9 @@ def test_every_column_gets_a_role_and_a_reason():
     roles = {profile.name: str(profile.role) for profile in found.profiles}
     assert roles == {
         "id": "identifier", "sex": "key", "age": "key", "work": "key",
-        "income": "sensitive", "wgt": "weight", "wgt2": "identifier",
+        "income": "identifier", "wgt": "weight", "wgt2": "identifier",
     }  # fmt: skip
+    assert [profile.name for profile in found.profiles if profile.withheld] == ["income"]
     assert all(profile.why for profile in found.profiles)
     assert found.column("sex").domain == Categories(("F", "M"))
     assert isinstance(found.column("age").domain, Bins)

@@ -33,7 +33,7 @@ SPELLED = """
 3 0 -1 1.5 true inf nan "x" "" "key" "Quasi-Identifier" "year" "label" "category" "a*b" "sex" "c"
 [] [1] [1,2] [2,1] [0,1,inf] [1.5,2.5] ["a"] ["a","b"] ["a","a"] ["F"] ["F","M"] [true,false]
 [1,"a"] [1,1.0] [[1]] [["sex","age"]] [["a"]] [{missing=true}] [{x=1}] {} {a=1} {a=["F"]} {a="F"}
-{a=[]} {a=[1,2]} {a=[1,1]} {a={}} 1979-05-27 [1979-05-27] 07:32:00 "%d.%m.%Y" "%Y" "%Y-%m-%q" ["c"]
+{a=[]} {a=[1,2]} {a=[1,1]} {a={}} 1979-05-27 [1979-05-27] "drop" "%d.%m.%Y" "%Y" "%Y-%m-%q" ["c"]
 ["sex*age"] "sex*age" "trials" {distribution="laplace",scale=3} {distribution="laplace",scale=inf}
 {distribution="laplace",scale=3,more=1} {columns=["r1","r2"],method="jackknife"}
 {columns="r*",method="brr"} {columns=["r1","r2"],method="fay",fay=0.5} {columns=["r1"]}
@@ -129,6 +129,7 @@ WRONG_AT_THE_TOP = {
     "impossible": ["3", '[{sex="F"}]', '[{sex=[],c=["x"]}]'],
     "keys": ["3", '""', '["sex",""]'],
     "household": ['""', "3", '["c"]'],
+    "rest": ['"keep"', "3", '["drop"]'],
     "tables": ["3", "[3]"],
     "choices": ['"sex"', "3"],
     "replicate_weights": ['{columns=["r1"]}', '{columns=["r1","r1"]}', '{method="brr"}', "3"],

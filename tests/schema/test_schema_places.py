@@ -136,6 +136,7 @@ IN_COLUMNS = {
 }
 BOTH = KEY + AGE
 AT_THE_TOP = {
+    "rest": [f'rest = "keep" # !\n{KEY}', f"rest = [1] # !\n{KEY}"],
     "origin": [f'origin = "luck" # !\n{KEY}', f"origin = [1] # !\n{KEY}"],
     "missing_codes": [f"missing_codes = [[1]] # !\n{KEY}"],
     "strata": [

@@ -48,7 +48,7 @@ def test_a_code_that_keeps_numbers_from_being_numbers_is_taken_out():
     found = pm.describe(table)
     profile = found.profiles[0]
 
-    assert found.column("pincp").recoding == pm.Recoding(missing_codes=("N",))
+    assert found.column("pincp").recoding.missing_codes == ("N",)
     assert found.column("dphy").recoding == pm.Recoding(missing_codes=("N",))
     assert (profile.kind, profile.missing) == ("integer", 1)
     assert "all but 'N' are numbers: taken as missing (1)" in profile.why

@@ -45,6 +45,10 @@ def describe(
     household: Annotated[
         str | None, option("--household", "The number of a household.", metavar="NAME")
     ] = None,
+    suggest: Annotated[bool, option("--suggest", "Suggest keys beside those you name.")] = False,
+    details: Annotated[
+        bool, option("--all", "Show every column of a wide table.", seldom=True)
+    ] = False,
     k: Annotated[
         int,
         option("--k", "Suggest recodings where fewer records hold a value.", metavar="NUMBER"),
@@ -59,8 +63,10 @@ def describe(
 ) -> None:
     """Suggest a role for each column of a table.
 
-    What you name is taken as you say; the rest is a suggestion. Nothing is decided until you have
-    looked at the schema file and used it.
+    What you name is taken as you say: keys that you name are all keys, unless you add --suggest.
+    Of the other columns so many are released unchanged that few people are unique on them; the
+    rest is dropped, each with the reason. Nothing is decided until you have looked at the schema
+    file and used it.
 
     Example:
       pramana describe people.csv
@@ -80,6 +86,7 @@ def describe(
         weight=weight,
         household=household,
         k=k,
+        suggest=suggest,
     )
     if to is not None:
         found.save(to, force=force)
@@ -91,8 +98,9 @@ def describe(
         named |= {"--weight": [weight]} if weight else {}
         named |= {"--household": [household]} if household else {}
         given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
+        given += ["--suggest"] if suggest else []
         read = reading(encoding, rename)
-        _show(found)
+        _show(found, whole=details or len(found.profiles) <= SCREEN)
         note(_next(found, as_file(str(table)), to, given, read, str(api.usual_k(found.records))))
 
 
@@ -130,10 +138,20 @@ def _next(
     )
 
 
-def _show(found: Description) -> None:
+SCREEN = 60
+"""Columns of a table up to which each is shown."""
+
+NAMED = 12
+"""Columns of a role that are named in a summary."""
+
+
+def _show(found: Description, *, whole: bool) -> None:
     from pramana.cli.rendering import bullet, out, table_of
 
     console = out()
+    if not whole:
+        _show_summary(found)
+        return
     heads = ("column", "kind", "distinct", "missing", "role", "why")
     rows = [
         (
@@ -150,18 +168,41 @@ def _show(found: Description) -> None:
     for profile in found.profiles:
         for text in profile.notes:
             bullet(console, f"{profile.name}: {_cut(text)}")
-
-    others = [profile.name for profile in found.profiles if profile.crowded_out]
-    if others:
-        bullet(
-            console,
-            f"{len(others)} columns are taken as unknown to outsiders and leave as they are, as "
-            "people are recognised more easily by others: make one a key if they may know it."
-            if others[1:]
-            else f"{others[0]} is taken as unknown to outsiders and leaves as it is, as people are "
-            "recognised more easily by others: make it a key if they may know it.",
-        )
     console.print()
+    _show_uniques(found)
+
+
+def _show_summary(found: Description) -> None:
+    """How many columns have each role, the first of them, and why most of them are dropped."""
+    from pramana.cli.rendering import bullet, out, table_of
+
+    console = out()
+    roles: dict[str, list[str]] = {}
+    for profile in found.profiles:
+        word = "dropped for its risk" if profile.withheld else str(profile.role)
+        roles.setdefault(word, []).append(profile.name)
+    rows = [
+        (
+            word,
+            f"{len(names):,}",
+            ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else ""),
+        )
+        for word, names in sorted(roles.items(), key=lambda own: len(own[1]))
+    ]
+    console.print(table_of(("role", "columns", "of them"), rows, right=("columns",)))
+    bullet(
+        console,
+        f"{len(found.profiles):,} columns: --all shows each with its reason, -o writes them.",
+    )
+    console.print()
+    _show_uniques(found)
+
+
+def _show_uniques(found: Description) -> None:
+    """How many people are unique on the keys, and on the unchanged columns."""
+    from pramana.cli.rendering import out
+
+    console = out()
     names = ", ".join(column.name for column in found.keys)
     if not names:
         console.print("No key was found: name the columns that tell people apart with --keys.")
@@ -169,6 +210,13 @@ def _show(found: Description) -> None:
         console.print(
             f"{found.unique:,} of {found.records:,} records are the only one with their values of "
             f"{names}.",
+            markup=False,
+        )
+    stays = [p for p in found.profiles if p.adds is not None and not p.withheld]
+    if stays:
+        console.print(
+            f"{sum(p.adds or 0 for p in stays):,} of them are unique on the unchanged columns: "
+            f"{', '.join(p.name for p in stays)}.",
             markup=False,
         )
 

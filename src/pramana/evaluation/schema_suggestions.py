@@ -428,6 +428,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
         schema.household,
         None if gone and replicated else schema.replicates,
         schema.origin,
+        schema.drops_rest,
     )
 
 

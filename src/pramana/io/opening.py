@@ -116,10 +116,11 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
             "Correct the names or take them out of the schema."
         )
     extra = [name for name in names if name not in set(schema.names)]
-    if extra:
+    if extra and not schema.drops_rest:
         raise InvalidSchema(
             f"The schema does not describe {len(extra)} of the table's columns: "
-            f"{listed(extra)}. Give each a role, or leave it out of the table."
+            f"{listed(extra)}. Give each a role, leave it out of the table, or state "
+            'rest = "drop" at the top of the schema.'
         )
 
 

@@ -122,6 +122,7 @@ def _settled(schema: Schema) -> Schema:
             schema.household,
             schema.replicates,
             schema.origin,
+            schema.drops_rest,
         )
     )
 

@@ -32,9 +32,10 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
-from pramana.schema.roles import propose_roles
+from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
 from pramana.schema.tally import Tally, ValueKind, tally
+from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form
 
@@ -115,6 +116,9 @@ def labelled_values(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, 
     return tuple(of_kind) if covered else ()
 
 
+MOST_DROPPED = 40
+"""More dropped columns than these are not listed in a schema file one by one."""
+
 USUAL_K, FEW_RECORDS = 20, 100
 
 
@@ -144,7 +148,8 @@ class Profile:
         recoding: What is suggested to be done to its values first.
         suspects: Values that look as if they meant missing.
         proposals: Entries for the schema file that would help, each with its reason.
-        crowded_out: Whether it would be a key if there were fewer of them.
+        adds: People whom the column makes unique, or would make unique, on the unchanged columns.
+        withheld: Whether it is dropped for that alone.
     """
 
     name: str
@@ -159,7 +164,8 @@ class Profile:
     recoding: Recoding = field(default_factory=Recoding)
     suspects: tuple[Suspect, ...] = ()
     proposals: tuple[tuple[str, str], ...] = ()
-    crowded_out: bool = False
+    adds: int | None = None
+    withheld: bool = False
 
     def to_dict(self) -> Form:
         """Plain data, for tables and JSON."""
@@ -171,6 +177,8 @@ class Profile:
             "missing": self.missing,
             "role": str(self.role),
             "why": self.why,
+            "adds_unique_people": self.adds,
+            "withheld": self.withheld,
             "domain": None if self.domain is None else self.domain.to_dict(),
             "label": self.label,
             "recoding": self.recoding.to_dict(),
@@ -216,6 +224,7 @@ class Description(Schema):
             self.household,
             self.replicates,
             self.origin,
+            self.drops_rest,
         )
 
     def rows(self) -> list[Form]:
@@ -223,14 +232,23 @@ class Description(Schema):
         return [profile.to_dict() for profile in self.profiles]
 
     def to_toml(self) -> str:
-        """The schema as a TOML text to edit, with the reasons as comments."""
-        from pramana.schema.toml import write_schema
+        """The schema as a TOML text to edit, with the reasons as comments.
 
-        return write_schema(
-            self,
+        Of a wide table the dropped columns are comments, too.
+        """
+        from pramana.schema.toml import comment_of, write_schema
+
+        dropped = [p for p in self.profiles if p.role is Role.IDENTIFIER]
+        wide = len(dropped) > MOST_DROPPED and len(dropped) < len(self.columns)
+        gone = {p.name for p in dropped if p.name != self.household} if wide else set()
+        kept = tuple(column for column in self.columns if column.name not in gone)
+        text = write_schema(
+            replace(self.schema, columns=kept, drops_rest=wide or self.drops_rest),
             reasons={p.name: p.why for p in self.profiles},
             notes={p.name: p.notes for p in self.profiles},
         )
+        rest = (comment_of(f"{p.name} is dropped: {p.why}") for p in dropped if p.name in gone)
+        return text + "".join(f"{line}\n" for line in rest)
 
 
 def describe(
@@ -243,8 +261,12 @@ def describe(
     public: Sequence[str] = (),
     household: str | None = None,
     k: int = 5,
+    suggest: bool = False,
 ) -> Description:
     """Look at a table and suggest what each column is; roles that are given are taken as given.
+
+    Given keys are all keys, unless more are to be suggested. Of the other columns so many leave
+    unchanged that few people are unique on all of them.
 
     A role that is suggested is read off the data, and the origin of the schema says so.
 
@@ -277,21 +299,32 @@ def describe(
         table = recoded(table, Schema(tuple(Column(n, Role.PUBLIC, recoding=r)
                                             for n, (r, _) in first.items())))  # fmt: skip
         tallies |= tally(table, list(first))
-    roles = propose_roles(table, tallies, given, household)
+    roles = propose_roles(table, tallies, given, household, suggest=suggest)
     plain_there = [
         name
         for name, own in roles.items()
         if own.role is Role.PUBLIC and tallies[name].distinct + bool(tallies[name].missing) > 1
     ]
+    weights = {
+        name: _in_steps(table, Column(name, Role.WEIGHT), tallies[name], k, plain_there)
+        for name, own in roles.items()
+        if own.role is Role.WEIGHT
+    }
+    added = _added(table, tallies, roles, given, {n: c.recoding for n, (c, _) in weights.items()})
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
-        column = _proposed(name, seen, roles[name].role, table)
+        adds = added.get(name)
+        role = roles[name].role if adds is None or adds.admitted else Role.IDENTIFIER
+        column = _proposed(name, seen, role, table)
+        coarse, steps = weights.get(name, (column, ""))
         if column.role is not Role.IDENTIFIER:
+            form = coarse.recoding if name in weights or adds is None else adds.form
+            recoding = replace(recoding, bottom=form.bottom, top=form.top, round=form.round)
             column = replace(column, recoding=recoding)
-        column, steps = _in_steps(table, column, seen, k, plain_there)
         columns.append(column)
-        why = "; ".join(filter(None, (how, roles[name].why, steps)))
+        risk = "" if adds is None or not (adds.found or adds.form) else adds.words
+        why = "; ".join(filter(None, (how, roles[name].why, steps, risk)))
         found = _profile(column, seen, why, table)
         labelled = bool(table.labels.values.get(name))
         proposals = tuple(_proposals(column, seen, suspects[name], k, labelled=labelled))
@@ -300,7 +333,8 @@ def describe(
                 found,
                 suspects=suspects[name],
                 proposals=proposals,
-                crowded_out=roles[name].crowded_out,
+                adds=None if adds is None else adds.found - adds.before,
+                withheld=adds is not None and not adds.admitted,
             )
         )
     unique = _unique(table, [column for column in columns if column.role is Role.KEY])
@@ -312,6 +346,34 @@ def describe(
         records=table.rows,
         unique=unique,
     )
+
+
+def _added(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    weights: Mapping[str, Recoding],
+) -> dict[str, Contribution]:
+    """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
+    from pramana.schema.proposals import HEALTH, MONEY, entropy, in_plain_letters
+
+    unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
+    settled = dict(weights) | {name: Recoding() for name in unchanged if name in given}
+    called = {name: in_plain_letters(f"{name} {_label(table, name)}") for name in unchanged}
+    candidates = sorted(
+        (name for name in unchanged if name not in given),
+        key=lambda name: (
+            not (MONEY.search(called[name]) or HEALTH.search(called[name])),
+            entropy(tallies[name]),
+        ),
+    )
+    most = 1 / usual_k(table.rows)
+    return contributions(table, settled, candidates, tallies, most) if unchanged else {}
+
+
+def _label(table: OpenedTable, name: str) -> str:
+    return table.labels.variables.get(name, "")
 
 
 def _recodings(
@@ -380,7 +442,7 @@ def _proposals(
         what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
         entry = entry_of("merge", {name: list(values) for name, values in merged.items()})
         yield entry, f"{what} held by fewer than {k} records"
-    if column.role is not Role.SENSITIVE:
+    if column.role is not Role.SENSITIVE or column.recoding.round is not None:
         return
     amount = amount_step(seen, seen.seen)
     if amount is not None:

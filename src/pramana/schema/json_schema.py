@@ -11,7 +11,7 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoding import DATES, DIRECTIVES, DISTRIBUTIONS
 from pramana.schema.replicates import Replication
 from pramana.schema.schema import MISSING, Role
-from pramana.schema.toml import ROLES, SPELLINGS, STRATA
+from pramana.schema.toml import REST, ROLES, SPELLINGS, STRATA
 from pramana.types import Form
 
 LARGEST: Final = sys.float_info.max
@@ -117,6 +117,7 @@ TOP: Final[dict[str, tuple[Form, str]]] = {
         "Codes for every column that states none of its own.",
     ),
     "origin": (ORIGIN, "Where columns, roles, method and target come from."),
+    "rest": ({"enum": list(REST)}, "What becomes of columns that are not named here."),
     "strata": (NAMES, "Columns within which the rest is randomised apart."),
     "impossible": (
         _or_list(IMPOSSIBLE),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,15 +81,39 @@ DESIGN = re.compile(
 """Strata and units of a sample."""
 VISIBLE = (
     r"^age(p|x|[0-9].*|s|_.*)?$|_age|born|birth(?!.*child)|^dob",
-    r"sex|gender",
-    r"state$|region|county|puma|zip|postal|district|munic|urb|division",
+    r"sex(?!ual)|gender|^rb090$",
+    r"state$|region|county|puma|zip|postal|district|munic|urb|division|place_?size|siz_?place|"
+    r"^(south|smsa|db040)$",
     r"race|ethni|etni|rac1p|hisp|ancestry|ancstry",
-    r"marit|marst|civil|^msp$|^mar$",
-    r"educ|^edu|schl|degree|yearsch",
-    r"occu|profession|^jobs?(_|$)|^indp|industry",
-    r"citizen|nativ|national|^pob|language|english",
+    r"marit|marst|married|civil|^msp$|^mar$|^pb190$",
+    r"educ|^edu|schl|degree|yearsch|school|^grade$|^collgrad$|^pe040$",
+    r"occu|profession|^jobs?(_|$)|^indp|industry|socprof|workclass|empstat|^pl03|"
+    r"(labou?r|econ|activity|employment)_?(force_?)?status",
+    r"citizen|nativ|national|^pob|language|english|^pb220a?$",
+    r"(hou(se?hold|s)|hh|fam(ily)?|^h)_?siz|^(nof_?child|num_?child|children)|relat(ionship)?($|_to)",
 )
 """What strangers see or know of a person, most visible first."""
+LABELLED = (
+    r"(^|_)age(_|$)|year_of_birth|date_of_birth|birth_year",
+    r"(^|_)(sex|gender)(_|$)",
+    r"(^|_)(region|province|county|district|state|municipality|urban|rural|country)(_|$)",
+    r"(^|_)(race|ethnic|ethnicity|tribe)(_|$)",
+    r"(^|_)marital(_|$)|civil_status",
+    r"(^|_)education(_|$)|highest_degree|level_of_schooling",
+    r"(^|_)(occupation|profession)(_|$)",
+    r"(^|_)(citizenship|nationality|mother_tongue|language|country_of_birth)(_|$)",
+    r"(house)?hold_size|(persons|people|members)_in_(the_)?household|number_of_children",
+)
+"""The same in the words of labels."""
+SHORT_LABEL = 6
+"""Words of a label that names a column; longer ones are questions about something."""
+PARADATA = re.compile(
+    r"interviewer|enumerator|fieldwork|field_?team|supervisor|interview_?(id|no|number|length|"
+    r"date|day|time|start|end|duration|language)|(length|date|duration|time|start|end)_of_"
+    r"(the_)?interview|(start|end|submit|stamp)_?time|time_?stamp|(^|_)(ip|gps|latitude|longitude)(_|$)|"
+    r"interlen|data_?entry|keyer"
+)
+"""How, where and by whom answers were collected."""
 PLACES = 2
 HEALTH = re.compile(
     r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness|(?<!i)dx(_|$)|"
@@ -104,18 +129,16 @@ class Proposal:
         role: The role.
         why: The reason.
         place: Whether the column says where people are.
-        crowded_out: Whether it would be a key if there were fewer of them.
     """
 
     role: Role
     why: str
     place: bool = False
-    crowded_out: bool = False
 
 
-def visible(name: str) -> bool:
-    """Whether a column is called as what all can see."""
-    return _rank(name) is not None
+def visible(name: str, label: str = "") -> bool:
+    """Whether a column is called, or labelled, as what all can see."""
+    return _rank(name, label) is not None
 
 
 def of_one_kind(name: str, other: str) -> bool:
@@ -128,20 +151,35 @@ def of_one_kind(name: str, other: str) -> bool:
     return long.startswith(f"{short}_") or (visible(name) and _rank(name) == _rank(other))
 
 
-def _rank(name: str) -> int | None:
-    return next((at for at, words in enumerate(VISIBLE) if re.search(words, name.lower())), None)
+def _rank(name: str, label: str = "") -> int | None:
+    """The place among what strangers see; of a label only where it is short, and no question."""
+    words = in_plain_letters(label)
+    short = words if 0 < len(words.strip("_").split("_")) <= SHORT_LABEL else ""
+    return next(
+        (
+            place
+            for place, (pattern, labelled) in enumerate(zip(VISIBLE, LABELLED, strict=True))
+            if re.search(pattern, name.lower()) or (short and re.search(labelled, short))
+        ),
+        None,
+    )
 
 
-def visibility(name: str, tally: Tally, *, place: bool = False) -> float:
+def visibility(name: str, tally: Tally, *, label: str = "", place: bool = False) -> float:
     """How easily people are recognised by a column: what all can see, then what tells most.
 
     ``place`` says that it behaves as codes of places do, whatever it is called.
     """
-    rank = PLACES if place and _rank(name) is None else _rank(name)
+    rank = _rank(name, label)
+    rank = PLACES if place and rank is None else rank
     seen = len(VISIBLE) - rank if rank is not None else 0
+    return 10.0 * seen + min(entropy(tally), 9.0)
+
+
+def entropy(tally: Tally) -> float:
+    """The entropy of the values in bits."""
     shares = tally.numbers / max(int(tally.numbers.sum()), 1)
-    entropy = float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
-    return 10.0 * seen + min(entropy, 9.0)
+    return float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
 
 
 def in_plain_letters(name: str) -> str:
@@ -161,12 +199,19 @@ def propose_role(name: str, tally: Tally, records: int, *, label: str = "") -> P
         return Proposal(Role.PUBLIC, f"it holds {held}")
     if tally.kind in ("integer", "number"):
         return _role_of_number(plainly, tally, records, in_plain_letters(label))
+    if PARADATA.search(f"{plainly}_{in_plain_letters(label)}"):
+        return COLLECTED
     return _role_of_text(plainly, tally, records)
+
+
+COLLECTED = Proposal(Role.IDENTIFIER, "name or label speak of how answers were collected: dropped")
 
 
 def _role_of_number(name: str, tally: Tally, records: int, label: str) -> Proposal:
     many = tally.distinct > FEW_NUMBERS
     named = _named_role(name, tally, many, label)
+    if PARADATA.search(f"{name}_{label}"):
+        return COLLECTED
     if many and not MONEY.search(name) and _differ_more_than_by_chance(tally):
         if named is not None and named.role is Role.IDENTIFIER:
             return named
@@ -249,6 +294,12 @@ def are_codes(name: str, tally: Tally) -> bool:
     gaps = np.diff(values)
     step = float(np.gcd.reduce(gaps.astype(np.int64)))
     return bool(values[-1] - values[0] > SPARSE * step * len(values) and np.median(gaps) > step)
+
+
+def is_measure(name: str, tally: Tally) -> bool:
+    """Whether numbers are too many to be categories, no codes, and no ages or years of birth."""
+    many = tally.kind in ("integer", "number") and tally.distinct > FEW_NUMBERS
+    return many and not are_codes(name, tally) and not BORN.search(in_plain_letters(name))
 
 
 def is_free_text(tally: Tally, records: int) -> bool:
@@ -410,9 +461,9 @@ def propose_bins(tally: Tally) -> Bins:
     inner = set()
     for at in range(1, BINS):
         gap = (cuts[at + 1] - cuts[at - 1]) / ROUNDNESS or wide
-        step = max(_round_step(gap), whole)
+        step = max(round_step(gap), whole)
         inner.add(round(cuts[at] / step) * step)
-    step = max(_round_step(wide), whole)
+    step = max(round_step(wide), whole)
     low, high = _outward(lowest, -step), _outward(highest, step)
     edges = sorted({low, high} | {edge for edge in inner if low < edge < high})
     if len(edges) < 3:
@@ -433,7 +484,7 @@ def _opened(tally: Tally, edges: list[float]) -> tuple[float, ...]:
     return (*below, *edges, *above)
 
 
-def _round_step(width: float) -> float:
+def round_step(width: float) -> float:
     """The largest of 1, 2, 5 times a power of ten that does not exceed ``width``."""
     power = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
     return max(m * power for m in (1, 2, 5) if m * power <= max(width, power))
@@ -462,6 +513,11 @@ def distribution(tally: Tally) -> tuple[FloatArray, FloatArray]:
         return np.zeros(1), np.ones(1)
     sums = np.cumsum(tally.numbers[order])
     return values[order], sums / int(sums[-1])
+
+
+def quantiles(values: FloatArray, shares: FloatArray, at: Sequence[float]) -> list[float]:
+    """Quantiles of a distribution."""
+    return [_quantile(values, shares, share) for share in at]
 
 
 def _quantile(values: FloatArray, shares: FloatArray, q: float) -> float:

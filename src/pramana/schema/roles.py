@@ -16,6 +16,7 @@ from pramana.schema.proposals import (
     Proposal,
     are_codes,
     in_plain_letters,
+    is_measure,
     numbers_groups,
     of_one_kind,
     propose_role,
@@ -41,6 +42,9 @@ from pramana.schema.weights import behaves_as_weight
 MOST_KEYS = 8
 """No more keys than these are proposed: each costs precision."""
 
+ENOUGH_KEYS = 3
+"""Where so many columns are called as what strangers see, no other one is proposed as a key."""
+
 ANONYMITY_SET = 100
 """So many records share what leaves as it is of a household, or it is dropped."""
 
@@ -56,11 +60,14 @@ def propose_roles(
     tallies: Mapping[str, Tally],
     given: Mapping[str, Role],
     household: str | None = None,
+    *,
+    suggest: bool = False,
 ) -> Roles:
     """A role for each column; those that are given are taken as given.
 
-    Where ``household`` numbers them, what people of a household have in common leaves as it is or
-    not at all: ``design`` would refuse it otherwise.
+    Where keys are given there are no others, unless further ones are to be suggested. Where
+    ``household`` numbers them, what people of a household have in common leaves as it is or not at
+    all: ``design`` would refuse it otherwise.
     """
     roles = {
         name: Proposal(given[name], "as given")
@@ -77,7 +84,7 @@ def propose_roles(
     roles |= _twins(table, tallies, roles, given)
     roles |= {} if household is None else _of_household(table, roles, given, household)
     roles |= _places(table, tallies, roles, given, follows)
-    roles |= _fewer_keys(tallies, roles, given)
+    roles |= _fewer_keys(table, tallies, roles, given, suggest=suggest)
     return roles | _telling(roles, given, follows)
 
 
@@ -415,22 +422,39 @@ FEW_RANKS = 20
 
 
 def _fewer_keys(
+    table: OpenedTable,
     tallies: Mapping[str, Tally],
     roles: Roles,
     given: Mapping[str, Role],
+    *,
+    suggest: bool,
 ) -> Roles:
-    """Of many keys those by which people are recognised most easily; why the others are none.
+    """Of many keys those by which people are recognised most easily; the others are none.
 
-    Keys that were named count among them.
+    What strangers see is dropped then. What they can hardly know may leave unchanged.
     """
     keys = _proposed_keys(roles, given)
-    room = max(MOST_KEYS - sum(role is Role.KEY for role in given.values()), 0)
-    if len(keys) <= room:
-        return {}
-    seen = {name: visibility(name, tallies[name], place=roles[name].place) for name in keys}
-    best = sorted(keys, key=lambda name: -seen[name])[:room]
+    labels = {name: _label(table, name) for name in keys}
+    known = [name for name in keys if roles[name].place or visible(name, labels[name])]
+    measures = [name for name in keys if name not in known and is_measure(name, tallies[name])]
+    keys = [name for name in keys if name not in measures]
+    named = sum(role is Role.KEY for role in given.values())
+    room = 0 if named and not suggest else max(MOST_KEYS - named, 0)
+    best = sorted(
+        known
+        if len(known) + named >= ENOUGH_KEYS
+        else keys,  # names and labels say what strangers see
+        key=lambda name: (
+            -visibility(name, tallies[name], label=labels[name], place=roles[name].place)
+        ),
+    )[:room]
     why = f"not among the {MOST_KEYS} columns by which people are recognised most easily"
-    if not room:
+    if named and not suggest:
         why = "not among the keys that were named"
-    others = [name for name in keys if name not in best]
-    return {name: Proposal(Role.SENSITIVE, why, crowded_out=True) for name in others}
+    found = {name: Proposal(Role.SENSITIVE, "a measure, hardly known exactly") for name in measures}
+    for name in (name for name in keys if name not in best):
+        if name in known:
+            found[name] = Proposal(Role.IDENTIFIER, f"{why}, and strangers may know it: dropped")
+        else:
+            found[name] = Proposal(Role.SENSITIVE, "strangers hardly know it" if known else why)
+    return found

@@ -303,6 +303,8 @@ class Schema(Shown):
         replicates: The columns of replicate weights, if any, and how they were made.
         origin: Where the choice of columns and roles comes from; of a plan, also that of method and
             target.
+        drops_rest: Whether columns of a table that the schema does not name are dropped; else a
+            table that has some is refused.
     """
 
     columns: tuple[Column, ...]
@@ -313,6 +315,7 @@ class Schema(Shown):
     household: str | None = None
     replicates: Replicates | None = None
     origin: Provenance = Provenance.DECLARED
+    drops_rest: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))

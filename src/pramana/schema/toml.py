@@ -142,9 +142,10 @@ SYNONYMS = {
 }
 ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split()}
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
+REST = ("refuse", "drop")
 TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
        "missing_codes", "origin", "keys", "sensitive", "weight", "public",
-       "identifiers")  # fmt: skip
+       "identifiers", "rest")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
            "integers", "missing_values", "exempt", "randomise", "declared", "origin",
@@ -201,6 +202,7 @@ def read_schema(text: str) -> Schema:
         "replicate_weights": None,
         "missing_codes": [],
         "origin": Provenance.DECLARED,
+        "rest": "refuse",
     }
     for word, value in raw.items():
         if word in known:
@@ -225,6 +227,12 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
             f"Column '{name}' must be one of the tables, as {header_of(name)}.",
             column=name,
             entry=name,
+        )
+    if known["rest"] not in REST:
+        raise InvalidSchema(
+            f"rest must be one of {', '.join(REST)}, got {known['rest']!r}. It says what becomes "
+            "of columns that the schema does not name.",
+            entry="rest",
         )
     names = [*tables, *(name for name in roles if name not in tables)]
     household = known["household"]
@@ -253,6 +261,7 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
         household=household,
         replicates=replicates,
         origin=known["origin"],
+        drops_rest=known["rest"] == "drop",
     )
 
 
@@ -513,6 +522,8 @@ def write_schema(
         lines.append(f"{entry_of('origin', str(schema.origin))}  {ORIGIN_NOTE}")
     if schema.strata:
         lines.append(f"strata = {_value(list(schema.strata))}")
+    if schema.drops_rest:
+        lines.append(entry_of("rest", "drop"))
     if schema.choices:
         lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
     if schema.tables:
@@ -527,7 +538,7 @@ def write_schema(
         lines.append("]")
     for column in schema.columns:
         lines.extend(_column_lines(column, (reasons or {}).get(column.name, "")))
-        lines.extend(f"# {_commented(text)}" for text in (notes or {}).get(column.name, ()))
+        lines.extend(comment_of(text) for text in (notes or {}).get(column.name, ()))
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
@@ -557,7 +568,7 @@ def rewritten(text: str, schema: Schema, name: str) -> str:
 
 
 def _column_lines(column: Column, reason: str) -> list[str]:
-    comment = f"  # {_commented(reason)}" if reason else ""
+    comment = f"  {comment_of(reason)}" if reason else ""
     lines = ["", header_of(column.name), f'role = "{column.role}"{comment}']
     if column.domain is not None:
         if column.origin is Provenance.READ_OFF:
@@ -577,8 +588,9 @@ def _column_lines(column: Column, reason: str) -> list[str]:
     return lines
 
 
-def _commented(text: str) -> str:
-    return "".join(map(_visible, text))
+def comment_of(text: str) -> str:
+    """A line that is a comment, whatever the text holds."""
+    return f"# {''.join(map(_visible, text))}"
 
 
 def _key(name: str) -> str:
