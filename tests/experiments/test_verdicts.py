@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pramana.base.randomness import Keystream
 from pramana.experiments import cator, dowd, ghatak, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.insurance import Score
@@ -102,16 +101,40 @@ def test_a_matrix_that_is_not_the_printed_one_is_a_no():
 # -- cator -----------------------------------------------------------------------------------------
 
 
-def test_an_optimum_that_is_none_has_no_flatness_to_differ_by():
-    """If giving in proportion to frequency costs less than the optimum, the optimum is wrong."""
-    table = cator._example(Keystream.from_seed(2026))
-    design = optimal_design(table, alpha=cator.ALPHA, keep=cator.NEAR)
-    assert cator._linear_finding(table, design).answer == "yes"
+@pytest.fixture(scope="module")
+def cator_designs():
+    table = np.array(cator.EXAMPLE).reshape(cator.SHAPE)
+    donors = ("frequent", "any")
+    return table, *(optimal_design(table, alpha=cator.ALPHA, donors=own) for own in donors)
 
-    worse = replace(design, loss=1.3 * design.loss)
-    found = answers(cator._example_findings(table, worse))
-    assert found["Is a chance of change that is line"] == "no"
+
+def test_an_optimum_that_is_none_has_no_flatness(cator_designs):
+    """If giving in proportion to frequency costs less than the optimum, the optimum is wrong."""
+    table, paper, free = cator_designs
+    found = answers(cator._example_findings(table, paper, free))
+    assert found.pop("Is the loss 6.4e-07?").startswith("differs")
+    assert set(found.values()) == {"yes"}
+
+    worse = replace(free, loss=1.3 * free.loss)
+    assert only_no(
+        cator._example_findings(table, paper, worse), "Is a chance of change that is line"
+    )
+
+
+def test_donors_loss_and_table_other_than_the_papers_are_a_no(cator_designs):
+    """Any donors; a loss that no formula gives; a table with other rare cells; broken grids."""
+    table, paper, free = cator_designs
+    found = answers(cator._example_findings(table, free, free))
     assert found["Are the changed records mostly of "] == "no"
+    assert found["Do changed records go to a few cel"] == "no"
+    wrong = answers(cator._example_findings(table, replace(paper, loss=3 * paper.loss), free))
+    assert wrong["Is the loss 6.4e-07?"] == wrong["Is the loss 2 E[changes] / n^2 nea"] == "no"
+    assert only_no(cator._example_findings(table + 1, paper, free), "Are there 104")
+    assert cator._divergence_finding(free, free).answer == "no"
+    alike = {"changes": [4], "smallest_diagonal": [0.997], "donated": [0.5], "received": [1]}
+    assert cator._alike_finding(alike).answer == "no"
+    grids = {"steps": [3, 90], "loss": [1.01, 1.0], "tables": [9, 9], "matrices": [9, 9]}
+    assert cator._grid_finding(grids).answer == "no"
 
 
 # -- dowd: errors by distribution, N and gamma -----------------------------------------------------

@@ -24,10 +24,12 @@ from pramana.methods.optimal.cells import (
     as_counts,
     dense_gradient,
     dense_loss,
+    divergence,
     squared_error,
 )
 from pramana.methods.optimal.dense import GrowingPrograms, _members, _Programs, solve_dense
 from pramana.methods.optimal.iteration import Inverse, stepped
+from pramana.methods.optimal.method import Optimal
 from pramana.methods.optimal.publication import GRIDS, best_on_grid, on_grid
 from pramana.methods.optimal.search import optimal_design, solve_sparse
 from pramana.schema.domains import Categories
@@ -564,3 +566,113 @@ def test_a_need_that_solvers_miss_by_little_ends_no_growing_program():
             rng.choice(4), rng.integers(1, min(3, len(shape)) + 1)
     found = optimal_design(table, alpha=0.2, width=2, roughly=True)
     assert found.gap < 1
+
+
+def kl_of_paper(P, numbers):
+    """Var(mu_hat_k) / (2 mu_k) over cells that occur, from the covariance of released counts."""
+    n = numbers.sum()
+    covariance = np.diag(numbers @ P) - P.T @ (numbers[:, None] * P)
+    inverse = np.linalg.inv(P)
+    variances = np.diag(inverse.T @ covariance @ inverse)
+    there = numbers > 0
+    return float((variances[there] / numbers[there]).sum() / (2 * n))
+
+
+def test_the_divergence_is_the_sum_of_relative_variances():
+    """Second road: the covariance of released counts; dense and sparse matrices agree."""
+    generator = np.random.default_rng(7)
+    matrix = SparseRows.of(
+        tuple(range(6)),
+        rows=[0, 0, 2, 5],
+        columns=[2, 3, 4, 0],
+        probabilities=[0.1, 0.2, 0.15, 0.3],
+    )
+    numbers = np.array([40.0, 7, 90, 0, 0, 12])
+    P = matrix.values
+    assert divergence(matrix, numbers) == pytest.approx(kl_of_paper(P, numbers))
+    dense = Dense.of(matrix.labels, P)
+    assert divergence(dense, numbers) == pytest.approx(kl_of_paper(P, numbers))
+
+    weights = generator.uniform(0, 2, 6)
+    gradient = dense_gradient(P, numbers, weights)
+    for i, j in itertools.product(range(6), repeat=2):
+        step = np.zeros((6, 6))
+        step[i, j] = 1e-6
+        above, below = (dense_loss(P + sign * step, numbers, weights) for sign in (1, -1))
+        assert gradient[i, j] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-4)
+
+
+def test_a_design_for_the_divergence_has_less_of_it(example):
+    """Than that for the squared error, and that has less squared error; both meet C1."""
+    numbers, squared = example
+    kl = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)), loss="kl")
+
+    assert brute_force(kl.matrix.weights, numbers.tolist(), list(CELLS), TRIPLES) <= 0.1
+    assert kl.divergence == pytest.approx(kl_of_paper(kl.matrix.values, numbers), rel=1e-3)
+    assert kl.divergence < 0.05 * squared.divergence
+    assert squared.loss < 0.8 * kl.loss
+    assert (kl.matrix.diagonal[kl.numbers == 0] == 1).all()
+
+
+def test_inverses_with_weights_follow_every_step():
+    """The rank-one updates with a weight for each cell, beside the loss afresh."""
+    generator, size = np.random.default_rng(9), 70
+    P = 0.8 * np.eye(size) + 0.2 * generator.dirichlet(np.ones(size), size)
+    numbers = generator.integers(0, 40, size).astype(float)
+    weights = generator.uniform(0, 3, size)
+    kept = Inverse(P.copy(), numbers, weights)
+    for step in range(40):
+        i, j = generator.permutation(size)[:2]
+        before, value = kept.loss, float(generator.uniform(0, 0.02))
+        change = kept.changes(np.array([i]), np.array([j]), np.array([value - kept.P[i, j]]))[0]
+        kept.take(int(i), int(j), value)
+        assert kept.loss == pytest.approx(before + change, rel=1e-8), step
+        assert kept.loss == pytest.approx(dense_loss(kept.P, numbers, weights))
+
+
+def test_frequent_donors_give_in_proportion_to_their_frequency(example):
+    """P_ij = u_i t_j for frequent cells, the identity for all others; C1 by brute force."""
+    numbers, _ = example
+    design = optimal_design(dict(zip(CELLS, numbers.tolist(), strict=True)), donors="frequent")
+    P, frequent = design.matrix.values, numbers > 10  # alpha is undercut by a millionth
+    moves = P - np.diag(np.diag(P))
+
+    assert brute_force(design.matrix.weights, numbers.tolist(), list(CELLS), TRIPLES) <= 0.1
+    assert (np.diag(P)[~frequent] == 1).all()
+    for target in np.flatnonzero(moves.any(axis=0)):
+        giving = frequent & (np.arange(48) != target)
+        ratio = moves[giving, target] / numbers[giving]
+        assert ratio == pytest.approx(ratio[0], rel=1e-6)
+    assert design.gap > 0.3  # here the least loss moves rare records
+
+
+def test_frequent_donors_on_a_large_domain_are_those_of_the_dense_one(monkeypatch):
+    """The program is the same, whichever search says what the least loss is."""
+    counts = dict(zip(CELLS, like_the_paper(86).tolist(), strict=True))
+    dense = optimal_design(counts, donors="frequent")
+    monkeypatch.setattr("pramana.methods.optimal.search.DENSE_CELLS", 0)
+    large = optimal_design(counts, donors="frequent")
+    assert large.matrix.values == pytest.approx(dense.matrix.values, abs=1e-9)
+    with pytest.raises(TooLarge, match="at most 0 joint cells"):
+        optimal_design(counts, loss="kl")
+
+
+@pytest.mark.parametrize("options", [{"loss": "kl"}, {"donors": "frequent"}])
+def test_a_certificate_states_what_was_minimised(options, tmp_path):
+    """Options that are not the usual ones are published; verification takes no others."""
+    cells = np.repeat(CELLS, like_the_paper(86), axis=0).tolist()
+    data = pa.table({f"k{at}": [cell[at] for cell in cells] for at in range(5)})
+    keys = tuple(
+        Column(f"k{at}", Role.KEY, Categories(tuple(range(size))))
+        for at, size in enumerate((2, 2, 2, 2, 3))
+    )
+    plan = api.design(
+        Schema(keys), SpontaneousRecognition(alpha=0.1), data=data, method=Optimal(**options)
+    )
+    assert ("divergence" in plan.statistics) == ("loss" in options)
+    release = api.protect(data, plan, seed=1)
+    release.save(tmp_path / "r")
+    assert release.certificate.options == options
+    assert api.verify(tmp_path / "r", original=data).valid
+    with pytest.raises(InvalidNumber):
+        Optimal(**dict.fromkeys(options, "magic"))

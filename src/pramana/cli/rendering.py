@@ -176,6 +176,8 @@ def _changes(form: Form) -> Iterable[str]:
             yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."
     if "loss" in form and form["loss"] is not None:
         yield f"Expected squared error of the estimated shares: {form['loss']:.3g}."
+    if "divergence" in form:
+        yield f"Their Kullback-Leibler divergence, to second order: {form['divergence']:.3g}."
 
 
 def _is_first(plan: Plan, name: str) -> bool:

@@ -8,6 +8,14 @@ u_hat = Q' released is unbiased [Cator, eq. 4], and its expected squared error o
 
 with the gradient  u_a r_b - 2 [Q' diag(y) Q Q']_ab,  r_b = sum_k Q_bk^2. Near the identity it is
 twice the expected number of changes (the paper's own figures differ by that factor of 2).
+
+The Kullback-Leibler loss E sum_k mu_k log(mu_k / mu_hat_k) has no closed form, and does not exist
+where an estimate may be negative. Since E mu_hat = mu, it is to second order
+
+    l_KL(P) = sum_k Var(mu_hat_k) / (2 mu_k)
+
+over the cells that occur: the same sum with the weights 1 / (2 n u_k). A cell without records has
+no weight in it, so that its row is held at the identity: else its estimate would be given up.
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +35,14 @@ from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.schema.joint_cells import CellRules, Counter, Counts, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
+
+Loss = Literal["l2", "kl"]
+LOSSES: Final = get_args(Loss)
+"""What is minimised [Cator, Sec. 3]: the squared error, or the Kullback-Leibler divergence."""
+
+Donors = Literal["any", "frequent"]
+DONORS: Final = get_args(Donors)
+"""Which records may change: any, or those of frequent cells alone, in proportion to frequency."""
 
 MOST_CELLS = 2_000_000
 """The largest joint domain that is written out."""
@@ -57,6 +73,8 @@ class KeyCells:
     combination: IntArray
     totals: FloatArray
     rules: CellRules
+    loss: Loss = "l2"
+    donors: Donors = "any"
 
     @classmethod
     def listed(
@@ -141,6 +159,19 @@ class KeyCells:
     def size(self) -> int:
         """The number of cells."""
         return len(self.codes)
+
+    @property
+    def weights(self) -> FloatArray | float:
+        """What an error of each cell counts for, with mean 1 over the records."""
+        if self.loss == "l2":
+            return 1.0
+        mean = np.count_nonzero(self.numbers) / self.numbers.sum()
+        return np.where(self.numbers > 0, 1 / (np.maximum(self.numbers, 1) * mean), 0.0)
+
+    @property
+    def movable(self) -> BoolArray:
+        """The cells whose rows may differ from the identity."""
+        return ~self.fixed & ((self.numbers > 0) | (self.loss == "l2"))
 
     @property
     def labels(self) -> tuple[tuple[Label, ...], ...]:
@@ -236,48 +267,64 @@ def _labels(counts: Counts, codes: IntArray) -> list[tuple[Label, ...]]:
 BLOCK = 512
 
 
-def dense_loss(P: FloatArray, numbers: FloatArray) -> float:
-    """n^2 l2 of a matrix that is written out."""
+def dense_loss(P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0) -> float:
+    """n^2 l2 of a matrix that is written out, or the sum with weights of the cells."""
     try:
-        return _loss(P, np.linalg.inv(P), numbers)
+        return _loss(P, np.linalg.inv(P), numbers, weights)
     except np.linalg.LinAlgError:
         return np.inf
 
 
-def dense_gradient(P: FloatArray, numbers: FloatArray) -> FloatArray:
-    """The derivative of n^2 l2 by each entry of P, exact."""
-    return _gradient(P, np.linalg.inv(P), numbers)
+def dense_gradient(
+    P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0
+) -> FloatArray:
+    """The derivative of that by each entry of P, exact."""
+    return _gradient(P, np.linalg.inv(P), numbers, weights)
 
 
-def loss_and_gradient(P: FloatArray, numbers: FloatArray) -> tuple[float, FloatArray]:
+def loss_and_gradient(
+    P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0
+) -> tuple[float, FloatArray]:
     """Both by one inverse; no way leads on where there is none."""
     try:
         Q = np.linalg.inv(P)
     except np.linalg.LinAlgError:
         return np.inf, np.zeros_like(P)
-    return _loss(P, Q, numbers), _gradient(P, Q, numbers)
+    return _loss(P, Q, numbers, weights), _gradient(P, Q, numbers, weights)
 
 
-def _loss(P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray) -> float:
-    return float((numbers @ P) @ (Q * Q).sum(axis=1) - numbers.sum())
+def _loss(
+    P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray, weights: FloatArray | float
+) -> float:
+    return float((numbers @ P) @ (Q * Q * weights).sum(axis=1) - (numbers * weights).sum())
 
 
-def _gradient(P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray) -> FloatArray:
-    released = numbers @ P
-    gradient: FloatArray = np.outer(numbers, (Q * Q).sum(axis=1)) - 2 * Q.T @ (
-        released[:, None] * (Q @ Q.T)
+def _gradient(
+    P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray, weights: FloatArray | float
+) -> FloatArray:
+    released, weighed = numbers @ P, Q * weights
+    gradient: FloatArray = np.outer(numbers, (Q * weighed).sum(axis=1)) - 2 * Q.T @ (
+        released[:, None] * (weighed @ Q.T)
     )
     return gradient
 
 
-def squared_error(matrix: TransitionMatrix, numbers: FloatArray) -> float:
-    """n^2 l2 of any matrix; a sparse one through its moving rows only.
+def divergence(matrix: TransitionMatrix, numbers: FloatArray) -> float:
+    """l_KL to second order, over the cells that occur."""
+    weights = np.where(numbers > 0, 0.5 / np.maximum(numbers, 1), 0.0)
+    return squared_error(matrix, numbers, weights) / float(numbers.sum())
+
+
+def squared_error(
+    matrix: TransitionMatrix, numbers: FloatArray, weights: FloatArray | float = 1.0
+) -> float:
+    """n^2 l2 of any matrix, perhaps with weights; a sparse one through its moving rows only.
 
     A row that does not move is a row of the identity in P and in Q. With M the moving cells,
     Q_M = P_MM^-1 [I, -P_MT]: one sparse factorisation, and blocks of right-hand sides.
     """
     if not isinstance(matrix, SparseRows):
-        return dense_loss(matrix.values, numbers)
+        return dense_loss(matrix.values, numbers, weights)
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
@@ -289,9 +336,12 @@ def squared_error(matrix: TransitionMatrix, numbers: FloatArray) -> float:
     still = np.setdiff1d(np.unique(matrix.targets), moving)
     factors = splu(rows[:, moving].tocsc())
     right = sparse.hstack([sparse.eye_array(len(moving)), -rows[:, still]]).tocsc()
+    every = np.broadcast_to(weights, numbers.shape)
+    weight = every[np.concatenate([moving, still])]
     lengths = np.zeros(len(moving))
     for start in range(0, right.shape[1], BLOCK):
         part = factors.solve(right[:, start : start + BLOCK].toarray())
-        lengths += (part * part).sum(axis=1)
-    # Rows that stay have length 1 and add what is released there; n is all that is released.
-    return float((released[moving] * (lengths - 1)).sum())
+        lengths += (part * part * weight[start : start + BLOCK]).sum(axis=1)
+    # Rows that stay have the length of their weight and add what is released there.
+    stays = float(((released - numbers) * every).sum()) if isinstance(weights, np.ndarray) else 0.0
+    return float((released[moving] * (lengths - every[moving])).sum()) + stays

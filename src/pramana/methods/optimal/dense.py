@@ -305,10 +305,10 @@ def solve_dense(
     most = (STEPS, CORNERS) if cells.size <= WRITTEN_OUT else FEWER
     most = ROUGHLY if roughly and cells.size > SEVERAL else most
     # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
-    pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(~cells.fixed, ~cells.fixed))
+    pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(cells.movable, ~cells.fixed))
     for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
         programs = _programs(cells, member[:, watched], alpha, (pairs[0], pairs[1]))
-        answer = _stages(programs, cells.numbers, keep, most)
+        answer = _stages(programs, cells, keep, most)
         if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
             return answer
     return answer
@@ -337,7 +337,7 @@ def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float)
 
 
 def _stages(
-    programs: Programs, numbers: FloatArray, keep: float, most: tuple[int, int]
+    programs: Programs, cells: KeyCells, keep: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
     """The best of the answers from several starts; the first one where it stays near.
 
@@ -345,47 +345,50 @@ def _stages(
     """
     best: DenseAnswer | None = None
     for floor in FLOORS:
-        found = _from_floor(programs, numbers, keep, floor, most)
+        found = _from_floor(programs, cells, keep, floor, most)
         if found is None:
             continue
-        loss = dense_loss(found.matrix, numbers)
-        if best is None or loss < dense_loss(best.matrix, numbers):
+        loss = dense_loss(found.matrix, cells.numbers, cells.weights)
+        if best is None or loss < dense_loss(best.matrix, cells.numbers, cells.weights):
             best = found
-        if loss < NEAR * numbers.sum() or len(numbers) > SEVERAL:
+        if loss < NEAR * cells.numbers.sum() or cells.size > SEVERAL:
             break
     return best
 
 
 def _from_floor(
-    programs: Programs, numbers: FloatArray, keep: float, floor: float, most: tuple[int, int]
+    programs: Programs, cells: KeyCells, keep: float, floor: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
     # A cell without records costs a little too, so that its row is left alone.
-    fewest = numbers + 1e-3
+    fewest = cells.numbers + 1e-3
     # Where the corner of fewest changes is singular, its mixture with another one need not be.
-    other = fewest * (0.5 + np.arange(len(numbers)) * 0.618 % 1)
+    other = fewest * (0.5 + np.arange(cells.size) * 0.618 % 1)
     least, start = max(floor / 10, keep), None
     for cost in (fewest, other):
         corner = programs.solve(-np.diag(cost), floor=max(floor, keep))
         if corner is None:
             break
         start = corner if start is None else (start + corner) / 2
-        if dense_loss(start, numbers) < SINGULAR * numbers.sum():
-            P = _short_steps(programs, start, numbers, floor=least, most=most[0])
-            return _corners(programs, P, numbers, floor=least, most=most[1])
+        if dense_loss(start, cells.numbers, cells.weights) < SINGULAR * cells.numbers.sum():
+            P = _short_steps(programs, start, cells, floor=least, most=most[0])
+            return _corners(programs, P, cells, floor=least, most=most[1])
     return None
 
 
 def _short_steps(
-    programs: Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = STEPS
+    programs: Programs, P: FloatArray, cells: KeyCells, *, floor: float, most: int = STEPS
 ) -> FloatArray:
     """Programs of the gradient inside a box that shrinks where the loss bends."""
-    box, value = 0.2, dense_loss(P, numbers)
+    numbers, weights = cells.numbers, cells.weights
+    box, value = 0.2, dense_loss(P, numbers, weights)
     for _ in range(most):
-        gradient = dense_gradient(P, numbers)
+        gradient = dense_gradient(P, numbers, weights)
         corner = programs.solve(gradient, floor=floor, around=P, box=box)
         if corner is None:
             break
-        tries = [(dense_loss(P + t * (corner - P), numbers), t) for t in (1.0, 0.6, 0.3, 0.1)]
+        tries = [
+            (dense_loss(P + t * (corner - P), numbers, weights), t) for t in (1.0, 0.6, 0.3, 0.1)
+        ]
         best, t = min(tries)
         promised = float((gradient * (P - corner)).sum())
         if best < value:
@@ -397,35 +400,35 @@ def _short_steps(
 
 
 def _corners(
-    programs: Programs, P: FloatArray, numbers: FloatArray, *, floor: float, most: int = CORNERS
+    programs: Programs, P: FloatArray, cells: KeyCells, *, floor: float, most: int = CORNERS
 ) -> DenseAnswer:
     """Fully corrective steps over the corners that the gradients point to."""
-    corners, weights, gap = [P], np.ones(1), np.inf
+    corners, shares, gap = [P], np.ones(1), np.inf
     for _ in range(most):
-        gradient = dense_gradient(P, numbers)
+        gradient = dense_gradient(P, cells.numbers, cells.weights)
         corner = programs.solve(gradient, floor=floor)
-        value = dense_loss(P, numbers)
+        value = dense_loss(P, cells.numbers, cells.weights)
         if corner is None or value <= 0:
             return DenseAnswer(P, 0.0 if value <= 0 else gap)
         gap = max(float((gradient * (P - corner)).sum()) / value, 0.0)
         if gap < ENOUGH:
             break
-        weights = _mix(np.array([*corners, corner]), np.append(weights, 0.0), numbers)
-        used = weights > 1e-9
+        shares = _mix(np.array([*corners, corner]), np.append(shares, 0.0), cells)
+        used = shares > 1e-9
         corners = [c for c, kept in zip([*corners, corner], used, strict=True) if kept]
-        weights = weights[used] / weights[used].sum()
-        P = np.tensordot(weights, np.array(corners), 1)
+        shares = shares[used] / shares[used].sum()
+        P = np.tensordot(shares, np.array(corners), 1)
     return DenseAnswer(P, gap)
 
 
-def _mix(corners: FloatArray, start: FloatArray, numbers: FloatArray) -> FloatArray:
+def _mix(corners: FloatArray, start: FloatArray, cells: KeyCells) -> FloatArray:
     """The mixture of corners with the least exact loss; weights are rescaled to sum to one."""
     from scipy.optimize import minimize
 
     def value(weights: FloatArray) -> tuple[float, FloatArray]:
         total = max(float(weights.sum()), 1e-9)
         P = np.tensordot(weights / total, corners, 1)
-        loss, gradient = loss_and_gradient(P, numbers)
+        loss, gradient = loss_and_gradient(P, cells.numbers, cells.weights)
         if not np.isfinite(loss):  # no inverse: as far away as can be, and no way leads on
             return FAR, np.zeros(len(weights))
         slope = np.tensordot(corners, gradient, 2)

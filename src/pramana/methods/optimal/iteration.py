@@ -36,15 +36,17 @@ class Inverse:
     Attributes:
         P: the matrix.
         numbers: the number of records in each cell.
+        weights: what an error of each cell counts for, W = diag(weights).
         Q: its inverse.
         released: the records expected in each cell.
-        inner: Q Q'.
+        inner: Q W Q'.
         scaled: Q' diag(released).
-        weighed: Q' diag(released) Q Q'.
+        weighed: Q' diag(released) Q W Q'.
     """
 
     P: FloatArray
     numbers: FloatArray
+    weights: FloatArray | float = 1.0
     Q: FloatArray = field(init=False)
     released: FloatArray = field(init=False)
     inner: FloatArray = field(init=False)
@@ -61,7 +63,7 @@ class Inverse:
         except np.linalg.LinAlgError:  # the loss is not a number, which ends the search
             self.Q = np.full_like(self.P, np.nan)
         self.released = self.numbers @ self.P
-        self.inner = self.Q @ self.Q.T
+        self.inner = (self.Q * self.weights) @ self.Q.T
         self.scaled = self.Q.T * self.released
         self.weighed = self.Q.T @ (self.released[:, None] * self.inner)
         self.steps = 0
@@ -69,7 +71,8 @@ class Inverse:
     @property
     def loss(self) -> float:
         """n^2 l2."""
-        return float(self.released @ (self.Q * self.Q).sum(axis=1) - self.numbers.sum())
+        lengths = (self.Q * self.Q * self.weights).sum(axis=1)
+        return float(self.released @ lengths - (self.numbers * self.weights).sum())
 
     def take(self, i: int, j: int, value: float) -> None:
         """Set the probability of a move from i to j, and adjust the diagonal."""
@@ -90,7 +93,7 @@ class Inverse:
             self.weighed += np.outer(change * Q[cell], inner[cell])
             self.scaled[:, cell] += change * Q[cell]
             self.released[cell] += change
-        along = c * c * float(r @ r) * q - c * p
+        along = c * c * float((r * self.weights) @ r) * q - c * p
         self.weighed += np.outer(self.scaled @ q, along) - np.outer(c * (self.scaled @ p), q)
         inner += np.outer(q, along) - np.outer(c * p, q)
 
@@ -233,7 +236,8 @@ class _State:
             reached[active], chance, cells.numbers @ chance,
             np.zeros(many, dtype=np.int64), np.zeros(many), np.zeros(many),
         )  # fmt: skip
-        state.inverse = Inverse(P[np.ix_(active, active)], cells.numbers[active])
+        weights = np.broadcast_to(cells.weights, cells.numbers.shape)[active]
+        state.inverse = Inverse(P[np.ix_(active, active)], cells.numbers[active], weights)
         state._look(np.arange(many))
         return state
 
@@ -273,7 +277,8 @@ class _State:
 
     def new_entries(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Row, column and value of new moves to cells that are targets already."""
-        rows, columns = np.nonzero((self._now() == 0) & self.reached)
+        gives = self.cells.movable & (~self.rare | (self.cells.donors == "any"))
+        rows, columns = np.nonzero((self._now() == 0) & self.reached & gives[self.active][:, None])
         many = len(FRESH)
         return np.tile(rows, many), np.tile(columns, many), np.repeat(FRESH, len(rows))
 

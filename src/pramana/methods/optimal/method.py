@@ -26,7 +26,7 @@ from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
 from pramana.methods.expected_error import StepDomain, step_domains
-from pramana.methods.optimal.cells import WHOLE, KeyCells
+from pramana.methods.optimal.cells import DONORS, LOSSES, WHOLE, Donors, KeyCells, Loss
 from pramana.methods.optimal.listing import listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
@@ -83,12 +83,21 @@ class Optimal(Method):
     Attributes:
         publish: whether the matrix is published: where it takes no more room than the records, or
             always, or never.
+        loss: the squared error of the estimated shares (l2), or the Kullback-Leibler divergence to
+            second order (kl), which is for up to 256 joint cells.
+        donors: any, or frequent cells alone, each with a chance in proportion to its frequency.
     """
 
     publish: Publish = option(
         "fitting",
         "Publish the matrix where it takes no more room than the records, always, or never.",
         flag="--publish-matrix",
+    )
+    loss: Loss = option(
+        "l2", "What is least: the squared error of shares, or their Kullback-Leibler divergence."
+    )
+    donors: Donors = option(
+        "any", "Whose records may change: any, or those of frequent cells, by their frequency."
     )
 
     name: ClassVar[str] = "optimal"
@@ -103,6 +112,8 @@ class Optimal(Method):
 
     def __post_init__(self) -> None:
         require_choice("publish", self.publish, get_args(Publish))
+        require_choice("loss", self.loss, LOSSES)
+        require_choice("donors", self.donors, DONORS)
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """One joint matrix; refused where anything but one alpha is asked."""
@@ -111,7 +122,7 @@ class Optimal(Method):
         target = single_target(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
         listed = _listed(target, context)
-        solve = _solver(target, context, listed)
+        solve = _solver(target, context, listed, self)
         solve(target.alpha)  # where no matrix meets it, none on a grid does
         # Coarse steps would cost thousands of cells far more than they cost a few.
         for steps in GRIDS if listed is None else GRIDS[-1:]:
@@ -198,7 +209,8 @@ class Optimal(Method):
                 "gap": design.gap,
                 "unchanged": design.unchanged,
                 "worst_keys": list(design.attained.keys),
-            },
+            }
+            | ({"divergence": design.divergence} if self.loss == "kl" else {}),
             basis=fingerprint(context.counts),
         )
         return plan, next(g.alpha for g in found if isinstance(g, SpontaneousRecognition))
@@ -235,14 +247,19 @@ class Optimal(Method):
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
-        """How counts are to be read where the matrix is withheld."""
-        return {}, {} if certificate.nature.shows_matrices else BIASED
+        """Options that are not the usual ones; how counts are read without the matrix."""
+        options = cls(**certificate.options).disclosed()
+        return options, {} if certificate.nature.shows_matrices else BIASED
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Method | None:
         """The same whatever is said of publishing: it leaves the matrix as it is."""
-        del certificate
-        return cls(publish="never")
+        return replace(cls(**certificate.options), publish="never")
+
+    def disclosed(self) -> Entries:
+        """What the design minimised and whose records may change, where not as usual."""
+        chosen = {"loss": self.loss, "donors": self.donors}
+        return {name: value for name, value in chosen.items() if value not in ("l2", "any")}
 
 
 def _too_large(step: Step, numbers: FloatArray, context: DesignContext) -> str:
@@ -278,7 +295,7 @@ def _with_decoys(step: Step, schema: Schema, numbers: FloatArray, keystream: Key
 
 
 def _solver(
-    target: SpontaneousRecognition, context: DesignContext, listed: KeyCells | None
+    target: SpontaneousRecognition, context: DesignContext, listed: KeyCells | None, method: Optimal
 ) -> Solver:
     """The design for an alpha before it is put on a grid: made once, since grids share it.
 
@@ -301,6 +318,8 @@ def _solver(
             fixed=() if cells is None else cells.fixed,
             listed=listed,
             roughly=alpha < target.alpha,
+            loss=method.loss,
+            donors=method.donors,
         )
 
     return solve

@@ -15,20 +15,32 @@ Cover, move, look for what was missed, and repeat.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.base.rounding import require_number
+from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted, text_up
-from pramana.errors import Infeasible, InvalidNumber
+from pramana.errors import Infeasible, InvalidNumber, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
 from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
-from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells, as_counts, squared_error
+from pramana.methods.linear_programs import least_cost
+from pramana.methods.optimal.cells import (
+    DONORS,
+    LEAST_KEPT,
+    LOSSES,
+    Donors,
+    KeyCells,
+    Loss,
+    as_counts,
+    divergence,
+    squared_error,
+)
 from pramana.methods.optimal.covering import (
     SMALL_SHARE,
     Covering,
@@ -42,6 +54,9 @@ from pramana.types import BoolArray, FloatArray, IntArray
 
 MOST_SUPPLIED = 0.5
 """Of the records of frequent cells no more than this share moves."""
+
+NOBODY = 1e-9
+"""Fewer expected arrivals than that are residues of the program."""
 
 
 @dataclass
@@ -197,6 +212,55 @@ def _from_common(
     return found
 
 
+def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows | None:
+    """Moves from frequent cells alone, P_ij = u_i t_j: chances linear in frequency [Cator, Fig. 1].
+
+    Of all matrices of that form one of least loss near the identity that meets C1. A rare cell
+    stays, so that C1 asks for D(k) >= 1/alpha where one has k. With a_j the records that would
+    arrive in j, S the sum of u_i^2 over the frequent cells and S_k the part of it with k, the
+    program is linear in a:
+
+        D(k) = U(k) + sum_{j has k} a_j - S_k / S sum_j a_j.
+    """
+    from scipy import sparse
+
+    gives = np.where((cells.numbers * alpha >= 1) & ~cells.fixed, cells.numbers, 0.0)
+    total = float((gives**2).sum())
+    if not total:
+        return None
+    share, weights = gives**2 / total, np.broadcast_to(cells.weights, gives.shape)
+    inside = by_combination(cells, share)
+    asked = np.unique(cells.combination[cells.rare(alpha)])
+    place = np.full(len(cells.totals), -1)
+    place[asked] = np.arange(len(asked))
+    where = place[cells.combination]
+    cell, choice = np.nonzero(where >= 0)
+    has = sparse.csr_array(
+        (np.ones(len(cell)), (where[cell, choice], cell)), shape=(len(asked), cells.size)
+    )
+    # Last comes the sum of all a, so that the rows stay sparse.
+    last = sparse.csr_array(np.concatenate([-inside[asked], [-1.0]])[:, None])
+    sums = sparse.csr_array(np.ones((1, cells.size)))
+    found = least_cost(
+        np.append(share @ weights + weights * (1 - 2 * share), 0.0),
+        sparse.hstack([sparse.vstack([has, sums]), last]).tocsc(),
+        np.append(1 / alpha - cells.totals[asked], 0.0),
+        np.append(np.full(len(asked), np.inf), 0.0),
+        low=np.zeros(cells.size + 1),
+        high=np.append(
+            np.where(cells.fixed, 0.0, np.inf), min(MOST_SUPPLIED, 1 - keep) * total / gives.max()
+        ),
+    )
+    if found is None:
+        return None
+    arriving = np.where(found[:-1] > NOBODY, found[:-1], 0.0)
+    rows, columns = np.nonzero(np.outer(gives > 0, arriving > 0))
+    apart = rows != columns
+    rows, columns = rows[apart], columns[apart]
+    chances = gives[rows] * arriving[columns] / total
+    return SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
+
+
 SparseSolution = tuple[SparseRows, float, float]
 """The matrix, its gap and its loss."""
 
@@ -343,6 +407,11 @@ class OptimalDesign:
         return Mechanism((Step(self.counts.columns, self.matrix),))
 
     @property
+    def divergence(self) -> float:
+        """The expected Kullback-Leibler divergence of the estimated shares, to second order."""
+        return divergence(self.matrix, self.numbers)
+
+    @property
     def numbers(self) -> FloatArray:
         """The number of records in each cell of the matrix."""
         return _numbers(self.matrix, self.counts)
@@ -385,6 +454,8 @@ def optimal_design(
     listed: KeyCells | None = None,
     keep: float = LEAST_KEPT,
     roughly: bool = False,
+    loss: Loss = "l2",
+    donors: Donors = "any",
 ) -> OptimalDesign:
     """The matrix of least loss that meets C1 for these counts.
 
@@ -400,19 +471,30 @@ def optimal_design(
         keep: the least probability that a record stays unchanged. Near 1 only frequent cells move,
             as in the paper; the least loss lets rare records move too.
         roughly: whether less time is spent on more than 64 cells, at slightly more loss.
+        loss: l2, or the Kullback-Leibler divergence to second order (kl), for up to 256 cells.
+        donors: any, or frequent cells alone, each with a chance in proportion to its frequency.
+            The gap then says how much more that loses than any matrix.
     """
     require_number("keep", keep, low=0, high=1, high_open=True)
+    require_choice("loss", loss, LOSSES)
+    require_choice("donors", donors, DONORS)
     table = as_counts(counts)
     require_alpha(alpha, table.total)
     cells = listed or KeyCells.of(
         table, width=width, choices=choices, possible=possible, fixed=fixed
     )
+    cells = replace(cells, loss=loss, donors=donors)
     identity = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
     attained = SpontaneousRecognition.of(identity, table, width=width, choices=choices)
     if attained.alpha <= alpha:
         matrix = identity if listed is None else _without_idle(identity, cells.numbers)
         return OptimalDesign(matrix, cells, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
     dense, inside = listed is None and cells.size <= DENSE_CELLS, INSIDE
+    if loss != "l2" and not dense:
+        raise TooLarge(
+            f"The loss {loss} is minimised over at most {DENSE_CELLS} joint cells, and these keys "
+            f"have {prod(table.sizes):,}. Take the loss l2, or coarser keys."
+        )
     while inside < 0.1:  # further inside alpha as long as the integers exceed it
         solution = _solved(cells, alpha * (1 - inside), keep=keep, dense=dense, roughly=roughly)
         if solution is None:
@@ -435,11 +517,23 @@ def _solved(
     cells: KeyCells, alpha: float, *, keep: float, dense: bool, roughly: bool
 ) -> tuple[TransitionMatrix, float] | None:
     """The matrix and its gap, over all matrices or over few transitions."""
+    solution: tuple[TransitionMatrix, float] | None = None
     if dense:
         answer = solve_dense(cells, alpha, keep=keep, roughly=roughly)
-        return None if answer is None else (Dense.of(cells.labels, answer.matrix), answer.gap)
-    solution = solve_sparse(cells, alpha, keep=keep)
-    return None if solution is None else solution[:2]
+        if answer is not None:
+            solution = Dense.of(cells.labels, answer.matrix), answer.gap
+    elif (sparse := solve_sparse(cells, alpha, keep=keep)) is not None:
+        solution = sparse[:2]
+    if cells.donors == "any":
+        return solution
+    matrix = from_frequent(cells, alpha, keep=keep)
+    if matrix is None:
+        return None
+    least = 0.0
+    if solution is not None:
+        least = squared_error(solution[0], cells.numbers, cells.weights) * (1 - solution[1])
+    gap = squared_error(matrix, cells.numbers, cells.weights) / least - 1 if least > 0 else np.inf
+    return Dense.of(cells.labels, matrix.values) if dense else matrix, max(gap, 0.0)
 
 
 def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMatrix:
