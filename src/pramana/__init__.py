@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from pramana.microaggregation.clustering import cluster
     from pramana.release.certificate import Certificate
     from pramana.release.signing import make_keys
-    from pramana.schema.domains import Bins, Categories
+    from pramana.schema.domains import Bins, Categories, NumberGrid
     from pramana.schema.recoding import Noise, Recoding
     from pramana.schema.replicates import Replicates
     from pramana.schema.schema import Column, Impossible, Role, Schema
@@ -110,6 +110,7 @@ __all__ = [
     "Noise",
     "NotARelease",
     "NotCovered",
+    "NumberGrid",
     "Optimal",
     "OutputExists",
     "OutsideDomain",
@@ -184,7 +185,7 @@ _SOURCES = {
     "microaggregation.clustering": "cluster",
     "release.certificate": "Certificate",
     "release.signing": "make_keys",
-    "schema.domains": "Bins Categories",
+    "schema.domains": "Bins Categories NumberGrid",
     "schema.recoding": "Noise Recoding",
     "schema.replicates": "Replicates",
     "schema.schema": "Column Impossible Role Schema",

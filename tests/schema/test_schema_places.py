@@ -50,6 +50,30 @@ IN_COLUMNS = {
         f'{KEY}[columns.b]\nrole = "key"\nbins = [1, nan, 3] # !\n',
         f'{KEY}[columns.b]\nrole = "key"\nbins = [true, false] # !\n',
     ],
+    "points": [
+        f'{KEY}[columns.b]\nrole = "key"\npoints = [3] # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\npoints = [3, 2] # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\npoints = ["x", 2] # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\npoints = [0, nan] # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\npoints = [0, 0.5] # !\n',
+        f'{KEY}[columns.b]\nrole = "public"\npoints = [0, 5] # !\n',
+    ],
+    "range": [
+        f'{KEY}[columns.b]\nrole = "key"\ngrid = 3\nrange = 3 # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\ngrid = 3\nrange = [0, inf] # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\ngrid = 3\nrange = [0, 2.5] # !\n',
+    ],
+    "grid": [
+        f'{KEY}[columns.b]\nrole = "key"\nrange = [0, 9]\ngrid = 1 # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\nrange = [0, 9]\ngrid = 11 # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\nrange = [0, 9]\ngrid = "x" # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\ngrid = 3 # !\n',
+    ],
+    "step": [
+        f'{KEY}[columns.b]\nrole = "key"\nrange = [0, 9]\ngrid = 3\nstep = 0 # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\npoints = [0, 9]\nstep = "x" # !\n',
+        f'{KEY}[columns.b]\nrole = "key"\nstep = 3 # !\n',
+    ],
     "labels": [
         f"{AGE}labels = 3 # !\n",
         f'{AGE}labels = ["a"] # !\n',

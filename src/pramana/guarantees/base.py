@@ -61,7 +61,9 @@ Need.MATRICES = Need("it speaks of records that pass a matrix, and here they do 
 Need.FIXED_MATRICES = Need(
     "it compares this table with others, and the matrices were chosen by looking at this one"
 )
-Need.COUNTS = Need("it rests on the true counts, and they are not at hand: give the data")
+Need.COUNTS = Need(
+    "it rests on the true counts, and they are not at hand: give the data, and no number on a grid"
+)
 Need.GROUPS = Need("it speaks of groups of records, and none are formed")
 Need.SHUFFLE = Need("it speaks of shuffled records, and these keep their order")
 Need.ANONYMITY_SET = Need("it speaks of the records among which a person hides, and there are none")
@@ -108,10 +110,11 @@ class Evidence:
         """What can be computed from it."""
         matrices = self.mechanism is not None and bool(self.mechanism.columns)
         steps = self.mechanism is not None and bool(self.mechanism.steps)
+        rounded = any(column.gridded for column in self.schema.columns)
         there = {
             Need.MATRICES: matrices,
             Need.FIXED_MATRICES: matrices and not self.data_dependent,
-            Need.COUNTS: steps and self.counts is not None,
+            Need.COUNTS: steps and self.counts is not None and not rounded,
             Need.GROUPS: bool(self.group_sizes),
             Need.SHUFFLE: self.shuffled,
             Need.ANONYMITY_SET: self.anonymity_set >= 1,

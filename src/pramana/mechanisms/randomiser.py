@@ -82,7 +82,8 @@ class Randomiser:
         """Released codes of randomised and binned columns; the rest as it is, identifiers gone."""
         drawn: dict[str, Codes] = {}
         for step in self._steps:
-            released = self._draw(step, step.encode(batch), batch, position)
+            cells = step.cells([self._codes(own, batch, position) for own in step.columns])
+            released = self._draw(step, cells, batch, position)
             drawn.update(zip(step.step.columns, step.split(released), strict=True))
         drawn |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         arrays = [
@@ -102,6 +103,13 @@ class Randomiser:
             for column in self.schema.released
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
+
+    def _codes(self, column: Column, batch: pa.RecordBatch, position: int) -> Codes:
+        """The code of each value; numbers of a grid are rounded by the word of each record."""
+        words = None
+        if column.gridded:
+            words = self.keystream.words(Stream("rounding", column.name), position, len(batch))
+        return encode(column, batch.column(column.name), words)
 
     def _draw(self, step: StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
         if step.step.matrix is not None:
@@ -145,12 +153,8 @@ class StepCodec:
         """Whether every combination of values has a code, in order, the last column fastest."""
         return self._straight or self._cells.orderly
 
-    def encode(self, batch: pa.RecordBatch) -> Codes:
-        """One code a record; refuses combinations that the schema calls impossible."""
-        return self.cells([encode(column, batch.column(column.name)) for column in self.columns])
-
     def cells(self, parts: Sequence[Codes]) -> Codes:
-        """The same from the codes of each column."""
+        """One code a record, of those of each column; refuses what the schema calls impossible."""
         if self._straight:
             return parts[0]
         cells = self._cells.codes(parts)
@@ -301,7 +305,7 @@ class Reporter(Randomiser):
         # One row a column, and one more for what sets of fewer columns lack.
         truth = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
         for row, column in enumerate(columns):
-            truth[row] = encode(column, batch.column(column.name))
+            truth[row] = self._codes(column, batch, position)
         reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
         self._wholes.draw(asked, words, truth, reports)
         self._draw_others(asked, words, truth, reports)

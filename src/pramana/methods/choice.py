@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import percent, text_up
 from pramana.engine.base import open_source
-from pramana.errors import Infeasible, InputError, InvalidNumber, InvalidSchema, PramanaError
+from pramana.errors import (
+    Infeasible,
+    InputError,
+    InvalidNumber,
+    InvalidSchema,
+    NotCovered,
+    PramanaError,
+)
 from pramana.guarantees.base import Guarantee
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import METHODS, Method, require_options
@@ -131,7 +138,15 @@ def design_for(
     context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
 ) -> Plan:
     """The plan for a context; what was counted of its table is not counted again."""
-    plan = _chosen(method, guarantees).design(context, guarantees)
+    chosen = _chosen(method, guarantees)
+    grids = [column.name for column in context.schema.columns if column.gridded]
+    if grids and chosen.data_dependent:
+        raise NotCovered(
+            f"Method {chosen.name} looks at which values occur, and '{grids[0]}' is rounded to a "
+            "grid by chance: take retention or attribute-sampling, or give it bins.",
+            column=grids[0],
+        )
+    plan = chosen.design(context, guarantees)
     if method is None:
         plan = _more_accurate(plan, context)
     if context.schema.household is None or context.opened is None:

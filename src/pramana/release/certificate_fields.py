@@ -18,7 +18,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechani
 from pramana.mechanisms.sparse_rows import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.release.canonical_json import Struct, converted
-from pramana.schema.domains import BinRelease, Bins, Categories, Domain, Labels
+from pramana.schema.domains import BinRelease, Bins, Categories, Domain, Labels, NumberGrid
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
 from pramana.schema.replicates import Replicates, Replication
@@ -78,6 +78,8 @@ class ColumnForm(Struct):
     release: BinRelease = "label"
     labels: tuple[Text, ...] = ()
     integers: bool = False
+    points: tuple[Number, ...] | None = None
+    step: Number = 1
     missing_values: tuple[Value, ...] = ()
     domain: Text = "declared"
     missing: Missing = "refuse"
@@ -148,8 +150,10 @@ def treatment_of(column: Column, treatment: str) -> str:
 
 
 def _domain_to_json(domain: Domain) -> Form:
-    if isinstance(domain, Categories):
-        form: Form = {"categories": list(domain.values), "ordered": domain.ordered}
+    if isinstance(domain, NumberGrid):
+        form: Form = {"points": list(domain.values), "step": domain.step}
+    elif isinstance(domain, Categories):
+        form = {"categories": list(domain.values), "ordered": domain.ordered}
     else:
         edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
         form = {"bins": edges, "release": domain.release}
@@ -211,6 +215,8 @@ def _recoding_of(form: RecodingForm) -> Recoding:
 
 def _domain_of(form: ColumnForm) -> Domain | None:
     codes = form.missing_values
+    if form.points is not None:
+        return NumberGrid(form.points, missing_values=codes, step=form.step)
     if form.categories is not None:
         return Categories(form.categories, ordered=form.ordered, missing_values=codes)
     if form.bins is None:

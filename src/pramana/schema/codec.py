@@ -20,8 +20,16 @@ import pyarrow.compute as pc
 
 from pramana.base.text import records_that
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
-from pramana.schema.domains import Bins, Categories, Label, label_text
-from pramana.schema.lookup import MISSING, OUTSIDE, Itself, find_bins, find_labels, flat
+from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_text
+from pramana.schema.lookup import (
+    MISSING,
+    OUTSIDE,
+    Itself,
+    find_bins,
+    find_labels,
+    find_points,
+    flat,
+)
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
@@ -53,11 +61,34 @@ def code_dtype(size: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(max(size - 1, 0)))
 
 
-def encode(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
-    """The code of each value; refuses values outside the domain and missing ones if it must."""
-    codes, refused = _coded(column, array, _finder(column))
+def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | None = None) -> Codes:
+    """The code of each value; refuses values outside the domain and missing ones if it must.
+
+    Numbers of a grid are rounded by ``words``, one a value; without words, to the nearest point.
+    """
+    if isinstance(column.domain, NumberGrid) and words is not None:
+        plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if pa.types.is_dictionary(plain.type):
+            plain = plain.dictionary_decode()
+        places = find_points(column.name, column.domain, flat(plain), words)
+        codes, refused = _to_codes(column, places), _refused(column, places)
+    else:
+        codes, refused = _coded(column, array, _finder(column))
     refuse(column, refused)
     return codes
+
+
+def between(column: Column, array: pa.Array | pa.ChunkedArray) -> tuple[Codes, Codes, FloatArray]:
+    """The points below and above each number of a grid, and the chance of the one above."""
+    ends = [np.full(len(array), word, dtype=np.uint64) for word in (2**64 - 1, 0)]
+    below, above = (encode(column, array, words) for words in ends)
+    grid = column.domain
+    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
+    marks = np.append(np.asarray(grid.marks, float), np.zeros(len(column.labels) - grid.size))
+    values = pc.fill_null(array.cast(pa.float64(), safe=False), 0.0).to_numpy(zero_copy_only=False)
+    steps = np.rint((values - float(str(grid.values[0]))) / grid.step)
+    wide = np.where(above > below, marks[above] - marks[below], np.inf)
+    return below, above, (steps - marks[below]) / wide
 
 
 def encode_released(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
@@ -204,6 +235,8 @@ def _domain(column: Column) -> Categories | Bins:
 def _finder(column: Column) -> Finder:
     """The function that places the values of an array."""
     domain = _domain(column)
+    if isinstance(domain, NumberGrid):
+        return partial(find_points, column.name, domain)
     if not isinstance(domain, Bins):
         return partial(find_labels, domain.labels)
     if domain.missing_values:
@@ -218,6 +251,8 @@ def _find_apart(name: str, bins: Bins, array: pa.Array) -> Positions:
 
 
 def _released_finder(column: Column) -> Finder:
+    if isinstance(column.domain, NumberGrid):
+        return partial(find_labels, column.domain.labels)
     if isinstance(column.domain, Bins) and column.domain.release != "draw":
         bins = column.domain
         centres = bins.centres + bins.missing_values

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
@@ -126,6 +128,132 @@ class Categories:
     @cached_property
     def _by_text(self) -> dict[str, Label]:
         return {label_text(label): label for label in self.labels}
+
+
+LONGEST_CELL = 2**32
+"""Steps between two points of a grid: weights of rounding are quotients of 64-bit integers."""
+
+MOST_POINTS = 100_000
+
+MOST_STEPS = 2**52
+"""Steps from the first point to the last: whole numbers up to here have halves."""
+
+
+@dataclass(frozen=True)
+class NumberGrid(Categories):
+    """A number that is rounded by chance to one of the ``values``, and randomised as that one.
+
+    Numbers are multiples of ``step`` from the first point on; others count as the nearest multiple.
+    One that lies k of n steps above a point becomes the next point with probability k / n, so that
+    its expectation is itself (docs/proofs/numbers.md).
+
+    >>> NumberGrid((0, 10, 20)).chances(12), NumberGrid.even(0, 100, 5, step=5).labels
+    (((10, 14757395258967641293), (20, 3689348814741910323)), (0, 25, 50, 75, 100))
+    """
+
+    step: float = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ordered", True)
+        _require_numbers("points", (*self.values, *self.missing_values))
+        _require_numbers("step", (self.step,))
+        super().__post_init__()
+        steps = [self._steps_to(point) for point in self.values]
+        gaps = [high - low for low, high in pairwise(steps)]
+        if not gaps or min(gaps) <= 0 or any(at.denominator > 1 for at in steps):
+            raise InvalidSchema(
+                "A grid must have at least two points that rise, each whole steps of "
+                f"{label_text(self.step)} above the first.",
+                entry="points",
+            )
+        if max(gaps) >= LONGEST_CELL or steps[-1] > MOST_STEPS:
+            raise InvalidSchema(
+                f"Points of a grid must lie less than {LONGEST_CELL:,} steps apart, and all within "
+                f"{MOST_STEPS:,}. Give a coarser step.",
+                entry="step",
+            )
+        low, high = self.values[0], self.values[-1]
+        inside = [code for code in self.missing_values if low <= code <= high]  # type: ignore[operator]
+        if inside:
+            raise InvalidSchema(
+                f"Missing values of a grid must lie outside its range, and {len(inside)} lie "
+                "inside: a released number would mean both.",
+                entry="missing_values",
+            )
+
+    @classmethod
+    def even(
+        cls,
+        low: float,
+        high: float,
+        points: int,
+        *,
+        step: float = 1,
+        missing_values: Sequence[Label] = (),
+    ) -> NumberGrid:
+        """So many points from ``low`` to ``high``, as even as steps allow."""
+        _require_numbers("range", (low, high))
+        _require_numbers("step", (step,))
+        _require_numbers("grid", (points,))
+        start, width = _fraction(low), _fraction(step)
+        whole = (_fraction(high) - start) / width
+        if whole.denominator > 1:
+            raise InvalidSchema(
+                f"range must be whole steps of {label_text(step)} wide.", entry="range"
+            )
+        most = min(int(whole) + 1, MOST_POINTS)
+        if points != int(points) or not 2 <= points <= most:
+            raise InvalidSchema(
+                f"grid must be a number of points from 2 to {most:,}, got {points!r}: no more "
+                "than there are steps.",
+                entry="grid",
+            )
+        marks = (round(whole * at / (int(points) - 1)) for at in range(int(points)))
+        return cls(
+            tuple(_number(start + mark * width) for mark in marks),
+            missing_values=tuple(missing_values),
+            step=step,
+        )
+
+    def _steps_to(self, number: Label) -> Fraction:
+        return (_fraction(number) - _fraction(self.values[0])) / _fraction(self.step)
+
+    @cached_property
+    def marks(self) -> tuple[int, ...]:
+        """How many steps each point lies above the first."""
+        return tuple(int(self._steps_to(point)) for point in self.values)
+
+    def chances(self, steps: int) -> tuple[tuple[Label, int], ...]:
+        """The points that a number so many steps above the first can become, of 2**64 words."""
+        at = max(place for place, mark in enumerate(self.marks) if mark <= steps)
+        above = steps - self.marks[at]
+        if not above:
+            return ((self.values[at], 2**64),)
+        up = above * 2**64 // (self.marks[at + 1] - self.marks[at])
+        return (self.values[at], 2**64 - up), (self.values[at + 1], up)
+
+    def to_dict(self) -> dict[str, object]:
+        """The entries of a column in a schema file."""
+        entries: dict[str, object] = {"points": list(self.values), "step": self.step}
+        return entries | {"release": "grid"} | _missing_entry(self.missing_values)
+
+
+def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
+    """Refuse what is no finite number; a step must be above 0."""
+    for number in numbers:
+        if not _is_number(number) or not math.isfinite(number):  # type: ignore[arg-type]
+            raise InvalidSchema(f"{entry} must be finite numbers, got {number!r}.", entry=entry)
+        if entry == "step" and not number > 0:  # type: ignore[operator]
+            raise InvalidSchema(f"step must be above 0, got {number!r}.", entry=entry)
+
+
+def _fraction(number: Label) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    return Fraction(label_text(number))
+
+
+def _number(exact: Fraction) -> int | float:
+    return int(exact) if exact.denominator == 1 else float(exact)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,17 @@ COLUMN: Final[dict[str, tuple[Form, str]]] = {
     ),
     "labels": (_or_list({"type": "string"}, uniqueItems=True), "A name for each bin."),
     "integers": ({"type": "boolean"}, "Whether only whole numbers lie in the bins."),
-    "release": ({"enum": list(RELEASES)}, "What is published of a bin."),
+    "release": ({"enum": [*RELEASES, "grid"]}, "What is published of a bin; points of a grid."),
+    "points": (
+        {"type": "array", "items": {"type": "number"}, "minItems": 2},
+        "Points of a grid, rising, to which a number is rounded by chance.",
+    ),
+    "range": (
+        {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+        "First and last point of an even grid.",
+    ),
+    "grid": ({"type": "integer", "minimum": 2}, "How many points an even grid has."),
+    "step": (ABOVE_ZERO, "Numbers on a grid are multiples of this, from its first point on."),
     "missing": ({"enum": list(MISSING)}, "What becomes of records without a value."),
     "missing_values": (
         _or_list(POSSIBLE, uniqueItems=True),

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable
-from pramana.schema.domains import Bins, Label, label_text
-from pramana.types import FloatArray, Positions
+from pramana.schema.domains import Bins, Label, NumberGrid, label_text
+from pramana.types import FloatArray, Positions, Words
 
 
 def alike(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -194,23 +194,62 @@ def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
 def find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
     """Positions by bin."""
     missing = array.is_null().to_numpy(zero_copy_only=False)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        numeric = pc.match_substring_regex(array, NUMBER)
-        array = pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
-    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
-        if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
-            raise InvalidTable(f"'{name}' must hold numbers to be cut into bins.", column=name)
-        array = array.cast(pa.int8())
+    array = _numeric(name, array, "cut into bins")
     if _beyond_floats(array):
         values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False)
         at = _whole_below(bins, values) - 1
     else:  # Unparsable text is nan here, and so outside; what was missing is set last.
-        values = pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy()
+        values = _floats(array)
         at = _below(np.asarray(bins.edges, float), values) - 1
     at[values == bins.edges[-1]] = bins.size - 1
     at[(at < 0) | (at >= bins.size)] = OUTSIDE
     at[missing] = MISSING
     return at
+
+
+def find_points(
+    name: str, grid: NumberGrid, array: pa.Array, words: Words | None = None
+) -> Positions:
+    """Positions by point of a grid: the nearest one, or by chance where there is a word a value.
+
+    A word below k * 2**64 // n takes a number k of n steps above a point to the next one.
+    """
+    missing = array.is_null().to_numpy(zero_copy_only=False)
+    values = _floats(_numeric(name, array, "rounded to a grid"))
+    low, high = float(str(grid.values[0])), float(str(grid.values[-1]))
+    inside = (values >= low) & (values <= high)
+    marks = np.asarray(grid.marks, dtype=np.int64)
+    steps = np.rint((np.where(inside, values, low) - low) / grid.step).astype(np.int64)
+    at = np.minimum(np.searchsorted(marks, steps, side="right"), len(marks) - 1) - 1
+    above, width = (steps - marks[at]).astype(np.uint64), np.diff(marks)[at].astype(np.uint64)
+    if words is None:
+        up = above * np.uint64(2) >= width
+    else:
+        half = np.uint64(32)  # a quotient beyond 64 bits, in two halves; the end itself has none
+        first, rest = np.divmod(above << half, width)
+        up = (words < (first << half | (rest << half) // width)) | (above == width)
+    found = np.where(inside, at + up, OUTSIDE).astype(np.int32)
+    if grid.missing_values:
+        apart = find_labels(grid.missing_values, array)
+        found = np.where(apart >= 0, apart + grid.size, found).astype(np.int32)
+    found[missing] = MISSING
+    return found
+
+
+def _numeric(name: str, array: pa.Array, what: str) -> pa.Array:
+    """The array as numbers, or as texts of numbers; other texts are missing."""
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        numeric = pc.match_substring_regex(array, NUMBER)
+        return pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        return array
+    if not (pa.types.is_null(array.type) or pa.types.is_boolean(array.type)):
+        raise InvalidTable(f"'{name}' must hold numbers to be {what}.", column=name)
+    return array.cast(pa.int8())
+
+
+def _floats(array: pa.Array) -> FloatArray:
+    return np.asarray(pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy())
 
 
 def _beyond_floats(array: pa.Array) -> bool:

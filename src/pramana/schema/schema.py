@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from pramana.base.atomic_files import write_whole
 from pramana.base.text import Shown, as_table, counted, tables_of
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
-from pramana.schema.domains import Bins, Categories, Domain, Label, find_label
+from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid, find_label
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
@@ -113,6 +113,13 @@ class Column:
         object.__setattr__(self, "exempt", self.labels_of_domain(tuple(self.exempt), "exempt"))
 
     def _check_recoding(self) -> None:
+        if self.gridded and not self.randomised:
+            raise InvalidSchema(
+                f"'{self.name}' has a grid and so must be randomised: give it role key or "
+                "sensitive, without randomise = false.",
+                column=self.name,
+                entry="points",
+            )
         if self.recoding and self.role is Role.IDENTIFIER:
             raise InvalidSchema(
                 f"'{self.name}' is an identifier and dropped: do not recode it.",
@@ -149,7 +156,7 @@ class Column:
 
     @property
     def _domain_entry(self) -> str:
-        return "bins" if isinstance(self.domain, Bins) else "categories"
+        return {Bins: "bins", NumberGrid: "points"}.get(type(self.domain), "categories")
 
     def labels_of_domain(self, labels: tuple[Label, ...], entry: str) -> tuple[Label, ...]:
         """The labels as the domain spells them; ``entry`` of the schema lists them."""
@@ -180,8 +187,14 @@ class Column:
 
     @cached_property
     def randomised(self) -> bool:
-        """Whether the column goes through a matrix."""
-        return self.role is Role.KEY if self.randomise is None else self.randomise
+        """Whether the column goes through a matrix; a number that is rounded by chance must."""
+        usual = self.role is Role.KEY or (self.gridded and self.role is Role.SENSITIVE)
+        return usual if self.randomise is None else self.randomise
+
+    @property
+    def gridded(self) -> bool:
+        """Whether it is a number that is rounded to a grid by chance before it is randomised."""
+        return isinstance(self.domain, NumberGrid)
 
     @property
     def binned(self) -> bool:

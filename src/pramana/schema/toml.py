@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from pramana.base.file_moves import read_file
 from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
-from pramana.schema.domains import Bins, Categories, Domain, Label
+from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import Noise, Recoding
 from pramana.schema.replicates import Replicates
@@ -148,7 +148,8 @@ TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "rep
        "identifiers", "rest")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
-           "integers", "missing_values", "exempt", "randomise", "declared", "origin",
+           "integers", "points", "range", "step", "grid", "missing_values", "exempt", "randomise",
+           "declared", "origin",
            *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
@@ -420,7 +421,45 @@ OF_BINS = {
 }
 
 
+def _grid(name: str, entries: Entries) -> NumberGrid | None:
+    """Points of a number that is rounded by chance: listed, or as many as ``grid`` in a range."""
+    stated = {"points", "range", "grid"} & set(entries)
+    if not stated and "step" not in entries:
+        return None
+    others = {"categories", "bins", "labels", "integers", "ordered"} & set(entries)
+    if stated not in ({"points"}, {"range", "grid"}) or others:
+        raise InvalidSchema(
+            f"'{name}' must have points, or range and grid, and neither categories nor bins.",
+            column=name,
+            entry=min(stated, default="step"),
+        )
+    if entries.get("release", "grid") != "grid":
+        raise InvalidSchema(
+            f"'{name}' is rounded to a grid, whose points are released: release = \"grid\".",
+            column=name,
+            entry="release",
+        )
+    codes, step = (
+        _labels("missing_values", entries.get("missing_values", [])),
+        entries.get("step", 1),
+    )
+    if "points" in entries:
+        return NumberGrid(_labels("points", entries["points"]), missing_values=codes, step=step)
+    ends = entries["range"]
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise InvalidSchema("range must be the lowest and the highest number.", entry="range")
+    low, high = ends
+    return NumberGrid.even(low, high, entries["grid"], step=step, missing_values=codes)
+
+
 def _domain(name: str, entries: Entries) -> Domain | None:
+    try:
+        return _grid(name, entries) or _listed(name, entries)
+    except InvalidSchema as error:
+        raise error if error.fields.get("column") else _in_column(name, error) from None
+
+
+def _listed(name: str, entries: Entries) -> Domain | None:
     if "categories" in entries and "bins" in entries:
         raise InvalidSchema(
             f"'{name}' must have categories or bins, not both.", column=name, entry="categories"
@@ -438,20 +477,17 @@ def _domain(name: str, entries: Entries) -> Domain | None:
             column=name,
             entry="missing_values",
         )
-    try:
-        codes = _labels("missing_values", entries.get("missing_values", []))
-        if "categories" in entries:
-            values = _labels("categories", entries["categories"])
-            return Categories(values, entries.get("ordered", False), codes)
-        if "bins" in entries:
-            if not isinstance(entries["bins"], list):
-                raise InvalidSchema("Bins must be a list of numbers in rising order.", entry="bins")
-            names = _labels("labels", entries.get("labels", []))
-            release = entries.get("release", "label")
-            integers = entries.get("integers", False)
-            return Bins(tuple(entries["bins"]), release, codes, names, integers)  # type: ignore[arg-type]
-    except InvalidSchema as error:
-        raise _in_column(name, error) from None
+    codes = _labels("missing_values", entries.get("missing_values", []))
+    if "categories" in entries:
+        values = _labels("categories", entries["categories"])
+        return Categories(values, entries.get("ordered", False), codes)
+    if "bins" in entries:
+        if not isinstance(entries["bins"], list):
+            raise InvalidSchema("Bins must be a list of numbers in rising order.", entry="bins")
+        names = _labels("labels", entries.get("labels", []))
+        release = entries.get("release", "label")
+        integers = entries.get("integers", False)
+        return Bins(tuple(entries["bins"]), release, codes, names, integers)  # type: ignore[arg-type]
     return None
 
 

@@ -12,7 +12,7 @@ Whether the reports of a release fit the true table, for its owner.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 from pramana.base.text import percent
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.release.certificate import Certificate
-from pramana.schema.codec import encode, encode_released
-from pramana.schema.domains import Bins
-from pramana.schema.joint_cells import cell_codes, cell_counts
+from pramana.schema.codec import between, encode, encode_released
+from pramana.schema.domains import Bins, Label
+from pramana.schema.joint_cells import cell_codes, cell_counts, cell_numbers
 from pramana.schema.opened_table import OpenedTable, is_whole
 from pramana.schema.recoding import Noise
-from pramana.schema.schema import REPORTED, Column, Schema
+from pramana.schema.schema import REPORTED, Column
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 from pramana.verification.checks import Check
 from pramana.verification.evalues import SHARES, average, found_from, needed
@@ -341,9 +341,14 @@ def reports_against_truth(
     sets = told.column(REPORTED).cast(pa.string())
     for one in mechanism.sets:
         own = told.filter(pc.equal(sets, one.name))
-        before = _cells(certificate.schema, one, truth, released=False)
-        after = _cells(certificate.schema, one, own, released=True)
-        chance = _chance(one, before, after)
+        columns = [certificate.schema.column(name) for name in one.columns]
+        after = _cells(columns, one.cells, own)
+        if any(column.gridded for column in columns):
+            before = _expected_cells(columns, one.cells, truth)
+            chance = _chance_of_rounded(one.matrix.apply(before), after)
+        else:
+            before = _cells(columns, one.cells, truth, encoder=encode)
+            chance = _chance(one, before, after)
         good = chance >= level / len(mechanism.sets)
         yield Check.decided(
             f"reports of {one.name}",
@@ -384,12 +389,82 @@ def _pooled(own: FloatArray, rare: BoolArray) -> FloatArray:
     return np.append(own[~rare], own[rare].sum()) if rare.any() else own
 
 
-def _cells(schema: Schema, one: AttributeSet, table: pa.Table, *, released: bool) -> FloatArray:
-    """Records by the cells of a set."""
-    columns = [schema.column(name) for name in one.columns]
-    encoder = encode_released if released else encode
+def _cells(
+    columns: Sequence[Column],
+    cells: Sequence[tuple[Label, ...]],
+    table: pa.Table,
+    *,
+    encoder: Callable[[Column, pa.ChunkedArray], Codes] = encode_released,
+) -> FloatArray:
+    """Records by cell."""
     codes: list[Codes] = [encoder(column, table.column(column.name)) for column in columns]
     labels = [column.labels for column in columns]
     counts = cell_counts(codes, list(map(len, labels)))
-    found: FloatArray = counts[tuple(cell_codes(labels, one.cells))]
+    found: FloatArray = counts[tuple(cell_codes(labels, cells))]
     return found
+
+
+def _expected_cells(
+    columns: Sequence[Column], cells: Sequence[tuple[Label, ...]], table: pa.Table
+) -> FloatArray:
+    """How many records each cell has on average, with numbers rounded to a grid by chance."""
+    parts: list[tuple[list[Codes], FloatArray]] = [([], np.ones(table.num_rows))]
+    for column in columns:
+        values = table.column(column.name)
+        if column.gridded:
+            below, above, share = between(column, values)
+            ways = [(below, 1 - share), (above, share)]
+        else:
+            ways = [(encode(column, values), np.ones(table.num_rows))]
+        parts = [([*codes, own], chance * more) for codes, chance in parts for own, more in ways]
+    labels = [column.labels for column in columns]
+    sizes = list(map(len, labels))
+    total = sum(
+        np.bincount(cell_numbers(codes, sizes), weights=chance, minlength=math.prod(sizes))
+        for codes, chance in parts
+    )
+    found: FloatArray = np.reshape(total, sizes)[tuple(cell_codes(labels, cells))]
+    return found
+
+
+def numbers_against_truth(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
+) -> Iterator[Check]:
+    """One test a step that moves a number on a grid, of released counts under rounding and matrix.
+
+    Counts have at most the variance of draws from the mean row, so that the test holds back.
+    """
+    mechanism = certificate.mechanism
+    schema = certificate.schema
+    steps = [
+        step
+        for step in (() if mechanism is None else mechanism.steps)
+        if any(schema.column(name).gridded for name in step.columns)
+    ]
+    for step in steps:
+        name = f"transitions of {' x '.join(step.columns)}"
+        columns = [schema.column(own) for own in step.columns]
+        if step.matrix is None or len(step.labels) > MOST_ROUNDED:
+            yield Check.asserted(name, "cannot tell here: too many cells, or a matrix a stratum")
+            continue
+        truth, told = (table.to_arrow(list(step.columns)) for table in (original, released))
+        mean = step.matrix.apply(_expected_cells(columns, step.cells, truth))
+        chance = _chance_of_rounded(mean, _cells(columns, step.cells, told))
+        good = chance >= level / len(steps)
+        words = f"p = {chance:.2g} ({'fit' if good else 'do not fit'} rounding and matrix)"
+        yield Check.decided(name, good, words)
+
+
+MOST_ROUNDED = 100_000
+
+
+def _chance_of_rounded(mean: FloatArray, after: FloatArray) -> float:
+    """Pearson's test of counts against their mean, as if all records had the same row."""
+    from scipy.stats import chi2
+
+    mean = mean * (after.sum() / max(float(mean.sum()), 1e-300))
+    rare = mean < FEWEST_EXPECTED
+    gaps, mean = _pooled(after - mean, rare), _pooled(mean, rare)
+    kept = mean > 0
+    far = float((gaps[kept] ** 2 / mean[kept]).sum())
+    return float(chi2.sf(far, max(int(kept.sum()) - 1, 1)))

@@ -38,6 +38,7 @@ from pramana.verification.fit_tests import (
     ChiSquareFit,
     drawn_inside_bins,
     fit_counts,
+    numbers_against_truth,
     reports_against_truth,
     with_noise_check,
 )
@@ -113,6 +114,7 @@ def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
         yield from reports_against_truth(certificate, released, original, level=LEVEL / 2)
     else:
         yield from _transitions(mechanism, records)
+        yield from numbers_against_truth(certificate, released, original, level=LEVEL / 6)
 
 
 def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Check:

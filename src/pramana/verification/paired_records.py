@@ -122,7 +122,7 @@ class PairedRecords:
             yield stratum, whole.before == code, whole.after == code
 
     def cells(self, step: Step, rows: IntArray | None = None) -> Pair | None:
-        """The cells of a step, of all released records or some; none where there are too many."""
+        """The cells of a step, of all released records or some; none where they are too many."""
         if rows is not None:
             return self._cells_of(step, rows)
         if step.columns not in self._cells:
@@ -131,7 +131,8 @@ class PairedRecords:
 
     def _cells_of(self, step: Step, some: IntArray | slice) -> Pair | None:
         columns = [self.certificate.schema.column(name) for name in step.columns]
-        if math.prod(len(column.labels) for column in columns) > LARGEST:
+        rounded = any(column.gridded for column in columns)  # which point a number became is lost
+        if rounded or math.prod(len(column.labels) for column in columns) > LARGEST:
             return None
         cells = JointCells(tuple(column.labels for column in columns), step.cells)
         pairs = [self.randomised[name] for name in step.columns]

@@ -166,7 +166,7 @@ def _not_seen(
     left = [one.name for one in mechanism.sets if one.name not in seen]
     if left:
         named = ", ".join(left) if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
-        told = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or values that none has"
+        told = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
         yield Check.asserted(f"draws: {named}", told)
 
 
