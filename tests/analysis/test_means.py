@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pramana.analysis.counts import estimate_means, estimate_totals
 from pramana.analysis.layout import Moments
-from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question, quantile
 from pramana.analysis.variance import Ratio, bounded_interval
 from pramana.errors import InvalidTable

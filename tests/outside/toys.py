@@ -11,7 +11,7 @@ from pyarrow import csv
 
 import pramana as pm
 from pramana.analysis.microaggregated import Drawn, grouped_counts
-from pramana.analysis.published import PublishedReading
+from pramana.analysis.readings import PublishedReading
 from pramana.engine.local import LocalEngine, LocalTable
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.guarantees.claims import attained
@@ -241,30 +241,18 @@ class DealtReading(PublishedReading):
         if not changed:
             return super().counts(question, method=method, share=share)
         self._require(set(question.names) <= set(changed))
-        sums = self.records.sums(question, Mechanism(()))
         return grouped_counts(
-            sums.moments,
-            sums.layout,
+            *self.records.sums(question, Mechanism(())),
             drawn=Drawn(0.0, "keys were dealt out: no count of them changed."),
             records=self.records.certificate.records,
             question=question,
             share=share,
         )
 
-    def mean(self, question, of):
-        """Where no key is involved; totals, shares and quantiles likewise."""
+    def values(self, question, of, *, total):
+        """Where no key is involved; quantiles likewise."""
         self._require(not self.records.changed([*question.names, of]))
-        return super().mean(question, of)
-
-    def total(self, question, of):
-        """As means are."""
-        self._require(not self.records.changed([*question.names, of]))
-        return super().total(question, of)
-
-    def proportion(self, question, beyond):
-        """As means are."""
-        self._require(not self.records.changed([*question.names, beyond.column]))
-        return super().proportion(question, beyond)
+        return super().values(question, of, total=total)
 
     def quantile(self, question, of, *, shares):
         """As means are."""

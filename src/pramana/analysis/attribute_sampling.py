@@ -35,17 +35,16 @@ from pramana.analysis.counts import (
 )
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
-from pramana.analysis.independence import WEIGHTED, IndependenceTest, chi_square_tail
+from pramana.analysis.independence import IndependenceTest, chi_square_tail
 from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb
 from pramana.analysis.observed import Answers, Feature, Observed, different
-from pramana.analysis.published import SYNTHETIC_NOTE, BesidePlain
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import Question
+from pramana.analysis.readings import SYNTHETIC_NOTE, BesidePlain
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
-from pramana.analysis.shares import proportion_by_mean
 from pramana.analysis.spectral import usual_pair
 from pramana.analysis.synthesis import (
     SYNTHESIS_METHODS,
@@ -57,7 +56,6 @@ from pramana.analysis.synthesis import (
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.engine.base import Condition
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
 from pramana.mechanisms.transition import Label
@@ -323,35 +321,26 @@ class AttributeSamplingReading(BesidePlain):
             sums = ReportSums.of(self.records, question)
             return sums.possible(sums.totals(sums.weights())).ravel()
 
-        return self.records.figure(f"margin {question!r}", made)
+        return self.records.once(f"margin {question!r}", made)
 
-    def mean(self, question: Question, of: str) -> Estimate:
-        """An unbiased total over an unbiased count: nearly unbiased, as ratios are."""
-        sums = self._values(question, of)
+    def values(self, question: Question, of: str, *, total: bool) -> Estimate:
+        """Sums are undone like counts; an unbiased total over an unbiased count as ratios are."""
+        sums = self._sums_of_values(question, of)
         if sums is None:
-            return self.plain.mean(question, of)
+            return self.plain.values(question, of, total=total)
         counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
-        noise = self._noise(of, question, sums, counts.totals) ** 2
-        ratio = sums.ratio(counts, totals, question, noise)
-        figures = ratio.told(question.z(ratio.above.size))
+        noise = self._noise(of, question, sums, counts.totals)
+        if not total:
+            ratio = sums.ratio(counts, totals, question, noise**2)
+            return sums.estimate(
+                ratio.told(question.z(ratio.above.size)), question, f"mean of {of}", totals,
+                ratio=True, together=sums.averaged(ratio, question),
+            )  # fmt: skip
+        estimate, se = totals.totals, np.hypot(totals.se(question), noise)
+        wide = question.z(estimate.size) * se + totals.half(question)
         return sums.estimate(
-            figures, question, f"mean of {of}", totals, ratio=True,
-            together=sums.averaged(ratio, question),
-        )  # fmt: skip
-
-    def total(self, question: Question, of: str) -> Estimate:
-        """Sums of values are undone like counts."""
-        sums = self._values(question, of)
-        if sums is None:
-            return self.plain.total(question, of)
-        found = sums.totals(sums.values())
-        noise = self._noise(of, question, sums, sums.totals(sums.weights()).totals)
-        figures = found.totals, np.hypot(found.se(question), noise)
-        wide = question.z(figures[0].size) * figures[1] + found.half(question)
-        low, high = figures[0] - wide, figures[0] + wide
-        return sums.estimate(
-            (*figures, low, high), question, f"total of {of}", found, ratio=False,
-            together=sums.summed(found, question),
+            (estimate, se, estimate - wide, estimate + wide), question, f"total of {of}", totals,
+            ratio=False, together=sums.summed(totals, question),
         )  # fmt: skip
 
     def _noise(
@@ -362,7 +351,7 @@ class AttributeSamplingReading(BesidePlain):
         heavy = float(sums.sums["ww"].sum()) / max(float(sums.sums["w"].sum()), 1e-300)
         return np.sqrt(noise * heavy * np.maximum(weights, 0))
 
-    def _values(self, question: Question, of: str) -> ReportSums | None:
+    def _sums_of_values(self, question: Question, of: str) -> ReportSums | None:
         """The sums of a column released as it is; ``None`` where no report is involved."""
         if self.records.changed([of]):
             raise NotCovered(
@@ -381,13 +370,9 @@ class AttributeSamplingReading(BesidePlain):
             )
         return ReportSums.of(self.records, question, value=of)
 
-    def proportion(self, question: Question, beyond: Condition) -> Estimate:
-        """The mean of a column of 1 and 0."""
-        return proportion_by_mean(self.mean, question, beyond)
-
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
-        plain = self._values(question, of)
+        plain = self._sums_of_values(question, of)
         if plain is None:
             return self.plain.quantile(question, of, shares=shares)
         limits = limits_of(self.records, of)
@@ -403,8 +388,7 @@ class AttributeSamplingReading(BesidePlain):
         changed = self._changed(question)
         if not changed:
             return self.plain.independence(question)
-        if question.weighted and self.records.weight is not None:
-            raise NotCovered(WEIGHTED)
+        self.require_unweighted(question)
         if len(question.by) != 2 or set(changed) != set(question.by) or question.where:
             raise NotCovered(
                 "In a release by reports the test takes two reported columns without a filter. "

@@ -31,6 +31,13 @@ standard deviations for the chance of drawing,
 so that z e to both sides holds as often as z standard deviations do, whatever the bias. About a
 population the deviation of its own sample is added to e: sqrt(s^2 + d^2) <= s + d. A difference of
 two counts is off by z times both errors at most, for the same reason, and z >= 1 there as well.
+
+Means and totals of a column released unchanged, by groups of randomised columns: sums are corrected
+like counts. The total of y over the people in group g is estimated by sum_l B_lg S_l, with S_l the
+sum of y over the records released as l. It is unbiased, and its variance is that of a count with
+y^2 in place of 1. A mean is the ratio of a total and a count; its interval is Fieller's, which
+stays right where a group is small, and is infinite where a group cannot be told well from an empty
+one.
 """
 
 from __future__ import annotations
@@ -56,6 +63,7 @@ from pramana.analysis.variance import (
     bounded_interval,
     count_covariance,
     half_a_record,
+    normal_interval,
     not_refuted,
     total_covariance,
 )
@@ -253,15 +261,13 @@ def _figures(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Estimate, se, low and high by group."""
     estimate, se = solved.figures(share=share)
-    if method == "unbiased":
-        return estimate, se, *solved.interval(question.z(estimate.size), share=share)
-    estimate = (
-        clip(solved.estimate, most=solved.records)
-        if method == "clipped"
-        else fitted_counts(moments, channels)
-    )
-    if share:
-        estimate = estimate / max(float(estimate.sum()), 1e-300)
+    if method != "unbiased":
+        estimate = (
+            clip(solved.estimate, most=solved.records)
+            if method == "clipped"
+            else fitted_counts(moments, channels)
+        )
+        estimate = estimate / max(float(estimate.sum()), 1e-300) if share else estimate
     return estimate, se, *solved.interval(question.z(estimate.size), share=share)
 
 
@@ -313,23 +319,33 @@ def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[Co
     return "shrunk", f"{error}; {shrunk_words(solved.error)}"
 
 
-def invariant_counts(
-    released: ArrayLike,
+def as_released(
     layout: Layout,
+    figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    question: Question,
     *,
-    variance: ArrayLike,
-    question: Question = USUAL,
-    share: bool = False,
+    whole: float,
+    share: bool,
+    why: str,
+    records: float,
+    together: Apart | None = None,
 ) -> Estimate:
-    """Counts (or shares) as they stand, with errors.
+    """Released counts, their errors and ends of intervals; as shares of the whole if asked."""
+    scale = whole if share else 1.0
+    estimate, se, low, high = (figure / scale for figure in figures)
+    return Estimate.of(
+        layout,
+        (estimate, se, low, high),
+        question,
+        what="share" if share else "count",
+        method="as released",
+        why=why,
+        records=records,
+        together=together and replace(together, step=together.step / scale),
+    )
 
-    Args:
-        released: Released counts of one column.
-        layout: Its axis.
-        variance: The variance of each count as the certificate states it.
-        question: What the intervals shall mean.
-        share: Shares of the records, whose number is known, instead of counts.
-    """
+
+def _one_column(released: ArrayLike, layout: Layout) -> tuple[FloatArray, float]:
     counts = np.asarray(released, dtype=np.float64)
     if len(layout.axes) != 1 or not layout.axes[0].whole:
         raise NotCovered(
@@ -338,26 +354,38 @@ def invariant_counts(
         )
     if counts.shape != layout.shape or counts.sum() <= 0:
         raise InvalidTable("There must be released records, one count for each value.")
-    total = float(counts.sum())
+    return counts, float(counts.sum())
+
+
+def invariant_counts(
+    released: ArrayLike,
+    layout: Layout,
+    *,
+    variance: ArrayLike,
+    question: Question = USUAL,
+    share: bool = False,
+) -> Estimate:
+    """Released counts (or shares) of one column, with errors.
+
+    ``variance`` is that of each count as the certificate states it.
+    """
+    counts, total = _one_column(released, layout)
     stated = np.asarray(variance, dtype=np.float64)
     drawn = 1.0 if question.infer == "population" else 0.0  # how often people were drawn themselves
     near = np.clip(counts, 1, max(total - 1, 1))  # a count of 0 may be of a value that some have
     most = near * (1 - near / total)
     se = np.sqrt(np.maximum(np.minimum(stated, most) + drawn * most, 0))
-    whole = total if share else 1.0
-    z = question.z(counts.size)
+    z, half = question.z(counts.size), half_a_record(se, 1.0)
     low, high = not_refuted(counts, total, z=z, known=stated, times=drawn)
     least, largest = not_refuted(counts, total, z=z, times=drawn + 1)
-    low, high = np.maximum(low, least) / whole, np.minimum(high, largest) / whole
-    shown, se = counts / whole, se / whole
-    half = half_a_record(se, 1 / whole)
-    low, high = low - half, high + half
-    return Estimate.of(
+    low = np.maximum(np.maximum(low, least) - half, 0)
+    high = np.minimum(np.minimum(high, largest) + half, total)
+    return as_released(
         layout,
-        (shown, se, np.maximum(low, 0), np.minimum(high, total / whole)),
+        (counts, se, low, high),
         question,
-        what="share" if share else "count",
-        method="as released",
+        whole=total,
+        share=share,
         why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand; se is "
         "the most that the certificate and the count itself leave possible.",
         records=total,
@@ -365,7 +393,7 @@ def invariant_counts(
 
 
 BIAS: Final = 1.0
-"""So many errors an interval reaches at least, however low its level: a bias may be all of one."""
+"""How many errors an interval reaches at least, however low its level: a bias may be all of one."""
 
 
 def bounded_counts(
@@ -376,34 +404,150 @@ def bounded_counts(
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
-    """Counts (or shares) as they stand, with intervals that hold whatever the bias.
+    """Released counts (or shares) of one column, with intervals that hold whatever the bias.
 
-    Args:
-        released: Released counts of one column.
-        layout: Its axis.
-        error: What bias and standard deviation of each count make together at most.
-        question: What the intervals shall mean.
-        share: Shares of the records, whose number is known, instead of counts.
+    ``error`` is what bias and standard deviation of each count make together at most.
     """
-    counts = np.asarray(released, dtype=np.float64)
-    if counts.shape != layout.shape or counts.sum() <= 0:
-        raise InvalidTable("There must be released records, one count for each value.")
-    total = float(counts.sum())
+    counts, total = _one_column(released, layout)
     se = np.broadcast_to(np.asarray(error, dtype=np.float64), counts.shape)
     if question.infer == "population":
         near = np.clip(counts, 1, max(total - 1, 1))  # of 0 released there may be some
         se = se + np.sqrt(near * (1 - near / total))
     reach = max(question.z(counts.size), BIAS) * se + half_a_record(se, 1.0)
     low, high = np.maximum(counts - reach, 0), np.minimum(counts + reach, total)
-    whole = total if share else 1.0
-    return Estimate.of(
+    return as_released(
         layout,
-        (counts / whole, se / whole, low / whole, high / whole),
+        (counts, se, low, high),
         question,
-        what="share" if share else "count",
-        method="as released",
+        whole=total,
+        share=share,
         why="the matrix is withheld and may move frequencies: se is the most that bias and chance "
         "make together, as the certificate states it.",
         records=total,
-        together=Apart(1 / whole, BIAS),
+        together=Apart(1.0, BIAS),
     )
+
+
+# -- means and totals ------------------------------------------------------------------------
+
+
+def estimate_totals(
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
+) -> Estimate:
+    """The total of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
+
+    ``moments`` are summed over the records that have a value; ``noise`` is the variance of what was
+    added to each.
+    """
+    wy, _, wwyy = _values(moments, of)
+    channels = Channels(layout)
+    total = channels.solve(wy)
+    sums = Sums(total, total, moments.sample)
+    variance = count_covariance(channels, wwyy, sums, infer=question.infer)
+    se = np.sqrt(np.maximum(variance + _noise(channels, moments, noise, question), 0))
+    low, high = normal_interval(total, se, z=question.z(total.size))
+    people = np.maximum(channels.known(moments.records), 1.0)
+    half = _half(se, np.sqrt(channels.known(wwyy) / people), question)
+    return Estimate.of(
+        layout,
+        (total, se, low - half, high + half),
+        question,
+        what=f"total of {of}",
+        method="unbiased",
+        why=_why(channels, "sums are corrected like counts; unbiased."),
+        records=moments.count,
+        together=Influence.of_totals(moments, channels, total, question.infer),
+    )
+
+
+def estimate_means(
+    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
+) -> Estimate:
+    """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
+
+    Where a group cannot be told well from an empty one, the mean can be anything: it is ``nan``,
+    and its interval infinite.
+    """
+    wy, wwy, wwyy = _values(moments, of)
+    channels = Channels(layout)
+    above, below = channels.solve(wy), channels.solve(moments.w)
+
+    def ratio_about(infer: Inference) -> Ratio:
+        def covariance(products: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+            sums = Sums(first, second, moments.sample)
+            return count_covariance(channels, products, sums, infer=infer)
+
+        added = _noise(channels, moments, noise, replace(question, infer=infer))
+        return Ratio(
+            above,
+            below,
+            v_above=np.maximum(covariance(wwyy, above, above) + added, 0),
+            cov=covariance(wwy, above, below),
+            v_below=np.maximum(covariance(moments.ww, below, below), 0),
+        )
+
+    ratio = ratio_about(question.infer)
+    if question.infer == "population":
+        ratio = ratio.at_least(ratio_about("records"))
+    mean, se, low, high = ratio.told(question.z(above.size))
+    half = _half(se, _step(moments, channels, ratio), question)
+    figures = (mean, se, low - half, high + half)
+    return Estimate.of(
+        layout,
+        figures,
+        question,
+        what=f"mean of {of}",
+        method="unbiased",
+        why=_why(channels, "a corrected total over a corrected count; nearly unbiased.")
+        + (UNBOUNDED if np.isinf(figures[3]).any() else ""),
+        records=moments.count,
+        together=Influence.of_means(moments, channels, ratio, question.infer),
+    )
+
+
+def _half(se: FloatArray, step: FloatArray, question: Question) -> FloatArray:
+    """Where few records move; the luck of a sample is no matter of single records."""
+    return half_a_record(se, step) if question.infer == "records" else np.zeros_like(se)
+
+
+def _step(moments: Moments, channels: Channels, ratio: Ratio) -> FloatArray:
+    """By how much a record that moves into a group changes its mean, as a mean square root."""
+    assert moments.wwy is not None  # noqa: S101 - for the type checker
+    assert moments.wwyy is not None  # noqa: S101 - for the type checker
+    yy, y, one = (channels.known(part) for part in (moments.wwyy, moments.wwy, moments.ww))
+    people = np.maximum(channels.known(moments.records), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = yy - 2 * ratio.value * y + ratio.value**2 * one
+        step: FloatArray = np.sqrt(np.maximum(squares, 0) / people) / ratio.below
+    return step
+
+
+def _noise(channels: Channels, moments: Moments, noise: float, question: Question) -> FloatArray:
+    """The variance that noise adds to a total of these records: noise times the sum of w^2.
+
+    About a population nothing is added: released squares hold it already.
+    """
+    spread: FloatArray = np.zeros_like(channels.solve(moments.ww))
+    if noise and question.infer == "records":
+        spread = noise * np.maximum(channels.solve(moments.ww), 0)
+    return spread
+
+
+UNBOUNDED = " Groups that noise does not tell well from empty ones have no mean that can be told."
+
+
+def _why(channels: Channels, corrected: str) -> str:
+    return corrected if channels.randomised else "these columns were released as they are."
+
+
+def _values(moments: Moments, of: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    if moments.wy is None or moments.wwy is None or moments.wwyy is None:
+        raise InvalidTable(
+            f"Means and totals of '{of}' need sums of its values and squares.", column=of
+        )
+    if moments.count <= 0:
+        raise InvalidTable(
+            f"No released record with a value of '{of}' is left. Does the filter select any?",
+            column=of,
+        )
+    return moments.wy, moments.wwy, moments.wwyy

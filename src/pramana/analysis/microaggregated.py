@@ -41,25 +41,23 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.contrasts import Apart
-from pramana.analysis.counts import CountMethod, require_method
+from pramana.analysis.counts import CountMethod, as_released, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
-from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
+from pramana.analysis.independence import IndependenceTest, independence_test
 from pramana.analysis.layout import Layout, Moments
-from pramana.analysis.published import BesidePlain
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, Question
+from pramana.analysis.readings import BesidePlain
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
-from pramana.analysis.shares import ordered_records, proportion_by_mean
+from pramana.analysis.shares import ordered_records
 from pramana.analysis.synthesis import SynthesisMethod
 from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not_refuted
 from pramana.base.randomness import Keystream
-from pramana.engine.base import Condition
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.methods import NewKeys
-from pramana.types import FloatArray
 
 
 @dataclass(frozen=True)
@@ -104,15 +102,15 @@ def grouped_counts(
     low, high = not_refuted(counts, whole, z=question.z(counts.size), times=one)
     half = half_a_record(se, squares / total)
     low, high = np.maximum(low - half, 0), np.minimum(high + half, whole)
-    scale = whole if share else 1.0
-    return _as_released(
+    return as_released(
         layout,
-        (counts / scale, se / scale, low / scale, high / scale),
+        (counts, se, low, high),
         question,
-        "share" if share else "count",
-        drawn,
-        moments,
-        together=Apart(squares / total / scale),
+        whole=whole,
+        share=share,
+        why=drawn.why,
+        records=moments.count,
+        together=Apart(squares / total),
     )
 
 
@@ -133,36 +131,23 @@ def grouped_values(
     times, z = drawn.times(question), question.z(wy.size)
     second = times * (wwyy - wy**2 / records)
     if total:
-        told = (moments.records > 0) | (times == 0)
-        se = np.where(told, np.sqrt(np.maximum(second, 0)), np.nan)
+        value, known = wy, (moments.records > 0) | (times == 0)
+        se = np.where(known, np.sqrt(np.maximum(second, 0)), np.nan)
         low, high = normal_interval(wy, se, z=z)
         low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
-        return _as_released(layout, (wy, se, low, high), question, f"total of {of}", drawn, moments)
-    cov = times * (wwy - wy * moments.w / records)
-    ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
-    _, se, low, high = ratio.told(z)
-    figures = (ratio.value, se, low, high)  # a number as released stands, however few tell it
-    return _as_released(layout, figures, question, f"mean of {of}", drawn, moments)
-
-
-def _as_released(
-    layout: Layout,
-    figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
-    question: Question,
-    what: str,
-    drawn: Drawn,
-    moments: Moments,
-    together: Apart | None = None,
-) -> Estimate:
+    else:
+        cov = times * (wwy - wy * moments.w / records)
+        ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
+        value = ratio.value  # a number as released stands, however few tell it
+        _, se, low, high = ratio.told(z)
     return Estimate.of(
         layout,
-        figures,
+        (value, se, low, high),
         question,
-        what=what,
+        what=f"{'total' if total else 'mean'} of {of}",
         method="as released",
         why=drawn.why,
         records=moments.count,
-        together=together,
     )
 
 
@@ -197,10 +182,8 @@ class GroupsReading(BesidePlain):
                 f"Method {method} undoes matrices, and this release has none: keys were replaced "
                 "within groups. Leave the method out."
             )
-        sums = self.records.sums(question, Mechanism(()))
         found = grouped_counts(
-            sums.moments,
-            sums.layout,
+            *self.records.sums(question, Mechanism(())),
             drawn=drawn,
             records=self.records.certificate.records,
             question=question,
@@ -208,21 +191,21 @@ class GroupsReading(BesidePlain):
         )
         return self._with_honest_error(found, question, question.names)
 
-    def mean(self, question: Question, of: str) -> Estimate:
+    def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
         if not self.records.changed([*question.names, of]):
-            return self.plain.mean(question, of)
-        return self._of_values(question, of)
-
-    def total(self, question: Question, of: str) -> Estimate:
-        """As means are."""
-        if not self.records.changed([*question.names, of]):
-            return self.plain.total(question, of)
-        return self._of_values(question, of, total=True)
-
-    def proportion(self, question: Question, beyond: Condition) -> Estimate:
-        """As means are."""
-        return proportion_by_mean(self.mean, question, beyond)
+            return self.plain.values(question, of, total=total)
+        drawn = self._drawn()
+        self.records.require_number(of)
+        found = grouped_values(
+            *self.records.sums(question, Mechanism(()), value=of),
+            of=of,
+            drawn=drawn,
+            records=self.records.certificate.records,
+            question=question,
+            total=total,
+        )
+        return self._with_honest_error(found, question, [*question.names, of])
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """As means are."""
@@ -238,21 +221,16 @@ class GroupsReading(BesidePlain):
 
     def independence(self, question: Question) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""
-        if (
-            self.records.changed(question.names)
-            and question.weighted
-            and self.records.weight is not None
-        ):
-            raise NotCovered(WEIGHTED)
         if not self.records.changed(question.names):
             return self.plain.independence(question)
+        self.require_unweighted(question)
         drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
             raise NotCovered(f"{tied} There is no test of that.")
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
         sums = self.records.sums(question, self.plain.mechanism)
-        found = independence_test(sums.moments, sums.layout, inflated=1 + drawn.variance)
+        found = independence_test(*sums, inflated=1 + drawn.variance)
         bound = (
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
             "than too often."
@@ -362,18 +340,3 @@ class GroupsReading(BesidePlain):
             f" Ask the steward for groups that keep it: responses={names!r}, on the command line "
             f"--response {','.join(names)}."
         )
-
-    def _of_values(self, question: Question, of: str, *, total: bool = False) -> Estimate:
-        drawn = self._drawn()
-        self.records.require_number(of)
-        sums = self.records.sums(question, Mechanism(()), value=of)
-        found = grouped_values(
-            sums.moments,
-            sums.layout,
-            of=of,
-            drawn=drawn,
-            records=self.records.certificate.records,
-            question=question,
-            total=total,
-        )
-        return self._with_honest_error(found, question, [*question.names, of])

@@ -10,10 +10,10 @@ The released records as every reading needs them: names checked, coded, summed u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ from pramana.release.certificate import Certificate
 from pramana.schema.codec import encode_released
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column
-from pramana.types import Codes, FloatArray
+from pramana.types import Codes
 
 if TYPE_CHECKING:
     from pramana.analysis.counts import CountMethod
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
 
 VERBS: Final = (
     "counts",
-    "mean",
-    "total",
-    "proportion",
+    "values",
     "quantile",
     "independence",
     "synthesize",
@@ -65,14 +63,8 @@ class Reading(Protocol):
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """Counts, or shares, of the true table."""
 
-    def mean(self, question: Question, of: str) -> Estimate:
-        """Means of a column in the cells of the true table."""
-
-    def total(self, question: Question, of: str) -> Estimate:
-        """Totals of a column in the cells of the true table."""
-
-    def proportion(self, question: Question, beyond: Condition) -> Estimate:
-        """Shares of the records of each cell whose value lies beyond a number."""
+    def values(self, question: Question, of: str, *, total: bool) -> Estimate:
+        """Means, or totals, of a column in the cells of the original table."""
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Quantiles of a column in the cells of the true table."""
@@ -93,11 +85,11 @@ class Reading(Protocol):
 READINGS: Registry[type[Reading]] = Registry(
     "pramana.readings",
     {
-        "published": "pramana.analysis.published:PublishedReading",
-        "withheld": "pramana.analysis.withheld:WithheldReading",
+        "published": "pramana.analysis.readings:PublishedReading",
+        "withheld": "pramana.analysis.readings:WithheldReading",
         "groups": "pramana.analysis.microaggregated:GroupsReading",
         "attribute-sampling": "pramana.analysis.attribute_sampling:AttributeSamplingReading",
-        "sealed": "pramana.analysis.withheld:SealedReading",
+        "sealed": "pramana.analysis.readings:SealedReading",
     },
 )
 """Readings by the kind of release."""
@@ -111,9 +103,11 @@ def reading_of(records: ReleasedRecords) -> Reading:
 Coded: TypeAlias = tuple[dict[str, Codes], dict[str, tuple[Label, ...]]]
 """Codes and labels of each column."""
 
-KEPT_ANSWERS, KEPT_ROWS = 64, 4096
-"""So many sums of records in memory are kept, of so many rows each: one question asks for the same
-sums several times, and so does the next question."""
+KEPT_ANSWERS, KEPT_ROWS = 128, 4096
+"""The most sums of records in memory that are kept, and the most rows of each: one question asks
+for the same sums several times, and so does the next question."""
+
+T = TypeVar("T", bound=Sized)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +117,6 @@ class ReleasedCells:
     table: pa.Table
     codes: dict[str, Codes]
     layout: Layout
-
-
-@dataclass(frozen=True, eq=False)
-class Summed:
-    """Sums by released cell, and the axes of the cells."""
-
-    layout: Layout
-    moments: Moments
 
 
 @dataclass(frozen=True)
@@ -150,35 +136,24 @@ class ReleasedRecords:
         return None if weight is None else weight.name
 
     @cached_property
-    def _answers(self) -> dict[str, pa.Table]:
+    def _kept(self) -> dict[str, Any]:
         return {}
 
     def summed(self, wanted: SumsAsked) -> pa.Table:
-        """Sums over the records; those of a table that is held in memory are made once."""
-        if self.opened.files or self.opened.format != "frame":
-            return grouped_sums(self.opened, wanted)
-        exactly = repr(wanted)  # the text 1 and the number 1 are not the same question
-        found = self._answers.get(exactly)
-        if found is None:
-            found = grouped_sums(self.opened, wanted)
-            if found.num_rows <= KEPT_ROWS and len(self._answers) < KEPT_ANSWERS:
-                self._answers[exactly] = found
-        return found
+        """Sums over the records."""
+        # By repr, as the text 1 and the number 1 are not the same question.
+        return self.once(repr(wanted), lambda: grouped_sums(self.opened, wanted))
 
-    @cached_property
-    def _figures(self) -> dict[str, FloatArray]:
-        return {}
-
-    def figure(self, exactly: str, make: Callable[[], FloatArray]) -> FloatArray:
-        """A figure that several questions need, made once as sums are; nobody changes it."""
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What several questions need of a table in memory is made once; nobody changes it."""
         if self.opened.files or self.opened.format != "frame":
             return make()
-        found = self._figures.get(exactly)
-        if found is None:
-            found = make()
-            if found.size <= KEPT_ROWS and len(self._figures) < KEPT_ANSWERS:
-                self._figures[exactly] = found
-        return found
+        if key in self._kept:
+            return cast("T", self._kept[key])
+        made = make()
+        if len(made) <= KEPT_ROWS and len(self._kept) < KEPT_ANSWERS:
+            self._kept[key] = made
+        return made
 
     def changed(self, names: Collection[str]) -> list[str]:
         """Those of the columns that were not released as they are."""
@@ -278,18 +253,16 @@ class ReleasedRecords:
         layout = Layout.of(question.by, labels=labels, mechanism=mechanism, where=inside)
         return ReleasedCells(table, codes, layout)
 
-    def sums(self, question: Question, mechanism: Mechanism, *, value: str | None = None) -> Summed:
+    def sums(
+        self, question: Question, mechanism: Mechanism, *, value: str | None = None
+    ) -> tuple[Moments, Layout]:
         """The same sums, laid out along the axes."""
-        found = self.cells(question, mechanism, value=value)
-        layout, table = found.layout, found.table
-        rows = (
-            np.column_stack([found.codes[name] for name in layout.columns])
-            if layout.columns
-            else np.zeros((table.num_rows, 0), dtype=np.int64)
-        )
+        cells = self.cells(question, mechanism, value=value)
+        layout, table = cells.layout, cells.table
+        codes = np.array([cells.codes[name] for name in layout.columns], dtype=np.int64)
+        rows = codes.reshape(len(layout.columns), table.num_rows).T
         sums = [layout.table(rows, term) for term in sums_in(table).values()]
-        moments = Moments(*sums, released=float(self.certificate.records))
-        return Summed(layout, moments)
+        return Moments(*sums, released=float(self.certificate.records)), layout
 
     def coded(self, table: pa.Table, columns: Sequence[str]) -> Coded:
         """Codes of the rows, and the labels of each column in their order."""

@@ -324,7 +324,7 @@ class Release:
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
-        return self._of_values(of, question, lambda reading, question: reading.mean(question, of))
+        return self._of_values(of, question, lambda one, asked: one.values(asked, of, total=False))
 
     def total(
         self,
@@ -346,7 +346,7 @@ class Release:
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
         return self._of_values(
-            of, question, lambda reading, question: reading.total(question, of), total=True
+            of, question, lambda one, asked: one.values(asked, of, total=True), total=True
         )
 
     def proportion(
@@ -366,7 +366,7 @@ class Release:
         ``beyond`` is a column of numbers and what it is compared with, as ``"income>=50000"``; the
         other arguments are those of ``mean``.
         """
-        from pramana.analysis.shares import beyond_of
+        from pramana.analysis.shares import beyond_of, proportion
 
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
@@ -375,9 +375,9 @@ class Release:
         self._released_records.require_without_noise([condition.column])
         require_told(self.certificate.schema, [condition])
         return self._with_replicates(
-            self.reading.proportion(question, condition),
+            proportion(self.reading, question, condition),
             question,
-            lambda reading, question: reading.proportion(question, condition),
+            lambda reading, question: proportion(reading, question, condition),
             bounds=(0.0, 1.0),
         )
 
@@ -605,7 +605,7 @@ class Release:
         force: bool = False,
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
-        from pramana.analysis.published import SYNTHETIC_NOTE
+        from pramana.analysis.readings import SYNTHETIC_NOTE
 
         place = Path(path)
         require_free(place, force=force)

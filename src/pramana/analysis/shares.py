@@ -14,7 +14,6 @@ values (pramana.analysis.quantiles).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -289,11 +288,9 @@ def beyond_of(text: str) -> Condition:
     return found
 
 
-def proportion_by_mean(
-    mean: Callable[[Question, str], Estimate], question: Question, beyond: Condition
-) -> Estimate:
+def proportion(reading: Reading, question: Question, beyond: Condition) -> Estimate:
     """The mean of 1 where the value lies beyond the number; cut where no share can lie."""
-    found = mean(replace(question, beyond=beyond), beyond.column)
+    found = reading.values(replace(question, beyond=beyond), beyond.column, total=False)
     limit = label_text(beyond.values[0])
     return replace(
         found,
