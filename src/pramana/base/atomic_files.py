@@ -146,7 +146,10 @@ def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) ->
     with _beside(path) as place:
         place.mkdir()
         yield place
-        _all_to_disk(sorted(place.rglob("*")))
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(AT_ONCE) as waiting:
+            list(waiting.map(_to_disk, sorted(place.rglob("*"))))
         _to_disk(place)
         if may_go is not None and os.path.lexists(path):
             _take_turns(place, path, may_go)
@@ -273,14 +276,6 @@ def _confirm(path: Path) -> None:
 def _hidden(path: Path) -> bool:
     """Whether it is part of a folder yet to get its name, for all of which it is waited then."""
     return any(map(NAME.fullmatch, path.parent.parts))
-
-
-def _all_to_disk(places: list[Path]) -> None:
-    """The same for several at a time, which a disk confirms together."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(AT_ONCE) as waiting:
-        list(waiting.map(_to_disk, places))
 
 
 def _to_disk(place: Path) -> None:

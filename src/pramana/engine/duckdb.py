@@ -111,7 +111,7 @@ def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
     sums += [
         f"sum({term}) AS {_quoted(sum_name(name))}"
         for name, term in terms.items()
-        if name != "n" and _needed(name, weight)
+        if name != "n" and (weight is not None or name in ("wy", "wwyy"))
     ]
     query = f"SELECT {', '.join([*groups, *sums])} FROM released"  # noqa: S608 - names are quoted
     if conditions:
@@ -144,10 +144,6 @@ def _database() -> Any:
     atexit.register(_database.cache_clear)
     atexit.register(database.close)
     return database
-
-
-def _needed(name: str, weight: str | None) -> bool:
-    return weight is not None or name in ("wy", "wwyy")
 
 
 def _with_unit_weights(answer: pa.Table, weight: str | None, value: str | None) -> pa.Table:

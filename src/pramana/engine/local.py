@@ -263,7 +263,26 @@ def counted(opened: OpenedTable, asked: SumsAsked) -> pa.Table | None:
         kept &= _meant(one, coded[one.column], number=number)
     if asked.value is not None:
         kept &= ~np.isnan(numbers[asked.value])
-    return _summed(table.schema, asked, coded, numbers, kept)
+    # One row for each combination of values that is there
+    sizes = [len(coded[name][1]) for name in asked.columns]
+    if prod(sizes) >= 2**62 or not (asked.columns or kept.any()):
+        return None
+    cells = np.zeros(int(kept.sum()), dtype=np.int64)
+    for name, size in zip(asked.columns, sizes, strict=True):
+        cells = cells * size + coded[name][0][kept]
+    found, place = np.unique(cells, return_inverse=True)
+    answer = {}
+    for name, size in reversed([*zip(asked.columns, sizes, strict=True)]):
+        found, own = np.divmod(found, size)
+        kind = table.schema.field(name).type
+        values = pa.array(coded[name][1], kind if pa.types.is_integer(kind) else pa.string())
+        answer[name] = values.take(pa.array(own))
+    answer = dict(reversed(answer.items()))
+    terms = _terms(asked, {name: own[kept] for name, own in numbers.items()})
+    sums = {name: np.bincount(place, term, len(found)) for name, term in terms.items()}
+    return pa.table(
+        answer | {sum_name(name): pa.array(own, pa.float64()) for name, own in sums.items()}
+    )
 
 
 def _answered_here(schema: pa.Schema, asked: SumsAsked) -> bool:
@@ -295,35 +314,6 @@ def _meant(condition: Condition, coded: Coded, *, number: bool) -> BoolArray:
 
 def _limit(condition: Condition) -> float:
     return number_in(label_text(condition.values[0]), condition.column)
-
-
-def _summed(
-    schema: pa.Schema,
-    asked: SumsAsked,
-    coded: Mapping[str, Coded],
-    numbers: Mapping[str, FloatArray],
-    kept: BoolArray,
-) -> pa.Table | None:
-    """One row for each combination of values that is there."""
-    sizes = [len(coded[name][1]) for name in asked.columns]
-    if prod(sizes) >= 2**62 or not (asked.columns or kept.any()):
-        return None
-    cells = np.zeros(int(kept.sum()), dtype=np.int64)
-    for name, size in zip(asked.columns, sizes, strict=True):
-        cells = cells * size + coded[name][0][kept]
-    found, place = np.unique(cells, return_inverse=True)
-    answer = {}
-    for name, size in reversed([*zip(asked.columns, sizes, strict=True)]):
-        found, own = np.divmod(found, size)
-        kind = schema.field(name).type
-        values = pa.array(coded[name][1], kind if pa.types.is_integer(kind) else pa.string())
-        answer[name] = values.take(pa.array(own))
-    answer = dict(reversed(answer.items()))
-    terms = _terms(asked, {name: own[kept] for name, own in numbers.items()})
-    sums = {name: np.bincount(place, term, len(found)) for name, term in terms.items()}
-    return pa.table(
-        answer | {sum_name(name): pa.array(own, pa.float64()) for name, own in sums.items()}
-    )
 
 
 def _terms(asked: SumsAsked, numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray | None]:

@@ -160,7 +160,11 @@ class Shuffler:
     ) -> None:
         self._layout = RowLayout(schema)
         self._keystream, self._stream = keystream, stream
-        self._bits = _range_bits(records, len(schema))
+        columns = len(schema)
+        by_cells = records * columns // RANGE_CELLS
+        wanted = max((records // RANGE_RECORDS).bit_length(), by_cells.bit_length())
+        most = WIDE_BITS_MOST if columns > WIDE else RANGE_BITS_MOST
+        self._bits = min(most, wanted)
         self._memory = memory_bound() // SHARE if memory is None else memory
         self._folder = folder
         self._held: list[Piece] = []
@@ -234,14 +238,6 @@ class Shuffler:
         return rows, _take(_concatenated([part[2] for part in parts]), order)
 
 
-def _range_bits(records: int, columns: int) -> int:
-    """By how many leading bits of their words records are scattered; the order is the same."""
-    by_cells = records * columns // RANGE_CELLS
-    wanted = max((records // RANGE_RECORDS).bit_length(), by_cells.bit_length())
-    most = WIDE_BITS_MOST if columns > WIDE else RANGE_BITS_MOST
-    return min(most, wanted)
-
-
 class _Spill:
     """A temporary file without a name: it is gone when its holder or the process is."""
 
@@ -259,7 +255,10 @@ class _Spill:
             parts = [piece.part(number) for piece in pieces]
             words = np.concatenate([part[0] for part in parts])
             rows = np.concatenate([part[1] for part in parts])
-            others = _to_stream([part[2] for part in parts], self._layout.other_schema)
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, self._layout.other_schema) as writer:
+                writer.write_batch(_concatenated([part[2] for part in parts]))
+            others = sink.getvalue()
             places.append((self._end, len(words), len(others)))
             for data in (words.data, rows.view(np.uint8).data, memoryview(others)):
                 self._append(data.cast("B"))
@@ -291,13 +290,6 @@ class _Spill:
         while done < size:  # one call reads at most 2 GiB
             done += os.preadv(self._file, [data[done:].data], begin + done)
         return data
-
-
-def _to_stream(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(_concatenated(batches))
-    return sink.getvalue()
 
 
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -106,13 +106,15 @@ def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = Tr
     """
     raw = _beginning(path)
     encoding = encoding or _encoding(raw, path)
-    text = _decoded(raw, encoding)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
     if not text.strip():
         raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
     lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
     quote = _quote(lines)
     escape = _escape(lines, quote)
-    delimiter = _delimiter(lines, quote, escape)
+    fits = {delimiter: _fitness(lines, delimiter, quote, escape) for delimiter in DELIMITERS}
+    best = max(DELIMITERS, key=fits.__getitem__)
+    delimiter = best if fits[best] > (0.0, 0) else ","
     names, header_lines = _header(lines, delimiter, quote, escape, path)
     if distinct:
         names = tuple(distinct_names(names, where=str(path)))
@@ -147,10 +149,6 @@ def _fits(raw: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _decoded(raw: bytes, encoding: str) -> str:
-    return codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
 
 
 def _quote(text: str) -> str:
@@ -198,13 +196,6 @@ def _fitness(text: str, delimiter: str, quote: str, escape: str | None) -> tuple
     if width < 2:
         return (0.0, 0)
     return (round(sum(len(row) == width for row in rows) / len(rows), 1), width)
-
-
-def _delimiter(text: str, quote: str, escape: str | None) -> str:
-    """The delimiter that fits best; a comma where there is a single column."""
-    fits = {delimiter: _fitness(text, delimiter, quote, escape) for delimiter in DELIMITERS}
-    best = max(DELIMITERS, key=fits.__getitem__)
-    return best if fits[best] > (0.0, 0) else ","
 
 
 def _header(

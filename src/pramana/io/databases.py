@@ -97,7 +97,15 @@ def open_postgres(source: str) -> OpenedTable:
     """Read the table behind the mark of an address."""
     # A path object has made one slash of the two.
     address, _, table = ADDRESS.sub("postgresql://", source).partition("#")
-    where = _without_password(address)
+    # The address without user and password, for messages
+    try:
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise InvalidTable(
+            "The address of a database must read postgres://HOST/BASE#TABLE."
+        ) from None
+    where = f"postgres://{parts.hostname or ''}{port}{parts.path}"
     try:
         import psycopg
     except ImportError:
@@ -114,18 +122,6 @@ def open_postgres(source: str) -> OpenedTable:
             "the password, and that the server answers and lets this user read."
         ) from None
     return OpenedTable.of_arrow(held, kind="postgres", source=f"{where}#{table}")
-
-
-def _without_password(address: str) -> str:
-    """The address without user and password, for messages."""
-    try:
-        parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        raise InvalidTable(
-            "The address of a database must read postgres://HOST/BASE#TABLE."
-        ) from None
-    return f"postgres://{parts.hostname or ''}{port}{parts.path}"
 
 
 def _read(connection: Any, table: str, where: str) -> pa.Table:

@@ -149,7 +149,20 @@ def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels
         raise InvalidTable(f"{path} has no records.")
     table = pa.table({name: _column(name, _coded(values)) for name, values in columns.items()})
     labels = _labels(about, stata=file_format == "dta")
-    return table, replace(labels, missing=_missing_values(table, about, labels))
+    # The values of each column that the file calls missing: those that occur or have a label
+    found: dict[str, tuple[Label, ...]] = {}
+    for name, ranges in (about.missing_ranges or {}).items():
+        low_high = [(own["lo"], own["hi"]) for own in ranges]
+        codes = codes_within(low_high, table.column(name), labels.values.get(name, {}))
+        if codes:
+            found[name] = codes
+    for name in table.column_names:
+        occur = (about.missing_user_values or {}).get(name) or ()
+        labelled = labels.values.get(name, {})
+        letters = [c for letter, c in STATA_CODES.items() if letter in occur or c in labelled]
+        if letters:
+            found[name] = tuple(letters)
+    return table, replace(labels, missing=found)
 
 
 def opened_with_codes(
@@ -192,23 +205,6 @@ def _coded(values: list[Any]) -> list[Any]:
     if not all(any(issubclass(own, kind) for own in kinds) for kind in (str, (int, float))):
         return values
     return [STATA_CODES.get(value, value) if isinstance(value, str) else value for value in values]
-
-
-def _missing_values(table: pa.Table, about: Any, labels: Labels) -> dict[str, tuple[Label, ...]]:
-    """The values of each column that the file calls missing: those that occur or have a label."""
-    found: dict[str, tuple[Label, ...]] = {}
-    for name, ranges in (about.missing_ranges or {}).items():
-        low_high = [(own["lo"], own["hi"]) for own in ranges]
-        codes = codes_within(low_high, table.column(name), labels.values.get(name, {}))
-        if codes:
-            found[name] = codes
-    for name in table.column_names:
-        occur = (about.missing_user_values or {}).get(name) or ()
-        labelled = labels.values.get(name, {})
-        letters = [c for letter, c in STATA_CODES.items() if letter in occur or c in labelled]
-        if letters:
-            found[name] = tuple(letters)
-    return found
 
 
 def codes_within(

@@ -298,7 +298,14 @@ def _to_arrow(frame: Any) -> pa.Table:
     if isinstance(frame, pa.RecordBatchReader):
         return frame.read_all()  # it can be read once only
     if _is_pandas(frame):
-        return _from_pandas(frame)
+        # The frame without its index; its errors would show cells, so they are replaced
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            bad = next((name for name in frame.columns if not _converts(frame[[name]])), None)
+            raise InvalidTable(
+                f"Column '{bad}' holds values of different kinds. Give it one.", column=bad
+            ) from None
     if _comes_from(frame, "pyarrow") and hasattr(frame, "to_table"):
         return frame.to_table()  # a dataset
     frame = frame.collect() if _is_lazy(frame) else frame
@@ -308,17 +315,6 @@ def _to_arrow(frame: Any) -> pa.Table:
             f"got {type(frame).__name__}."
         )
     return pa.table(frame)
-
-
-def _from_pandas(frame: Any) -> pa.Table:
-    """The frame without its index; its errors would show cells, so they are replaced."""
-    try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        bad = next((name for name in frame.columns if not _converts(frame[[name]])), None)
-        raise InvalidTable(
-            f"Column '{bad}' holds values of different kinds. Give it one.", column=bad
-        ) from None
 
 
 def _converts(frame: Any) -> bool:

@@ -187,18 +187,12 @@ def write_records(
             written += len(group)
 
     noted = schema.with_metadata(_note(schema))
-    _write(path, RecordStream(noted, groups(), labels or Labels()), file_format, force=force)
-    return written
-
-
-def _write(
-    path: Path, stream: RecordStream, file_format: TableFormat, *, force: bool = False
-) -> None:
     known = [name for name in FORMATS if FORMATS[name].writes]
     if file_format not in FORMATS:
         raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
     with whole_file(Path(path), force=force) as place:
-        FORMATS[file_format].write(place, stream)
+        FORMATS[file_format].write(place, RecordStream(noted, groups(), labels or Labels()))
+    return written
 
 
 def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:

@@ -199,7 +199,7 @@ class _File:
             yield from self.wide.parts(self, columns)
             return
         for groups, records in self._grouped(len(columns)):
-            if _is_loaded_whole(records, len(columns)):
+            if records <= GROUP_MOST and records * len(columns) <= batch_cells():
                 yield Part(0, records, partial(self._load, groups, list(columns)))
             else:
                 yield from placed(self.batches(groups[0], list(columns)))
@@ -278,11 +278,6 @@ class _File:
             self.stamp.require_unchanged()
             raise broken(self.stamp.path) from None
         self.stamp.require_unchanged()
-
-
-def _is_loaded_whole(records: int, columns: int) -> bool:
-    """Whether a row group is a part, and not several that are read one after the other."""
-    return records <= GROUP_MOST and records * columns <= batch_cells()
 
 
 class _Wide:

@@ -158,12 +158,13 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
         )
     classes = _classes(about)
     if "integer64" in classes:
-        return _of_64_bits(value)
+        bits = np.ascontiguousarray(value).view(np.int64)
+        return pa.array(bits, mask=bits == np.iinfo(np.int64).min)
     if "Date" in classes:
         return _moments(value, 1.0, pa.int32()).cast(pa.date32())
     if "POSIXct" in classes:
         return _moments(value, 1e6, pa.int64()).cast(pa.timestamp("us", _zone(about)))
-    found = pa.array(getattr(value, "values", value) if _is_named(value) else value,
+    found = pa.array(getattr(value, "values", value) if hasattr(value, "coords") else value,
                      from_pandas=True)  # fmt: skip
     return _whole(found) if pa.types.is_floating(found.type) else found
 
@@ -179,17 +180,6 @@ def _zone(about: Form) -> str | None:
     except pa.ArrowInvalid:
         return None
     return None if zone in ("UTC", "GMT") else zone
-
-
-def _is_named(value: Any) -> bool:
-    """Whether values came with a name each, in an array of xarray."""
-    return hasattr(value, "coords")
-
-
-def _of_64_bits(value: Any) -> pa.Array:
-    """Whole numbers that lie in the bits of floating ones; the least of them is missing."""
-    bits = np.ascontiguousarray(value).view(np.int64)
-    return pa.array(bits, mask=bits == np.iinfo(np.int64).min)
 
 
 def _moments(value: Any, unit: float, kind: pa.DataType) -> pa.Array:

@@ -105,7 +105,7 @@ def _others(part: PartOf, sheets: Sequence[str]) -> str:
 
 def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> pa.Table:
     where = f"sheet '{sheet}' of {part.file}"
-    header = part.header or _first_row(rows)
+    header = part.header or next((at for at, row in enumerate(rows, start=1) if _filled(row)), 1)
     if len(rows) < header:
         raise InvalidTable(f"{where} has {len(rows)} rows, and names were to be in {header}.")
     body = rows[header:]
@@ -129,11 +129,6 @@ def _table(rows: list[list[Any]], part: PartOf, sheet: str, *, rename: bool) -> 
 
 def _filled(row: list[Any]) -> int:
     return sum(cell not in ("", None) for cell in row)
-
-
-def _first_row(rows: list[list[Any]]) -> int:
-    """The first row that is not empty, counted from 1."""
-    return next((at for at, row in enumerate(rows, start=1) if _filled(row)), 1)
 
 
 def _require_names(rows: list[list[Any]], header: int, where: str, file: str, sheet: str) -> None:

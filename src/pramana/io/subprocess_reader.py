@@ -65,7 +65,17 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
         late.start()
         asked = {"room": room, "path": str(path.absolute()), "how": how, "seconds": patience}
         try:
-            return _answer(process, asked)
+            # Ask the child, and take over what it says
+            assert process.stdin is not None  # noqa: S101
+            assert process.stdout is not None  # noqa: S101
+            process.stdin.write(json.dumps(asked).encode() + b"\n")
+            process.stdin.flush()
+            told = json.loads(process.stdout.readline())
+            if "refused" in told:
+                raise _refusal(told)
+            with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
+                table = whole(stream.read_all(), records=told["records"])
+            return table, _labels(told["labels"])
         except BROKEN as error:
             if isinstance(error, PramanaError):
                 raise
@@ -97,20 +107,6 @@ def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> Non
     """End a child that does not answer; that it was for this is known before it is gone."""
     too_late.set()
     process.kill()
-
-
-def _answer(process: subprocess.Popen[bytes], asked: Form) -> tuple[pa.Table, Labels]:
-    """Ask the child, and take over what it says."""
-    assert process.stdin is not None  # noqa: S101
-    assert process.stdout is not None  # noqa: S101
-    process.stdin.write(json.dumps(asked).encode() + b"\n")
-    process.stdin.flush()
-    told = json.loads(process.stdout.readline())
-    if "refused" in told:
-        raise _refusal(told)
-    with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
-        table = whole(stream.read_all(), records=told["records"])
-    return table, _labels(told["labels"])
 
 
 def _refusal(told: Form) -> PramanaError:

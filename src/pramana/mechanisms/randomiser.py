@@ -308,7 +308,14 @@ class Reporter(Randomiser):
             truth[row] = self._codes(column, batch, position)
         reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
         self._wholes.draw(asked, words, truth, reports)
-        self._draw_others(asked, words, truth, reports)
+        # What sets report of which some combinations cannot be
+        for number in np.flatnonzero(~self._wholes.whole).tolist():
+            codec, own = self._codecs[number], np.flatnonzero(asked == number)
+            rows = [self._names.index(name) for name in codec.step.columns]
+            cells = codec.cells([truth[row][own] for row in rows])
+            assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
+            drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
+            reports[own] = drawn + self._starts[number]
         found = {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         found[REPORTED] = reports
         arrays = [
@@ -318,16 +325,6 @@ class Reporter(Randomiser):
             for field in self.coded
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
-
-    def _draw_others(self, asked: IntArray, words: Words, truth: Codes, reports: Codes) -> None:
-        """What sets report of which some combinations cannot be."""
-        for number in np.flatnonzero(~self._wholes.whole).tolist():
-            codec, own = self._codecs[number], np.flatnonzero(asked == number)
-            rows = [self._names.index(name) for name in codec.step.columns]
-            cells = codec.cells([truth[row][own] for row in rows])
-            assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
-            drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
-            reports[own] = drawn + self._starts[number]
 
     def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
         """Released values, nothing where a column was not asked for."""

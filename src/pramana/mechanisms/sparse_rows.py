@@ -418,7 +418,9 @@ class ListedCells(SparseRows):
     def to_json(self) -> Form:
         """A plain form; the weights as text."""
         axes, codes = _axes(self.labels)
-        cells = _numbered(codes, [len(axis) for axis in axes])
+        sizes = [len(axis) for axis in axes]
+        strides = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
+        cells = [sum(map(int.__mul__, cell, strides)) for cell in codes.tolist()]
         rising = all(one < other for one, other in pairwise(cells))
         every = rising and len(cells) == prod(len(axis) for axis in axes)
         weights, which = _by_frequency(self.moves)
@@ -570,12 +572,6 @@ def _order(size: int, codes: IntArray) -> list[int]:
         return list(graph.static_order())
     except CycleError:
         return list(range(size))
-
-
-def _numbered(codes: IntArray, sizes: list[int]) -> list[int]:
-    """The number of each cell: as Python integers, so that no number of keys is too many."""
-    strides = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
-    return [sum(map(int.__mul__, cell, strides)) for cell in codes.tolist()]
 
 
 def _codes(cells: list[int], sizes: list[int]) -> list[list[int]]:

@@ -9,7 +9,7 @@ smaller matrices, smaller gamma more privacy.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pramana.base.rounding import require_choice, require_number
@@ -69,7 +69,8 @@ def design(
             covers a choice by the data. The choice made here depends on the schema, the number of
             records and the anonymity set of columns released unchanged, and on no other value.
     """
-    schema = _from(schema, origin)
+    _require_schema(schema)
+    schema = replace(schema, origin=Provenance.weakest(schema.origin, origin_named(origin)))
     chosen = _chosen(method, guarantees)
     if data is not None:
         context = design_context(
@@ -102,12 +103,6 @@ def design_context(
         require_coded(context.schema, opened)
     require_unlinked(context.schema, opened)
     return context
-
-
-def _from(schema: Schema, origin: Provenance | str) -> Schema:
-    """The schema, whose origin is at most as good as that of method and targets."""
-    _require_schema(schema)
-    return replace(schema, origin=Provenance.weakest(schema.origin, origin_named(origin)))
 
 
 def _require_schema(schema: Schema) -> None:
@@ -382,21 +377,18 @@ class Guide:
                 f"{text_up(min(tried), 6)} to {text_up(max(tried), 6)}."
             )
         if accuracy is None:
-            inside = list(_best_of_each_gamma(inside))
+            best: dict[float, GridPoint] = {}
+            for point in sorted(inside, key=lambda p: p.bins):
+                known = best.get(point.gamma)
+                if known is None or point.accuracy > known.accuracy:
+                    best[point.gamma] = point
+            best_of_each_gamma = best.values()
+            inside = list(best_of_each_gamma)
         else:
             require_number("accuracy", accuracy, low=0, high=1)
             enough = [point for point in inside if point.accuracy >= accuracy]
             inside = enough or [max(inside, key=lambda p: p.accuracy)]
         return min(inside, key=lambda p: (p.bins, p.gamma))
-
-
-def _best_of_each_gamma(points: Iterable[GridPoint]) -> Iterable[GridPoint]:
-    best: dict[float, GridPoint] = {}
-    for point in sorted(points, key=lambda p: p.bins):
-        known = best.get(point.gamma)
-        if known is None or point.accuracy > known.accuracy:
-            best[point.gamma] = point
-    return best.values()
 
 
 def parse_range(text: str) -> tuple[float, float]:

@@ -142,7 +142,14 @@ class Grouped(Method):
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A plan for k; groups are formed when records are released."""
         require_keys(context.schema)
-        self._require_free(context.schema)
+        # Refuse exempt and kept missing values: every record gets the keys of another one
+        fixed = [column.name for column in context.schema.randomised if column.fixed]
+        if fixed:
+            raise InvalidSchema(
+                f"Values of {listed(fixed)} are exempt or kept missing, and would not stay: method "
+                f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
+                'or set missing = "category".'
+            )
         for name in self.responses:
             context.schema.column(name)
         target = single_target(asked, KAnonymity, method=self.name)
@@ -208,7 +215,12 @@ class Grouped(Method):
         from pramana.microaggregation.anonymisation import anonymise, known_groups
 
         table = opened.to_arrow([column.name for column in schema.released])
-        order = _order_of_values(table)
+        # Indices that sort records by all their values: the original order has no influence
+        columns = [comparable(column) for column in table.columns]
+        names = [str(place) for place in range(len(columns))]
+        order = pc.sort_indices(
+            pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names]
+        )
         order = order.take(keystream.permutation(len(order), Stream("grouping", "order")))
         table = table.take(order)
         binned = _binned(schema, table, keystream)
@@ -230,16 +242,6 @@ class Grouped(Method):
             at = released.column_names.index(column.name)
             released = released.set_column(at, column.name, binned.column(column.name))
         return replace(made, table=released.take(pc.sort_indices(order)))
-
-    def _require_free(self, schema: Schema) -> None:
-        """Refuse exempt and kept missing values: every record gets the keys of another one."""
-        fixed = [column.name for column in schema.randomised if column.fixed]
-        if fixed:
-            raise InvalidSchema(
-                f"Values of {listed(fixed)} are exempt or kept missing, and would not stay: method "
-                f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
-                'or set missing = "category".'
-            )
 
     def _require_separable(self, context: DesignContext) -> None:
         """Refuse tables of which most records would be released unchanged."""
@@ -455,12 +457,3 @@ def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
         new = decode(column, encode(column, old), words)
         table = table.set_column(table.column_names.index(column.name), column.name, new)
     return table
-
-
-def _order_of_values(table: pa.Table) -> pa.Array:
-    """Indices that sort records by all their values: the original order has no influence."""
-    columns = [comparable(column) for column in table.columns]
-    names = [str(place) for place in range(len(columns))]
-    return pc.sort_indices(
-        pa.table(columns, names=names), sort_keys=[(name, "ascending") for name in names]
-    )

@@ -145,7 +145,10 @@ def form_groups(
         raise InvalidTable("Clustering needs at least one record and one key.")
     n = len(keys[0].values)
     _check(n, k, method, max_size, response_weight)
-    _check_columns(n, sensitive, strata)
+    lengths = [column.codes.size for column in sensitive]
+    lengths += [] if strata is None else [np.asarray(strata).size]
+    if any(length != n for length in lengths):
+        raise InvalidTable(f"Sensitive columns and strata must have one value a record: {n}.")
     announce_compilation()
     k, limit = int(k), NO_LIMIT if max_size is None else int(max_size)  # NumPy integers too
 
@@ -193,7 +196,13 @@ def _cluster_strata(
             part = _annealed(points[rows], part, k, limit, keystream, stream)
         labels[rows] = labels.max() + 1 + diversify(points[rows], part, sensitive_part)
     labels = compact(labels)
-    _check_largest(int(np.bincount(labels).max()), limit)
+    # Refuse groups above the limit: merging for sensitive columns knows none
+    size = int(np.bincount(labels).max())
+    if size > limit:
+        raise Infeasible(
+            f"Groups that meet the requirements on sensitive columns have up to {size} records, "
+            f"more than max_size = {limit}. Raise max_size or lower the requirements."
+        )
     return Groups(labels, within(points, labels), within(points, np.zeros(n, np.int64)))
 
 
@@ -218,7 +227,11 @@ def _cluster_part(
             words = _epoch_words(labels, k, keystream, stream)
             labels = improve(points, labels, k=k, limit=limit, words=words)
         else:
-            labels = _best_of_large(points, labels, k, limit)
+            starts = [labels]
+            if len(points) ** 2 // k <= MDAV_PAYS:
+                starts.append(mdav(points, k=k))
+            candidates = [improve_large(points, start, k=k, limit=limit) for start in starts]
+            labels = min(candidates, key=lambda groups: within(points, groups))
         if limit < NO_LIMIT:
             labels = chop(points, labels, limit)
     return labels
@@ -244,15 +257,6 @@ def _annealed(
     words = _epoch_words(annealed, k, keystream, Stream(stream, "polish"))
     labels = improve(points, annealed, k=k, limit=limit, words=words)
     return chop(points, labels, limit) if limit < NO_LIMIT else labels
-
-
-def _best_of_large(points: FloatArray, labels: IntArray, k: int, limit: int) -> IntArray:
-    """For a large k, from whole cells and, where there is time, from mdav: whichever is better."""
-    starts = [labels]
-    if len(points) ** 2 // k <= MDAV_PAYS:
-        starts.append(mdav(points, k=k))
-    candidates = [improve_large(points, start, k=k, limit=limit) for start in starts]
-    return min(candidates, key=lambda groups: within(points, groups))
 
 
 def _epoch_words(
@@ -296,19 +300,3 @@ def _check(n: int, k: int, method: str, max_size: int | None, weight: float) -> 
         )
     if not 0 <= weight < np.inf:
         raise InvalidNumber(f"The weight of a response must be a number >= 0, got {weight!r}.")
-
-
-def _check_largest(size: int, limit: int) -> None:
-    """Refuse groups above the limit: merging for sensitive columns knows none."""
-    if size > limit:
-        raise Infeasible(
-            f"Groups that meet the requirements on sensitive columns have up to {size} records, "
-            f"more than max_size = {limit}. Raise max_size or lower the requirements."
-        )
-
-
-def _check_columns(n: int, sensitive: tuple[Sensitive, ...], strata: Values | None) -> None:
-    lengths = [column.codes.size for column in sensitive]
-    lengths += [] if strata is None else [np.asarray(strata).size]
-    if any(length != n for length in lengths):
-        raise InvalidTable(f"Sensitive columns and strata must have one value a record: {n}.")

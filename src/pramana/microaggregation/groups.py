@@ -124,7 +124,8 @@ def number_columns(
             raise InvalidTable("A response by name needs points in a data frame.")
         keys, responses = _array_keys(points, "points"), []
     else:
-        columns = _frame_columns(points)
+        table = open_frame(points).to_arrow()
+        columns = {name: numbers_of(name, table.column(name)) for name in table.column_names}
         unknown = [name for name in names if name not in columns]
         if unknown:
             raise UnknownColumn(f"Response {unknown[0]!r} is not a column of the table.")
@@ -138,11 +139,6 @@ def number_columns(
                 f"{len(responses[0].values)} responses."
             )
     return keys, responses
-
-
-def _frame_columns(frame: object) -> dict[str, FloatArray]:
-    table = open_frame(frame).to_arrow()
-    return {name: numbers_of(name, table.column(name)) for name in table.column_names}
 
 
 def _names_of(response: object) -> list[str]:

@@ -159,15 +159,7 @@ def _partly(homes: IntArray, codes: IntArray) -> bool:
     same = bool(agree[several].all()) or _slips(homes, codes, several, agree)
     if same and _beyond_chance(homes[several], codes[several]):
         return True
-    return _often_identifies_household(homes, codes, several)
-
-
-def _often_identifies_household(homes: IntArray, codes: IntArray, several: BoolArray) -> bool:
-    """Whether more than a few households have a value of their own, and more than by chance.
-
-    A value on several records falls on one household at most as often as two records do; a few
-    households have one anyway, as the oldest couple has its age.
-    """
+    # Whether more than a few households have a value of their own, and more than by chance
     from scipy.special import pdtrc
 
     alone = _identifies_household(homes, [codes])

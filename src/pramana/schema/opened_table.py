@@ -392,14 +392,11 @@ class _Pass:
         with self.lock:
             self.parts[part.position] = len(batch), marks
             if sum(records for records, _ in self.parts.values()) == self.rows:
-                self._settle(names)
+                for name, view in names:
+                    total = sum(marks[name] for _, marks in self.parts.values()) % 2**64
+                    if self.known.setdefault((name, view), total) != total:
+                        raise InvalidTable(ANOTHER.format(name=name))
         return batch
-
-    def _settle(self, names: Sequence[Marked]) -> None:
-        for name, view in names:
-            total = sum(marks[name] for _, marks in self.parts.values()) % 2**64
-            if self.known.setdefault((name, view), total) != total:
-                raise InvalidTable(ANOTHER.format(name=name))
 
 
 def steady(opened: OpenedTable, known: dict[Marked, int] | None = None) -> OpenedTable:

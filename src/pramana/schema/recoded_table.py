@@ -260,7 +260,16 @@ class RecodedColumn:
         if own.date is not None:
             values = _dates(self.name, own.date, values, own.date_format)
         if own.merged:
-            values = _merged(values, own)
+            place = find_labels(own.replaced, flat(values))
+            new = [name for name, old in own.merged for _ in old]
+            kind = _type_of_merged(values.type, own)
+            if pa.types.is_string(kind):
+                texts = [None if v is None else label_text(v) for v in flat(values).to_pylist()]
+                rest = pa.array(texts, kind)
+            else:
+                rest = values.cast(kind)
+            taken = pa.array(np.maximum(place, 0))
+            values = pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
         if own.of_numbers:
             values = _ends_and_steps(values, own, weight=self.weight)
         return values.cast(_plain(self.field.type))
@@ -337,19 +346,6 @@ def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array
     else:
         number = pc.binary_join_element_wise("Q", pc.quarter(values).cast(pa.string()), "")
     return pc.binary_join_element_wise(year.cast(pa.string()), number, "-")
-
-
-def _merged(values: pa.Array, own: Recoding) -> pa.Array:
-    place = find_labels(own.replaced, flat(values))
-    new = [name for name, old in own.merged for _ in old]
-    kind = _type_of_merged(values.type, own)
-    if pa.types.is_string(kind):
-        texts = [None if v is None else label_text(v) for v in flat(values).to_pylist()]
-        rest = pa.array(texts, kind)
-    else:
-        rest = values.cast(kind)
-    taken = pa.array(np.maximum(place, 0))
-    return pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
 
 
 def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Array:

@@ -369,18 +369,15 @@ def _recoding(name: str, entries: Entries) -> Recoding:
         if "missing_codes" in given:
             given["missing_codes"] = _labels("missing_codes", given["missing_codes"])
         if "merge" in given:
-            given["merge"] = _merge(given["merge"])
+            value = given["merge"]
+            if not isinstance(value, dict):
+                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
+            given["merge"] = {new: _labels("merge", old) for new, old in value.items()}
         if "noise" in given:
             given["noise"] = _noise(given["noise"])
         return Recoding(**given)
     except PramanaError as error:
         raise _in_column(name, error) from None
-
-
-def _merge(value: object) -> dict[str, tuple[Label, ...]]:
-    if not isinstance(value, dict):
-        raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
-    return {new: _labels("merge", old) for new, old in value.items()}
 
 
 def _noise(value: object) -> Noise:

@@ -120,7 +120,18 @@ def start_session(
     require_pyspark()
     require_java()
     master = master or MASTER
-    _require_master(master)
+    # Refuse what no cluster answers to; Spark itself would try for minutes
+    known = r"local(\[.+\])?|yarn|spark://.+|k8s://.+"
+    if not re.fullmatch(known, master):
+        raise InputError(
+            "A master must read like local[2], spark://host:7077, yarn or k8s://https://host, "
+            f"got '{master}'."
+        )
+    addresses = re.findall(r"([\w.-]+):(\d+)", master.removeprefix("spark://"))
+    if master.startswith("spark://") and not any(_answers(*address) for address in addresses):
+        raise InputError(
+            f"No Spark master answers at {master}. Check the address, and that it runs."
+        )
     from pyspark.sql import SparkSession
 
     if master.startswith("local"):  # workers on this machine are to be this very Python
@@ -184,7 +195,10 @@ def read_path(path: str, *, master: str | None = None) -> DataFrame:
     if "://" not in path:
         if not local.exists():
             raise InvalidTable(f"{path} does not exist.")
-        _require_agreement(local)
+        if local.is_dir() and any(place.suffix == ".parquet" for place in local.iterdir()):
+            from pramana.io.parquet import open_parts
+
+            open_parts(local)
         path = local.absolute().as_uri()
     session = start_session(master=master)
     with one_line():
@@ -225,21 +239,6 @@ def require_java() -> None:
         )
 
 
-def _require_master(master: str) -> None:
-    """Refuse what no cluster answers to; Spark itself would try for minutes."""
-    known = r"local(\[.+\])?|yarn|spark://.+|k8s://.+"
-    if not re.fullmatch(known, master):
-        raise InputError(
-            "A master must read like local[2], spark://host:7077, yarn or k8s://https://host, "
-            f"got '{master}'."
-        )
-    addresses = re.findall(r"([\w.-]+):(\d+)", master.removeprefix("spark://"))
-    if master.startswith("spark://") and not any(_answers(*address) for address in addresses):
-        raise InputError(
-            f"No Spark master answers at {master}. Check the address, and that it runs."
-        )
-
-
 def _answers(host: str, port: str) -> bool:
     try:
         with socket.create_connection((host, int(port)), timeout=PATIENCE):
@@ -261,14 +260,6 @@ def _defaults(master: str) -> dict[str, str]:
     elif not master.startswith("spark://"):  # there a secret must be shared by hand
         settings |= {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
     return settings
-
-
-def _require_agreement(path: Path) -> None:
-    """Files that disagree: Spark would fill up silently what some of them lack."""
-    if path.is_dir() and any(place.suffix == ".parquet" for place in path.iterdir()):
-        from pramana.io.parquet import open_parts
-
-        open_parts(path)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.atomic_files import whole_folder
-from pramana.base.randomness import CHUNK, Address, Keystream
+from pramana.base.randomness import CHUNK
 from pramana.engine.base import MapBatches, Shuffle, SteppedTable, SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
@@ -135,7 +135,7 @@ class SparkTable(SteppedTable):
     @contextmanager
     def _frame(self) -> Iterator[DataFrame]:
         """A data frame that can be computed while the block runs."""
-        plain = _for_spark(self.schema())
+        plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in self.schema()])
         with (
             self._staged() as (frame, begin, functions),
             packed(frame, (begin, functions, Typed(plain))) as (task,),
@@ -175,25 +175,21 @@ def _after_shuffles(
             continue
         bits = min(RANGE_BITS_MOST, (records // RANGE_RECORDS).bit_length())
         end = Scattered(step.keystream, step.stream, bits)
-        ranges = _range_sizes(step.keystream, step.stream, records, bits)
+        # How many of the first words fall into each range: known before any record is read
+        counts = np.zeros(2**bits, dtype=np.int64)
+        words = np.empty(CHUNK, dtype=np.uint64)
+        for start in range(0, records, CHUNK):
+            count = min(CHUNK, records - start)
+            drawn = step.keystream.words(step.stream, start, count, words[:count])
+            numbers = (drawn >> np.uint64(1)) >> np.uint64(63 - bits)
+            counts += np.bincount(numbers.view(np.int64), minlength=len(counts))
+        ranges = tuple(counts.tolist())
         gathered = Gathered(schema, step.keystream, step.stream, bits, ranges)
         with packed(frame, (begin, tuple(functions), end)) as (task,):
             chunks = map_in_arrow(frame, task, CHUNKS).repartitionById(2**bits, "range")
             yield from _after_shuffles(chunks, gathered, steps[at + 1 :], schema, records)
             return
     yield frame, begin, tuple(functions)
-
-
-def _range_sizes(keystream: Keystream, stream: Address, records: int, bits: int) -> tuple[int, ...]:
-    """How many of the first words fall into each range: known before any record is read."""
-    counts = np.zeros(2**bits, dtype=np.int64)
-    words = np.empty(CHUNK, dtype=np.uint64)
-    for start in range(0, records, CHUNK):
-        count = min(CHUNK, records - start)
-        drawn = keystream.words(stream, start, count, words[:count])
-        numbers = (drawn >> np.uint64(1)) >> np.uint64(63 - bits)
-        counts += np.bincount(numbers.view(np.int64), minlength=len(counts))
-    return tuple(counts.tolist())
 
 
 def _counted(
@@ -205,11 +201,6 @@ def _counted(
         counter.add([encode(column, batch.column(column.name)) for column in columns])
     counts = counter.result()
     return counts.cells, counts.numbers
-
-
-def _for_spark(schema: pa.Schema) -> pa.Schema:
-    """The same columns without dictionaries, and with a sign, as Spark knows them."""
-    return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

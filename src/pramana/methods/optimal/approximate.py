@@ -239,20 +239,17 @@ class _Pace:
         nearer = moved <= 0.2 * self.first or (moved <= 0.8 * self.first and moved > self.last)
         self.turns += 1
         if self.turn > 5 and (nearer or self.turn > 0.36 * self.turns + 20):
-            self._anew()
+            # Start where we are, with steps as long as both sides went
+            primal, dual = self._parts(self.reached, self.start)
+            if primal > 1e-12 and dual > 1e-12:
+                self.weight = float(np.sqrt(self.weight * dual / primal))
+            self.state = self.start = self.reached
+            self.turn, self.first, self.last = 0, np.inf, np.inf
             return
         self.last = moved
         self.turn += 1
         drawn = self.turn / (self.turn + 1)
         self.state = _drawn(self.reached, self.state, self.start, drawn)
-
-    def _anew(self) -> None:
-        """Start where we are, with steps as long as both sides went."""
-        primal, dual = self._parts(self.reached, self.start)
-        if primal > 1e-12 and dual > 1e-12:
-            self.weight = float(np.sqrt(self.weight * dual / primal))
-        self.state = self.start = self.reached
-        self.turn, self.first, self.last = 0, np.inf, np.inf
 
     def _next(self, state: State) -> State:
         inflow, leaving, prices, share = state

@@ -104,7 +104,15 @@ class KeyCells:
     ) -> KeyCells:
         """Number the cells and their combinations."""
         asked = choices_of_keys(counts.columns, width=width, choices=choices)
-        _require_room(counts, possible)
+        cells = prod(counts.sizes) if possible is None else len(possible)
+        if cells > MOST_CELLS:
+            largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
+            raise TooLarge(
+                f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} are written out. "
+                f"List those that matter, or coarsen '{counts.columns[largest]}', which has "
+                f"{counts.sizes[largest]:,} values.",
+                column=counts.columns[largest],
+            )
         codes = _codes(counts, possible)
         held = np.zeros(len(codes), dtype=bool)
         if fixed:
@@ -220,18 +228,6 @@ def _of_mapping(
     ]
     codes = [np.array([place[cell[key]] for cell in cells]) for key, place in enumerate(places)]
     return tuple(tuple(place) for place in places), codes, np.array(list(counts.values()))
-
-
-def _require_room(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> None:
-    cells = prod(counts.sizes) if possible is None else len(possible)
-    if cells > MOST_CELLS:
-        largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
-        raise TooLarge(
-            f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} are written out. "
-            f"List those that matter, or coarsen '{counts.columns[largest]}', which has "
-            f"{counts.sizes[largest]:,} values.",
-            column=counts.columns[largest],
-        )
 
 
 def _codes(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> IntArray:

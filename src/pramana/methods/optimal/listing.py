@@ -67,7 +67,15 @@ def listed_cells(
         width: how many keys a user looks at together.
         choices: instead of all choices of that width, the ones to protect.
     """
-    _require_numbered(counts)
+    # Refuse keys whose joint cells cannot even be numbered
+    if prod(counts.sizes) >= 2**53:
+        largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
+        raise TooLarge(
+            f"The {len(counts.sizes)} keys have {prod(counts.sizes):.0e} joint cells, too many to "
+            f"number. Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} "
+            "values, or declare fewer keys.",
+            column=counts.columns[largest],
+        )
     asked = choices_of_keys(counts.columns, width=width, choices=choices)
     own = counts.cells.astype(np.int64)
     cells = KeyCells.listed(counts, own, choices=asked, rules=rules)
@@ -88,18 +96,6 @@ def listed_cells(
     return _grown(
         cells, alpha, left, keep=LEAST_KEPT, rounds=OFTEN, enough=enough, empty_targets=False
     )
-
-
-def _require_numbered(counts: Counts) -> None:
-    """Refuse keys whose joint cells cannot even be numbered."""
-    if prod(counts.sizes) >= 2**53:
-        largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
-        raise TooLarge(
-            f"The {len(counts.sizes)} keys have {prod(counts.sizes):.0e} joint cells, too many to "
-            f"number. Coarsen '{counts.columns[largest]}', which has {counts.sizes[largest]:,} "
-            "values, or declare fewer keys.",
-            column=counts.columns[largest],
-        )
 
 
 def _require_quick(cells: KeyCells, alpha: float) -> None:
