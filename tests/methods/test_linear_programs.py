@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import linprog
 
-from pramana.methods import linear_programs as module
-from pramana.methods.linear_programs import least_cost, solved_once
+from pramana.methods import symmetric_flows as module
+from pramana.methods.symmetric_flows import least_cost
 
 
 def program(seed, variables=12):
@@ -57,40 +56,3 @@ def test_what_cannot_be_met_has_no_answer(few, monkeypatch):
     monkeypatch.setattr(module, "FEW", few)
     asked = (sparse.csc_array(np.ones((1, 2))), np.array([-1.0]))
     assert least_cost(np.ones(2), *rows(asked), low=np.zeros(2), high=np.ones(2)) is None
-
-
-def test_a_program_is_solved_once_and_one_that_differs_in_a_bit_anew():
-    """In any of its numbers, or in how it is asked for; an answer is its asker's own."""
-    cost, upper, equal = program(7)
-    parts = [cost, *upper, *equal]
-    bounds = np.array([[0.0, 2.0]] * 12)
-    own = solved_once(linprog, *parts, bounds=bounds, method="highs")
-    again = solved_once(linprog, *parts, bounds=bounds.copy(), method="highs")
-
-    assert again is own
-    for place, part in enumerate(parts):
-        moved = part.copy()
-        values = moved.data if sparse.issparse(moved) else moved
-        values[0] = np.nextafter(values[0], np.inf)
-        others = [*parts[:place], moved, *parts[place + 1 :]]
-        assert solved_once(linprog, *others, bounds=bounds, method="highs") is not own
-    assert solved_once(linprog, *parts, bounds=bounds, method="highs-ipm") is not own
-    assert solved_once(linprog, *parts, bounds=bounds + 1e-9, method="highs") is not own
-    low, high = np.zeros(12), np.full(12, 2.0)
-    first = least_cost(cost, *rows(upper, equal), low=low, high=high)
-    kept = first.copy()
-    first[:] = 5
-    assert np.array_equal(least_cost(cost, *rows(upper, equal), low=low, high=high), kept)
-
-
-def test_programs_are_forgotten_the_oldest_first(monkeypatch):
-    """So many are kept, and none that is large."""
-    monkeypatch.setattr(module, "_ANSWERS", {})
-    monkeypatch.setattr(module, "KEPT", 2)
-    first, *rest = (program(seed) for seed in range(3))
-    own = [solved_once(linprog, cost + 2, *upper) for cost, upper, _ in (first, *rest)]
-    assert solved_once(linprog, rest[0][0] + 2, *rest[0][1]) is own[1]
-    assert solved_once(linprog, first[0] + 2, *first[1]) is not own[0]
-    assert len(module._ANSWERS) == 2
-    monkeypatch.setattr(module, "MOST_VARIABLES", 11)
-    assert solved_once(linprog, rest[0][0] + 2, *rest[0][1]) is not own[1]

@@ -1,11 +1,7 @@
-"""Relations of the embedded database, opened.
+"""The engine for relations of DuckDB, and sums over groups of released records by DuckDB.
 
-The engine for relations of the embedded database.
-
-Sums over groups of released records, by the embedded database.
-
-DuckDB reads the data file itself, in parallel and larger than memory: a table of any width
-costs what a bare GROUP BY on its columns costs.
+DuckDB reads the data file itself, in parallel and larger than memory: a table of any width costs
+what a bare GROUP BY on its columns costs.
 """
 
 from __future__ import annotations

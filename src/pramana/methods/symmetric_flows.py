@@ -38,8 +38,37 @@ from typing import Any
 import numpy as np
 
 from pramana.base.rounding import TOTAL
-from pramana.methods.linear_programs import least_cost
 from pramana.types import FloatArray, IntArray, Words
+
+FEW = 1_000
+"""With up to this many variables ``milp`` is the faster way to the same solver."""
+
+
+def least_cost(
+    cost: FloatArray,
+    rows: Any,
+    least: FloatArray | float,
+    most: FloatArray,
+    *,
+    low: FloatArray,
+    high: FloatArray,
+) -> FloatArray | None:
+    """The x of least cost with low <= x <= high and, of sparse rows, least <= A x <= most.
+
+    A row has no least (minus infinity) or is an equation. ``None`` if no x meets the program.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+    least = np.broadcast_to(least, most.shape)
+    if len(cost) <= FEW:
+        constraints = LinearConstraint(rows, least, most)
+        answer = milp(cost, constraints=constraints, bounds=Bounds(low, high))
+    else:
+        below, equal = np.flatnonzero(least != most), np.flatnonzero(least == most)
+        parts = [part for which in (below, equal) for part in (rows[which], most[which])]
+        answer = linprog(cost, *parts, bounds=np.column_stack([low, high]), method="highs")
+    return np.array(answer.x) if answer.status == 0 else None
+
 
 PENALTY = 1e5
 ROOM = 1e-8

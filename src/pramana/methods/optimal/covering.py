@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from pramana.methods.linear_programs import solved_once
 from pramana.methods.optimal.approximate import Saddle, State, curved
 from pramana.methods.optimal.cells import KeyCells
 from pramana.types import BoolArray, FloatArray, IntArray
@@ -353,8 +352,7 @@ class _Program:
         ]
         slope = np.diff(curved(self.ends)) / np.diff(self.ends)
         curve = np.outer(self.weight, slope).ravel()
-        answer = solved_once(
-            linprog,
+        answer = linprog(
             np.concatenate([np.full(targets, 2.0), curve, [-2.0], np.zeros(count)]),
             A_ub=sparse.block_array(blocks).tocsc(),
             b_ub=np.concatenate([np.full(self.own.shape[0], -1 / self.alpha), [0.0, 0.0]]),

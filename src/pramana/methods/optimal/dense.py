@@ -29,8 +29,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pramana.methods.linear_programs import least_cost, solved_once
 from pramana.methods.optimal.cells import KeyCells, dense_gradient, dense_loss, loss_and_gradient
+from pramana.methods.symmetric_flows import least_cost
 from pramana.types import BoolArray, FloatArray, Form, IntArray
 
 BROKEN: Final = 1e-9
@@ -121,8 +121,7 @@ class GrowingPrograms:
         near = here[rows, columns]
         low = np.concatenate([np.maximum(near - box, 0), np.zeros(many)])
         high = np.concatenate([np.minimum(near + box, 1), np.full(many, np.inf)])
-        answer = solved_once(
-            linprog,
+        answer = linprog(
             np.concatenate([dear[rows, columns], np.zeros(many)]),
             A_ub=upper,
             b_ub=np.concatenate([-self.member[self.rare][needs], np.full(size, 1 - floor)]),

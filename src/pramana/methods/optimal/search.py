@@ -29,7 +29,6 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
 from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
-from pramana.methods.linear_programs import least_cost
 from pramana.methods.optimal.cells import (
     DONORS,
     LEAST_KEPT,
@@ -49,6 +48,7 @@ from pramana.methods.optimal.covering import (
     first_constraints,
 )
 from pramana.methods.optimal.dense import solve_dense
+from pramana.methods.symmetric_flows import least_cost
 from pramana.schema.joint_cells import Counts
 from pramana.types import BoolArray, FloatArray, IntArray
 
