@@ -191,14 +191,17 @@ def test_a_broken_surface_is_a_no(broken, question):
 # -- wei -------------------------------------------------------------------------------------------
 
 
-def shifted(**biases: tuple[float, float, float]) -> dict[tuple[str, ...], Score]:
+def shifted(
+    line: float = 0.5, **biases: tuple[float, float, float]
+) -> dict[tuple[str, ...], Score]:
     """Biases without weights, with logistic and with nonparametric ones, of each protection."""
     usual = {"original": (0.03, 0.025, 0.008), "resample": (0.03, 0.025, 0.009),
              "centroid": (0.06, 0.05, 0.05), wei.EQUAL: (0.03, 0.025, 0.02)}  # fmt: skip
     return {
-        (protection, "market", shift, "dummy"): Score(bias, 0.5, 0.9)
+        (protection, "market", shift, form): Score(times * bias, 0.5, 0.9)
         for protection, own in (usual | biases).items()
         for shift, bias in zip(wei.SHIFTS, own, strict=True)
+        for form, times in (("dummy", 1.0), ("numeric", line))
     }
 
 
@@ -208,7 +211,7 @@ def shifted(**biases: tuple[float, float, float]) -> dict[tuple[str, ...], Score
         # what is not there cannot be spoilt
         (
             {"original": (0.03, 0.025, 0.02)},
-            ("Do nonparametric weights", "Does protection by centroid"),
+            ("Do nonparametric weights at", "Does protection by centroid"),
         ),
         ({"original": (0.03, 0.005, 0.008)}, ("Do logistic weights",)),
         ({"resample": (0.03, 0.025, 0.02)}, ("Does it stay so",)),
@@ -219,6 +222,19 @@ def test_a_broken_shift_is_a_no(biases, questions):
     """In a whole run; a quick one says that it is too small to tell."""
     assert set(answers(wei._shift_findings(shifted(), "")).values()) == {"yes"}
     assert only_no(wei._shift_findings(shifted(**biases), ""), *questions)
+
+
+def test_numeric_models_and_loadings_that_differ_are_a_no():
+    """A line that protection spoils more; weights that do not help it; loading that does not."""
+    spoilt = wei._shift_findings(shifted(line=1.2), "")
+    assert only_no(spoilt, "Does centroid at k = 10 spoil")
+    useless = {"original": (0.03, 0.05, 0.04), "resample": (0.03, 0.025, 0.009)}
+    found = answers(wei._shift_findings(shifted(**useless), ""))
+    assert found["Do nonparametric weights lower the bias"[:34]] == "no"
+    rows = {"loading": [0.1, 1.0], "average": [0.1, 0.05]}
+    assert wei._loading_finding(rows).answer == "yes"
+    assert wei._loading_finding(rows | {"average": [0.05, 0.1]}).answer == "no"
+    assert wei._loading_finding(rows | {"average": [0.3, 0.1]}).answer == "no"
 
 
 def test_weights_that_explain_a_bias_are_named():

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.experiments import guide_of, try_grid
+from pramana.experiments import dowd, guide_of, try_grid
+from pramana.experiments.tree_grid import Trial
 
 
 def replacement(gamma: float, values: int) -> pm.UniformMixture:
@@ -155,3 +156,24 @@ def test_the_guide_finds_bins_for_gamma_and_accuracy() -> None:
     assert choice.bins in (5, 10)
     assert choice.gamma in (5, 12)
     assert choice.entropy == pytest.approx(replacement(choice.gamma, choice.bins).entropy)
+
+
+def test_figures_5_and_6_have_every_way_and_every_series() -> None:
+    """Three rebuilding methods against entropy; gamma, N and accuracy against the same entropy."""
+    ways = {"posterior": 0.9, "rank": 0.8, "none": 0.7}
+    points = [(2.0, 5), (21.0, 5), (2.0, 100), (21.0, 100)]
+    trials = [Trial("set", gamma, bins, ways, 0.1) for gamma, bins in points]
+    pictures = dowd._pictures({}, trials)
+    entropies = [pm.UniformMixture.of(tuple(range(n)), gamma=g).entropy for g, n in points]
+
+    for way, accuracy in ways.items():
+        entropy, shown = pictures[f"figure_5_{way}"].series["set"]
+        assert (entropy, shown) == (pytest.approx(entropies), [accuracy] * 4)
+    series = pictures["figure_6"].series
+    assert set(series) == {"gamma", "N", "accuracy, posterior", "accuracy, rank"}
+    assert sorted(zip(*series["gamma"], strict=True)) == [
+        (pytest.approx(entropy), gamma)
+        for entropy, (gamma, _) in sorted(zip(entropies, points, strict=True))
+    ]
+    assert set(series["N"][1]) == {5, 100}
+    assert series["accuracy, posterior"][1] == pytest.approx([90] * 4)

@@ -9,6 +9,10 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.base.randomness import Keystream
+from pramana.microaggregation.anonymisation import draw_members
+from pramana.microaggregation.groups import Key
+from pramana.microaggregation.rosenblatt import Empirical
 
 K = 5
 RECORDS = 600
@@ -110,6 +114,54 @@ def test_gaussian_dither_and_rosenblatt_keep_each_distribution(
         for own in (table, people)
     ]
     assert correlations[0] == pytest.approx(correlations[1], abs=0.08)
+
+
+def test_corollary_1_dither_on_merged_cells_of_one_column_is_resampling() -> None:
+    """Uniform dither on runs of values that one group has, transformed: members by frequency.
+
+    In one column F is linear on a run, so that a uniform point there is a uniform u in the run's
+    share of [0, 1]; a fine grid of u gives every member of the group equally often.
+    """
+    values = np.array([1, 1, 1, 2, 3, 3, 7, 7, 8, 9, 9, 9], dtype=float)
+    labels = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
+    keys = Empirical.of(np.unique(values, return_inverse=True)[1].reshape(-1, 1))
+    for group, (low, high) in enumerate([(0.0, 0.5), (0.5, 1.0)]):
+        u = low + (np.arange(6_000) + 0.5) / 6_000 * (high - low)
+        drawn, times = np.unique(values[keys.backward(u[:, None])], return_counts=True)
+        own, there = np.unique(values[labels == group], return_counts=True)
+        assert drawn.tolist() == own.tolist()
+        assert times.tolist() == (1_000 * there).tolist()
+        many = np.tile(labels, 2_000)  # the same law by resampling, within 5 standard errors
+        members = np.tile(values, 2_000)[draw_members(many, Keystream.from_seed(7))]
+        shares = [(members[many == group] == value).mean() for value in own]
+        assert shares == pytest.approx(there / 6, abs=5 * 0.5 / np.sqrt(12_000))
+
+
+def test_the_loading_of_the_gaussian_dither_is_an_option(
+    people: pa.Table, schema: pm.Schema, tmp_path
+) -> None:
+    """Less alpha keeps keys nearer to their group [Sec. 4.3]; the certificate states it."""
+    key = Key("age", ages(people), "number")
+    labels = pm.cluster(ages(people)[:, None], k=K)
+    stream = Keystream.from_seed(1)
+    gaps = []
+    for loading in (0.001, 1 / 3, 3.0):
+        (donors,) = pm.Gaussian(loading=loading).donors([key], labels, stream)
+        gaps.append(np.abs(ages(people)[donors] - ages(people)).mean())
+        assert ages(people)[donors].std() == pytest.approx(ages(people).std(), rel=0.1)
+    assert 0 < gaps[0] < 0.5 * gaps[1] < 0.5 * gaps[2]
+
+    for loading in (0.01, 1 / 3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            method = pm.Gaussian(loading=loading)
+            plan = pm.design(schema, pm.KAnonymity(k=K), data=people, method=method)
+            release = pm.protect(people, plan, seed=3)
+            release.save(tmp_path / str(loading))
+            assert pm.verify(tmp_path / str(loading), original=people).valid
+        assert release.certificate.options.get("loading", 1 / 3) == loading
+    with pytest.raises(pm.PramanaError, match="loading"):
+        pm.Gaussian(loading=0.0)
 
 
 def test_centroids_lose_the_distribution(releases: dict[str, pm.Release], people: pa.Table) -> None:

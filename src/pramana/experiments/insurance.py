@@ -226,7 +226,12 @@ def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> G
     return keys, form_groups(keys, k=k, keystream=keystream, responses=[cost]).labels
 
 
-WAYS: Final = {own.name: own().donors for own in (Centroid, Resample, Gaussian)}
+LOADINGS = {f"loading {loading:.2g}": loading for loading in (0.01, 0.1, 1 / 3, 1.0, 3.0)}
+"""The loading of the Gaussian dither; the paper takes 1/3 and says what less of it does."""
+
+WAYS: Final = {own.name: own().donors for own in (Centroid, Resample, Gaussian)} | {
+    name: Gaussian(loading=loading).donors for name, loading in LOADINGS.items()
+}
 
 
 def anonymised(

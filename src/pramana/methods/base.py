@@ -288,7 +288,7 @@ _TYPES: Final = {bool: bool, int: Integral, float: Real, str: str}
 def require_kinds(method: type[Method], options: Entries) -> None:
     """Refuse options of a certificate whose types are not those of the method."""
     for item in options_of(method):
-        value = options[item.name]
+        value = options.get(item.name, item.default)
         if item.read is not None:
             valid = isinstance(value, list) and all(type(text) is str for text in value)
         else:

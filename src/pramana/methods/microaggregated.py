@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,6 +54,10 @@ ON_THE_DRIVER = (
 def names_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Column names from a repeatable option whose texts hold names separated by commas."""
     return tuple(name for text in texts for name in names_in(text))
+
+
+LOADING: Final = 1 / 3
+"""The loading of [Wei, Sec. 4.3]."""
 
 
 def coordinates_of(column: Column) -> int:
@@ -388,8 +392,16 @@ class Permute(Grouped):
             _refuse_copies(self.name, context)
 
 
+@dataclass(frozen=True)
 class Gaussian(Grouped):
-    """Keys are drawn around each group, following the distribution of all keys."""
+    """Keys are drawn around each group, following the distribution of all keys.
+
+    Attributes:
+        loading: what is added to the variances of each group, in units of those of all records:
+            alpha of [Wei, Sec. 3.2.2], any number above 0. Less of it re-identifies more.
+    """
+
+    loading: float = option(LOADING, "Added to the variances of each group, of 1 for all records.")
 
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND
@@ -406,7 +418,22 @@ class Gaussian(Grouped):
         """Records at the quantiles of Gaussian draws around the group."""
         from pramana.microaggregation.rosenblatt import gaussian_donors
 
-        return [gaussian_donors(keys, labels, keystream)] * len(keys)
+        return [gaussian_donors(keys, labels, keystream, alpha=self.loading)] * len(keys)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_number("loading", self.loading, low=0, low_open=True, high_open=True)
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate) -> Method | None:
+        """A certificate states the loading where it is not the usual one."""
+        options = {"loading": LOADING, **certificate.options}
+        return super().from_certificate(replace(certificate, options=options))
+
+    def disclosed(self) -> Entries:
+        """All options, the loading where it is not the usual one."""
+        options = super().disclosed()
+        return {n: v for n, v in options.items() if n != "loading" or v != LOADING}
 
 
 class Centroid(Grouped):

@@ -184,7 +184,11 @@ Donors = Callable[[Sequence[Key], IntArray, Keystream], Sequence[IntArray] | Non
 
 
 def draw_members(labels: IntArray, keystream: Keystream) -> IntArray:
-    """For every record a member of its group, each as likely: with replacement."""
+    """For every record a member of its group, each as likely: with replacement.
+
+    This is dither that is uniform on the cells of a group, transformed [Wei, Thm 2 of the
+    appendix], and in one column on runs of values that one group has to itself [Wei, Cor. 1].
+    """
     return _members(labels, labels, keystream, "k-anonymity/member")
 
 

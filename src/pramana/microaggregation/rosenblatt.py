@@ -172,7 +172,9 @@ class GaussianDither:
         return self.mixture().forward(points)
 
 
-def gaussian_donors(keys: Sequence[Key], labels: IntArray, keystream: Keystream) -> IntArray:
+def gaussian_donors(
+    keys: Sequence[Key], labels: IntArray, keystream: Keystream, *, alpha: float = ALPHA
+) -> IntArray:
     """Gaussian dither, then Rosenblatt's transformation to the distribution of the keys.
 
     Keys with few values go first: a value that no other record has settles all keys after it.
@@ -180,7 +182,7 @@ def gaussian_donors(keys: Sequence[Key], labels: IntArray, keystream: Keystream)
     """
     ordered = transformation_order(keys)
     points = np.column_stack([scores(key) for key in ordered])
-    dither = GaussianDither(points, labels)
+    dither = GaussianDither(points, labels, alpha)
 
     def drawn() -> IntArray:
         return transform(dither, empirical(ordered), keystream)
@@ -191,7 +193,7 @@ def gaussian_donors(keys: Sequence[Key], labels: IntArray, keystream: Keystream)
     order = order_of_values(columns)
     place = np.argsort(order)
     held = [column[order] for column in columns]
-    shared = made_once("gaussian", held, lambda: place[drawn()[order]])
+    shared = made_once(f"gaussian {alpha!r}", held, lambda: place[drawn()[order]])
     return put_back(order[shared], order)
 
 
