@@ -7,7 +7,7 @@ INSTALLED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --
 # Commands and workers that start often would be compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all test-rest test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium collect-demo test-postgres postgresql studio studio-demo studio-pictures
+.PHONY: help demo test test-all test-rest test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium r collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -26,10 +26,8 @@ test-rest: .venv/.developer ## run what make test leaves out of make test-all
 test-spark: java .venv/.spark ## run every test of the Spark engine; installs pyspark, needs Java 17 or later
 	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
-test-snippets: .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP (Debian: r-base-core, pspp)
-	@command -v Rscript >/dev/null && command -v pspp >/dev/null || \
-	  { echo "The snippets need R and PSPP: apt-get install r-base-core pspp." >&2; exit 2; }
-	@$(BIN)/python -m pytest -q tests/release/test_explained.py
+test-snippets: r .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP
+	@$(BIN)/python -m pytest -q tests/release/test_explained.py tests/release/test_portable.py
 
 test-browser: chromium .venv/.browser ## run every test that needs a real browser; installs Playwright, needs Chromium
 	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/browser
@@ -132,6 +130,10 @@ INSTALL = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update
 chromium:
 	@command -v chromium >/dev/null || { $(INSTALL) chromium >/dev/null; } || \
 	  { echo "The tests in a browser need Chromium, and none was found. Install the package 'chromium'." >&2; exit 2; }
+
+r:
+	@{ command -v Rscript && command -v pspp; } >/dev/null || { $(INSTALL) r-base-core r-cran-digest pspp >/dev/null; } || \
+	  { echo "These tests need R and PSPP, and one was not found. Install the packages 'r-base-core' and 'pspp'." >&2; exit 2; }
 
 postgresql:
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(INSTALL) postgresql >/dev/null; } || \

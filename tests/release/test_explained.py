@@ -23,7 +23,7 @@ from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.frequencies import Invariant
 from pramana.release.certificate import Certificate
 from pramana.release.documentation import LOADERS, _stata_text, explanations
-from pramana.release.folder import fingerprint
+from pramana.release.folder import fingerprint, write_explanations
 from pramana.schema.domains import Bins, Categories, Labels
 from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
@@ -277,7 +277,9 @@ def test_a_copy_that_was_changed_or_holds_other_records_is_found(copied, tmp_pat
     certificate = api.load(copied).certificate
     forged = fingerprint(other / "data.csv", "csv")
     copies = (forged, *certificate.copies[1:])
-    (other / "certificate.json").write_bytes(replace(certificate, copies=copies).to_bytes())
+    changed = replace(certificate, copies=copies)
+    (other / "certificate.json").write_bytes(changed.to_bytes())
+    write_explanations(other, changed)
     found = {c.name: c.detail for c in api.verify(other).checks if not c.ok}
     assert found == {"copy data.csv": "holds other records than the data file"}
 

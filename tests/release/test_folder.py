@@ -48,6 +48,8 @@ def test_a_fresh_release_is_valid(release):
     assert verdict.valid, verdict.to_json()
     assert sorted(path.name for path in release.folder.iterdir()) == [
         "README.md",
+        "analyse.R",
+        "analyse.html",
         "certificate.json",
         "codebook.csv",
         "data.parquet",

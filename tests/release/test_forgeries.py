@@ -22,7 +22,7 @@ from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.folder import fingerprint
+from pramana.release.folder import fingerprint, write_explanations
 from pramana.release.signing import make_keys
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
@@ -56,6 +56,7 @@ def around_the_truth(release, change):
     parquet.write_table(truth, data)
     certificate = change(release.certificate.with_data(fingerprint(data, "parquet")))
     (release.folder / CERTIFICATE).write_bytes(certificate.to_bytes())
+    write_explanations(release.folder, certificate)
     return release.folder
 
 

@@ -49,7 +49,8 @@ def total_covariance(
     cross, gross = channels.cross(products), float(channels.gross(products).sum())
     if infer == "records":
         solved = channels.solve(products)
-        return cross - solved, gross - float(solved.sum())
+        varies = gross - float(solved.sum())
+        return cross - solved, varies if abs(varies) > NOTHING * gross else 0.0
     total = float(sums.first.sum())
     records = max(sums.records, 1.0)
     return cross - sums.first * total / records, gross - total**2 / records

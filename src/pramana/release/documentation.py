@@ -21,6 +21,7 @@ from typing import Final
 from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
+from pramana.release.portable import PAGE, PROGRAM, answerable, portable_files, r_text
 from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
 from pramana.schema.schema import REPORTED, Column
 
@@ -136,11 +137,11 @@ def _r(certificate: Certificate) -> Iterator[str]:
     yield f"# {WARNING}"
     member = FORMATS.get(form)
     if member is None or not member.in_r:
-        yield f"stop({_r_text(f'R does not read {form}: save the release as csv with pramana.')})"
+        yield f"stop({r_text(f'R does not read {form}: save the release as csv with pramana.')})"
         return
-    yield f"records <- {member.in_r.format(name=_r_text(name))}"
+    yield f"records <- {member.in_r.format(name=r_text(name))}"
     if _spelled(member):
-        coded = ", ".join(_r_text(column.name) for column, _, _ in _coded(certificate))
+        coded = ", ".join(r_text(column.name) for column, _, _ in _coded(certificate))
         yield f"coded <- c({coded})"
         yield "for (name in setdiff(names(records), coded)) {"
         yield "  values <- records[[name]][!is.na(records[[name]])]"
@@ -153,9 +154,9 @@ def _r(certificate: Certificate) -> Iterator[str]:
     if member.labelled:
         return  # haven brings the labels along
     for column, values, labels in _coded(certificate):
-        own = _r_text(column.name)
-        levels = ", ".join(_r_text(label_text(value)) for value in values)
-        named = ", ".join(map(_r_text, labels if len(set(labels)) == len(labels) else []))
+        own = r_text(column.name)
+        levels = ", ".join(r_text(label_text(value)) for value in values)
+        named = ", ".join(map(r_text, labels if len(set(labels)) == len(labels) else []))
         extra = f", labels = c({named})" if named else ""
         order = ", ordered = TRUE" if column.ordered else ""
         yield (
@@ -163,17 +164,7 @@ def _r(certificate: Certificate) -> Iterator[str]:
             f"levels = c({levels}){extra}{order})"
         )
     for own, label in _variables(certificate):
-        yield f'attr(records[[{_r_text(own)}]], "label") <- {_r_text(label)}'
-
-
-def _r_text(text: str) -> str:
-    """A literal of R: everything but plain letters by its number."""
-    parts = (
-        letter if letter.isascii() and letter.isprintable() and letter not in '"\\'
-        else f"\\U{{{ord(letter):06x}}}"
-        for letter in text
-    )  # fmt: skip
-    return '"' + "".join(parts) + '"'
+        yield f'attr(records[[{r_text(own)}]], "label") <- {r_text(label)}'
 
 
 # -- Stata -----------------------------------------------------------------------------------------
@@ -315,7 +306,7 @@ def _spss_text(text: str) -> str:
 
 README: Final = "README.md"
 CODEBOOK: Final = "codebook.csv"
-EXPLAINING: Final = (README, CODEBOOK, *LOADERS)
+EXPLAINING: Final = (README, CODEBOOK, *LOADERS, PAGE, PROGRAM)
 """The names of all files beside data and certificate."""
 
 
@@ -323,6 +314,7 @@ def explanations(certificate: Certificate) -> dict[str, bytes]:
     """The files beside data and certificate, by name."""
     texts = {README: _readme(certificate), CODEBOOK: _codebook(certificate)}
     texts |= {name: loader(name, certificate) for name in LOADERS}
+    texts |= portable_files(certificate)
     return {name: text.encode() for name, text in texts.items()}
 
 
@@ -398,6 +390,9 @@ def _files(certificate: Certificate) -> Iterator[str]:
     yield f"`{CODEBOOK}`: every column with its role, treatment and values, with labels."
     for name, language in LOADERS.items():
         yield f"`{name}`: loads the records with their labels in {language}."
+    if answerable(certificate):
+        yield f"`{PAGE}`: tables and means in a browser, without a network."
+        yield f"`{PROGRAM}`: the same in R, with `pm_table` and `pm_mean`."
 
 
 def _column_line(certificate: Certificate, column: Column) -> str:
