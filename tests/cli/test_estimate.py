@@ -214,13 +214,17 @@ def test_choices_on_the_command_line_are_those_of_the_library():
     from pramana.analysis.regression import FAMILIES
     from pramana.analysis.shares import SHARES
     from pramana.analysis.synthesis import SYNTHESIS_METHODS
-    from pramana.cli import options
+    from pramana.cli.app import _command as command
 
-    assert [choice.value for choice in options.CountMethod] == list(METHODS)
-    assert [choice.value for choice in options.RebuildMethod] == list(SYNTHESIS_METHODS)
-    assert [choice.value for choice in options.ModelFamily] == list(FAMILIES)
-    assert [choice.value for choice in options.Infer] == list(get_args(Inference))
-    assert {choice.value for choice in options.ShareOf} == {s for s in SHARES if isinstance(s, str)}
+    def choices(verb, name):
+        parameters = {parameter.name: parameter for parameter in command(verb).params}
+        return list(parameters[name].type.choices)
+
+    assert choices("estimate", "method") == list(METHODS)
+    assert choices("synthesize", "method") == list(SYNTHESIS_METHODS)
+    assert choices("regress", "family") == list(FAMILIES)
+    assert choices("regress", "infer") == list(get_args(Inference))
+    assert set(choices("estimate", "share")) == {s for s in SHARES if isinstance(s, str)}
 
 
 def test_a_folder_that_is_no_release(capsys, tmp_path):

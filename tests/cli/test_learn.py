@@ -118,7 +118,7 @@ def test_experiments_are_listed_and_run(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("experiment walk", "takes 'list' or 'run NAME'"),
+        ("experiment walk", "'walk' is not one of"),
         ("experiment run ghatak", "needs a NAME and a folder"),
         ("experiment run newton -o out", "one of cator, dowd"),
         ("experiment run dowd -o out --data nowhere", "does not exist"),

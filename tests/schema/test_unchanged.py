@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pramana.schema.labels import Labels
 
 import pramana as pm
 from pramana.io.opening import open_table
 from pramana.schema.describe import describe
+from pramana.schema.domains import Labels
 from pramana.schema.recoding import NOTHING
 from pramana.schema.tally import tally
 from pramana.schema.unchanged import contributions

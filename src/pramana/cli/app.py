@@ -10,11 +10,10 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from inspect import cleandoc
 from typing import Annotated, Any, Final
 
 import typer
@@ -23,7 +22,6 @@ from typer.core import TyperGroup
 from pramana.base.atomic_files import forget_placed, placed
 from pramana.base.limits import memory_bound, require_some
 from pramana.base.processes import interrupt_on_signals
-from pramana.cli.options import option
 from pramana.errors import InputError, Notice, PramanaError
 
 LINES: Final = {
@@ -53,16 +51,10 @@ LINES: Final = {
 
 MODULES: Final = {
     "describe": "schema",
-    "advise": "compare",
-    "regress": "learn",
-    "synthesize": "learn",
-    "attack": "audit",
-    "report": "audit",
-    "keygen": "verify",
-    "ledger": "verify",
-    "clean": "verify",
-    "experiment": "demo",
-    "studio": "demo",
+    **dict.fromkeys(("advise", "compare"), "design"),
+    **dict.fromkeys(("verify", "attack", "report"), "audit"),
+    **dict.fromkeys(("regress", "synthesize", "learn"), "estimate"),
+    **dict.fromkeys(("experiment", "studio", "keygen", "ledger", "clean"), "demo"),
 }
 """The module of a verb, where it does not have the verb's name."""
 
@@ -99,6 +91,8 @@ class Verbs(TyperGroup):
 @cache
 def _command(name: str) -> Any:
     """The command of a verb."""
+    from pramana.cli.options import help_of, with_options
+
     verb = getattr(import_module(f"pramana.cli.{MODULES.get(name, name)}"), name)
     if isinstance(verb, typer.Typer):  # a verb with verbs of its own
         return typer.main.get_command(verb)
@@ -106,13 +100,8 @@ def _command(name: str) -> Any:
     if name in COMMANDS:
         kind = getattr(import_module("pramana.cli.commands"), COMMANDS[name])
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name=name, cls=kind, help=help_of(verb))(verb)
+    alone.command(name=name, cls=kind, help=help_of(verb))(with_options(verb))
     return typer.main.get_command(alone)
-
-
-def help_of(verb: Callable[..., None]) -> str:
-    """The docstring; the lines of its example stay as they are."""
-    return cleandoc(verb.__doc__ or "").replace("\n\nExample:", "\n\n\b\nExample:")
 
 
 BAD_INPUT = 2
@@ -147,7 +136,7 @@ app = typer.Typer(
 @app.callback()
 def _options(
     context: typer.Context,
-    version: Annotated[bool, option("--version", "Show the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     # Without a docstring: what the command is for stands in ``app``.
     if version:

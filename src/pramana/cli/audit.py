@@ -1,26 +1,30 @@
-"""``pramana audit``, ``pramana attack`` and ``pramana report``."""
+"""``pramana verify``, ``audit``, ``attack`` and ``report``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from pramana import api
 from pramana.api import AttackName, MissingValues
 from pramana.base.atomic_files import require_free, whole_file
 from pramana.base.text import text_up
 from pramana.cli.options import (
     DOES_NOT_HOLD,
-    AsJson,
-    Encoding,
-    ReleaseFolder,
-    Rename,
-    SchemaFile,
-    argument,
     names_of,
-    option,
-    told,
+    original_data,
+)
+from pramana.cli.rendering import (
+    bullet,
+    note,
+    out,
+    progress_bar,
+    show_json,
+    show_verdict,
+    stage_status,
+    table_of,
 )
 from pramana.errors import InputError
 
@@ -31,56 +35,64 @@ if TYPE_CHECKING:
 SHOWN = 12
 
 
+def verify(
+    folder: Path,
+    key: Path | None = None,
+    original: Path | None = None,
+    mechanism: Path | None = None,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
+) -> None:
+    """Check a release from its folder alone.
+
+    Is it whole, and does it keep what it promises? Looks at fingerprints, signature, number of
+    records, that every value lies in its domain, and computes every guarantee again from the
+    published matrices. Leaves with 1 if anything fails.
+
+    Options:
+      --key PUB: Who must have signed it.
+      --original FILE: For the owner: the true table, to see whether the records fit the
+        matrices.
+      --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
+        --steward-folder.
+
+    Example:
+      pramana verify release/
+      pramana verify release/ --key office.key.pub --original people.csv
+    """
+    with progress_bar("Checking records", total=None) as advance:
+        verdict = api.verify(
+            folder,
+            key=key,
+            original=original_data(original, encoding, rename),
+            mechanism=mechanism,
+            progress=advance,
+        )
+    if json:
+        show_json(verdict.to_json())
+    else:
+        show_verdict(verdict)
+    if not verdict.valid:
+        raise typer.Exit(DOES_NOT_HOLD)
+
+
 def audit(
-    table: Annotated[Path, argument("A table, or a release folder.", metavar="TABLE")],
-    keys: Annotated[
-        list[str] | None, option("--keys", "Who could be known by.", metavar="NAMES")
-    ] = None,
-    k: Annotated[
-        float, option("--k", "A frequency below it is a violation.", metavar="NUMBER")
-    ] = 2,
-    sensitive: Annotated[
-        list[str] | None, option("--sensitive", "What shall not be learned.", metavar="NAMES")
-    ] = None,
-    weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
-    household: Annotated[
-        str | None, option("--household", "What numbers households.", metavar="NAME", seldom=True)
-    ] = None,
-    schema: SchemaFile = None,
-    missing: Annotated[
-        MissingValues, option("--missing", "Missing is a value of its own, or could be any value.")
-    ] = MissingValues.CATEGORY,
-    width: Annotated[
-        int, option("--width", "Subsets of up to so many keys.", metavar="NUMBER")
-    ] = 3,
-    original: Annotated[
-        Path | None,
-        option(
-            "--original",
-            "For a release: the true table, to attack the mechanism on these very people.",
-            metavar="FILE",
-        ),
-    ] = None,
-    mechanism: Annotated[
-        Path | None,
-        option(
-            "--mechanism",
-            "For a release that withholds its matrices: mechanism.json of --steward-folder.",
-            metavar="FILE",
-            seldom=True,
-        ),
-    ] = None,
-    records: Annotated[
-        Path | None,
-        option(
-            "--records",
-            "Of a table, for the owner alone: write the risk of every record as CSV.",
-            metavar="FILE",
-        ),
-    ] = None,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    table: Path,
+    keys: list[str] | None = None,
+    k: float = 2,
+    sensitive: list[str] | None = None,
+    weight: str | None = None,
+    household: str | None = None,
+    schema: Path | None = None,
+    missing: MissingValues = MissingValues.CATEGORY,
+    width: int = 3,
+    original: Path | None = None,
+    mechanism: Path | None = None,
+    records: Path | None = None,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Measure re-identification risk, attacks and guarantees.
 
@@ -89,20 +101,34 @@ def audit(
     linkage, inference and distances with intervals, each beside guessing and the promise. Leaves
     with 1 if an attack breaks a promise.
 
+    Options:
+      table TABLE: A table, or a release folder.
+      --keys NAMES: Who could be known by.
+      --k NUMBER: A frequency below it is a violation.
+      --sensitive NAMES: What shall not be learned.
+      --weight NAME: Sampling weights.
+      --missing: Missing is a value of its own, or could be any value.
+      --width NUMBER: Subsets of up to so many keys.
+      --original FILE: For a release: the true table, to attack the mechanism on these very
+        people.
+      --records FILE: Of a table, for the owner alone: write the risk of every record as CSV.
+
+    Seldom:
+      --household NAME: What numbers households.
+      --mechanism FILE: For a release that withholds its matrices: mechanism.json of
+        --steward-folder.
+
     Example:
       pramana audit people.csv --keys region,sex,age --k 3
       pramana audit people.csv --schema schema.toml --records risks.csv
       pramana audit people.csv --schema schema.toml --weight weight
       pramana audit release/ --original people.csv
     """
-    from pramana import api
-    from pramana.cli.rendering import show_json, stage_status
-
     if records is not None:
         require_free(records, force=False, reads=[table])
     with stage_status("Auditing") as say:
         found = api.audit(
-            table if original is not None else told(table, encoding, rename),
+            table if original is not None else original_data(table, encoding, rename),
             keys=names_of(keys) or None,
             k=k,
             sensitive=names_of(sensitive) if sensitive else None,
@@ -111,13 +137,13 @@ def audit(
             schema=schema,
             missing=missing,
             width=width,
-            original=told(original, encoding, rename),
+            original=original_data(original, encoding, rename),
             mechanism=mechanism,
             progress=say,
         )
     if records is not None:
         _write_records(found, records)
-    if as_json:
+    if json:
         show_json(found.to_json())
     elif isinstance(found, api.ReleaseAudit):
         _show_release(found)
@@ -138,8 +164,6 @@ def _write_records(found: TableAudit | ReleaseAudit, records: Path) -> None:
 
 
 def _show_table(found: TableAudit) -> None:
-    from pramana.cli.rendering import bullet, out, table_of
-
     console = out()
     for sentence in found.sentences():
         bullet(console, sentence)
@@ -165,8 +189,6 @@ def _show_table(found: TableAudit) -> None:
 
 
 def _show_release(found: ReleaseAudit) -> None:
-    from pramana.cli.rendering import bullet, out, table_of
-
     console = out()
     rows = [
         (measured.name, *measured.cells(), "BROKEN" if measured.broken else "")
@@ -174,11 +196,8 @@ def _show_release(found: ReleaseAudit) -> None:
     ]
     heads = ("attack", "right", "from", "to", "guessing", "not in it", "promised", "")
     console.print(table_of(heads, rows, right=heads[1:7]))
-    for note in dict.fromkeys(measured.note for measured in found.measured):
-        bullet(console, note)
-    for note in found.notes:
-        bullet(console, note)
-    for sentence in found.seen:
+    notes = dict.fromkeys(measured.note for measured in found.measured)
+    for sentence in (*notes, *found.notes, *found.seen):
         bullet(console, sentence)
     console.print(found.standing_out)
     verdict = "No promise is broken." if found.holds else "A promise is broken: do not publish."
@@ -188,25 +207,13 @@ def _show_release(found: ReleaseAudit) -> None:
 
 
 def attack(
-    name: Annotated[AttackName, argument("What to try.", case_sensitive=False)],
-    releases: Annotated[
-        list[Path], argument("A release folder; several for composition.", metavar="RELEASE...")
-    ],
-    knowledge: Annotated[
-        Path | None,
-        option(
-            "--knowledge",
-            "What the attacker knows of the truth; in the worst case the original, by either name.",
-            short="--original",
-            metavar="FILE",
-        ),
-    ] = None,
-    times: Annotated[
-        int, option("--times", "repeated: perturbations in all.", metavar="NUMBER")
-    ] = 8,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    name: AttackName,
+    releases: list[Path],
+    knowledge: Path | None = None,
+    times: int = 8,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Attack a release with the data that an attacker has.
 
@@ -214,15 +221,21 @@ def attack(
     release again and again. recovery: filter the noise out. composition: several releases of the
     same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
 
+    Options:
+      name: What to try.
+      releases RELEASE...: A release folder; several for composition.
+      --knowledge --original FILE: What the attacker knows of the truth; in the worst case the
+        original, by either name.
+      --times NUMBER: repeated: perturbations in all.
+
     Example:
       pramana attack linkage release/ --original people.csv
       pramana attack composition release-2023/ release-2024/
     """
-    from pramana import api
-    from pramana.cli.rendering import bullet, out, show_json
-
-    found = api.attack(name, *releases, knowledge=told(knowledge, encoding, rename), times=times)
-    if as_json:
+    found = api.attack(
+        name, *releases, knowledge=original_data(knowledge, encoding, rename), times=times
+    )
+    if json:
         show_json(found.to_json())
     else:
         console = out()
@@ -233,32 +246,17 @@ def attack(
 
 
 def report(
-    folder: ReleaseFolder,
-    output: Annotated[
-        Path, option("--output", "Where to: .html, or .pdf.", short="-o", metavar="FILE")
-    ],
-    original: Annotated[
-        Path | None,
-        option(
-            "--original",
-            "For the owner: the true table, to measure attacks and what is lost.",
-            metavar="FILE",
-        ),
-    ] = None,
-    external: Annotated[
-        bool, option("--external", "For publication: nothing but the release and its certificate.")
-    ] = False,
-    name: Annotated[
-        str, option("--name", "The name of the data, for the title.", metavar="TEXT")
-    ] = "",
-    office: Annotated[str, option("--office", "Who releases the data.", metavar="TEXT")] = "",
-    date: Annotated[
-        str | None, option("--date", "Of the report; today where not given.", metavar="TEXT")
-    ] = None,
-    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    folder: Path,
+    output: Path,
+    original: Path | None = None,
+    external: bool = False,
+    name: str = "",
+    office: str = "",
+    date: str | None = None,
+    force: bool = False,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Write a report on a release, for the owner or for everybody.
 
@@ -266,18 +264,24 @@ def report(
     promised and what is not, what was done to each column, how to analyse the data; with the
     original also what attacks achieve and what is lost. One file, without anything to load.
 
+    Options:
+      --output -o FILE: Where to: .html, or .pdf.
+      --original FILE: For the owner: the true table, to measure attacks and what is lost.
+      --external: For publication: nothing but the release and its certificate.
+      --name TEXT: The name of the data, for the title.
+      --office TEXT: Who releases the data.
+      --date TEXT: Of the report; today where not given.
+      --force: Replace an existing file.
+
     Example:
       pramana report release/ --original people.csv -o internal.html
       pramana report release/ --external --name "Survey 2026" --office "Statistics" -o report.pdf
     """
-    from pramana import api
-    from pramana.cli.rendering import note, out, show_json, stage_status
-
     require_free(output, force=force, reads=[original])
     with stage_status("Writing the report") as say:
         made = api.report(
             folder,
-            original=told(original, encoding, rename),
+            original=original_data(original, encoding, rename),
             external=external,
             name=name,
             office=office,
@@ -285,7 +289,7 @@ def report(
             progress=say,
         )
         made.save(output, force=force)
-    if as_json:
+    if json:
         size = output.stat().st_size
         show_json({"report": str(output), "external": made.external, "bytes": size})
         return

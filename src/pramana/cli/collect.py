@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
-from pramana.base.text import as_file, pasted
-from pramana.cli.app import help_of
-from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
+from pramana import collect as office
+from pramana.base.processes import listener_at
+from pramana.base.text import as_file, floor_text, listed, pasted
+from pramana.cli.options import DOES_NOT_HOLD, help_of, names_of, with_options
+from pramana.cli.rendering import bullet, note, out, show_json, show_verdict, table_of
+from pramana.collect import (
+    Encryption,
+    check_survey,
+    close_survey,
+    collected_release,
+    consent_of,
+    demonstrate,
+    load,
+    load_survey,
+    new_survey,
+    opened_store,
+    page_of,
+    require_server,
+    seen_store,
+    serve_survey,
+    status_of,
+)
 
 if TYPE_CHECKING:
     from pramana.collect.closing import Live
@@ -39,33 +58,32 @@ def _alone(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-SurveyFolder: TypeAlias = Annotated[Path, argument("A survey folder.", metavar="SURVEY")]
-Database: TypeAlias = Annotated[
-    str | None,
-    option("--database", "Answers in PostgreSQL: postgresql://...", metavar="URL"),
-]
-Wave: TypeAlias = Annotated[int | None, option("--wave", "Wave of a panel.", metavar="NUMBER")]
-SignKey: TypeAlias = Annotated[
-    Path | None, option("--sign", "Private key that signs.", metavar="KEY")
-]
+SHARED = """
+Options:
+  folder SURVEY: A survey folder.
+  --database URL: Answers in PostgreSQL: postgresql://...
+  --wave NUMBER: Wave of a panel.
+  --sign KEY: Private key that signs.
+"""
 
 
 def new(
-    survey: Annotated[Path, argument("Survey file.", metavar="TOML")],
-    to: Annotated[Path, option("--output", "Output folder.", short="-o", metavar="FOLDER")],
-    sign: SignKey = None,
-    as_json: AsJson = False,
+    survey: Path,
+    output: Path,
+    sign: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Make a survey folder: plan, page and consent text.
+
+    Options:
+      survey TOML: Survey file.
+      --output -o FOLDER: Output folder.
 
     Example:
       pramana collect new survey.toml -o survey/
     """
-    from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.collect import new_survey
-
-    definition, plan = new_survey(survey, to, sign_with=sign)
-    if as_json:
+    definition, plan = new_survey(survey, output, sign_with=sign)
+    if json:
         show_json(plan.to_json() | {"identity": definition.identity, "page": definition.page})
         return
     console = out()
@@ -75,13 +93,10 @@ def new(
     for entry in ("contact", "retention"):
         if not getattr(definition.survey, entry):
             note(f"The survey states no {entry}: people read that the office does not state it.")
-    note(f"Try it: pramana collect serve {to}")
+    note(f"Try it: pramana collect serve {output}")
 
 
 def _head(definition: Definition, plan: Plan) -> None:
-    from pramana.base.text import listed
-    from pramana.cli.rendering import bullet, out
-
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
     out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
@@ -95,22 +110,22 @@ def _head(definition: Definition, plan: Plan) -> None:
 
 
 def check(
-    folder: SurveyFolder,
-    key: Annotated[Path | None, option("--key", "Public key of the office.", metavar="PUB")] = None,
-    as_json: AsJson = False,
+    folder: Path,
+    key: Path | None = None,
+    json: bool = False,
 ) -> None:
     """Check a survey before you answer: its guarantees, its page and its signature.
 
     The page is made anew from the definition and compared. Leaves with 1 if anything fails.
 
+    Options:
+      --key PUB: Public key of the office.
+
     Example:
       pramana collect check survey/ --key office.key.pub
     """
-    from pramana.cli.rendering import show_json, show_verdict
-    from pramana.collect import check_survey
-
     verdict = check_survey(folder, key=key)
-    if as_json:
+    if json:
         show_json(verdict.to_json())
     else:
         show_verdict(verdict, what="survey")
@@ -119,42 +134,32 @@ def check(
 
 
 def serve(
-    folder: SurveyFolder,
-    host: Annotated[str, option("--host", "Address to listen at.", metavar="NAME")] = "127.0.0.1",
-    port: Annotated[int, option("--port", "Port; 0 takes a free one.", metavar="NUMBER")] = 8000,
-    public_address: Annotated[
-        str | None,
-        option("--public-address", "HTTPS address of the reverse proxy in front.", metavar="URL"),
-    ] = None,
-    certificate: Annotated[
-        Path | None, option("--tls-cert", "TLS certificate (PEM).", metavar="FILE")
-    ] = None,
-    key: Annotated[Path | None, option("--tls-key", "Its private key.", metavar="FILE")] = None,
-    database: Database = None,
-    wave: Wave = None,
+    folder: Path,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    public_address: str | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    database: str | None = None,
+    wave: int | None = None,
 ) -> None:
     """Serve the page and collect randomised answers until stopped.
 
     Answers of other machines must be encrypted. State the HTTPS address of a reverse proxy, or give
     a TLS certificate. Let the proxy keep no log of addresses and limit connections per client.
 
+    Options:
+      --host NAME: Address to listen at.
+      --port NUMBER: Port; 0 takes a free one.
+      --public-address URL: HTTPS address of the reverse proxy in front.
+      --tls-cert FILE: TLS certificate (PEM).
+      --tls-key FILE: Its private key.
+
     Example:
       pramana collect serve survey/ --public-address https://survey.example.org
     """
-    from pramana.base.processes import listener_at
-    from pramana.cli.rendering import note, out
-    from pramana.collect import (
-        Encryption,
-        consent_of,
-        load_survey,
-        opened_store,
-        page_of,
-        require_server,
-        serve_survey,
-    )
-
     require_server()
-    encryption = Encryption(certificate, key, public_address)
+    encryption = Encryption(tls_cert, tls_key, public_address)
     encryption.require_for(host)
     definition, page = load_survey(folder)
     definition = definition.of_wave(wave)
@@ -166,7 +171,7 @@ def serve(
             note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
             note("This survey is closed: who answers is told so, and nothing is taken.")
-        scheme = "http" if certificate is None else "https"
+        scheme = "http" if tls_cert is None else "https"
         where = public_address or f"{scheme}://{host}:{at.getsockname()[1]}/"
         out().print(f"People answer at {where} until this is stopped.", markup=False)
         out().file.flush()
@@ -174,54 +179,51 @@ def serve(
 
 
 def invite(
-    folder: SurveyFolder,
-    number: Annotated[int, argument("Number of codes.", metavar="NUMBER")],
-    to: Annotated[Path, option("--output", "The file of codes.", short="-o", metavar="FILE")],
-    database: Database = None,
-    as_json: AsJson = False,
+    folder: Path,
+    number: int,
+    output: Path,
+    database: str | None = None,
+    json: bool = False,
 ) -> None:
     """Draw invitation codes, each of which lets one person answer once.
+
+    Options:
+      number NUMBER: Number of codes.
+      --output -o FILE: The file of codes.
 
     Example:
       pramana collect invite survey/ 5000 -o codes.txt
     """
-    from pramana import collect as office
-    from pramana.cli.rendering import note, show_json
-
-    office.invite(folder, office.load(folder), number, to, database=database)
-    if as_json:
-        show_json({"codes": number, "file": str(to)})
+    office.invite(folder, office.load(folder), number, output, database=database)
+    if json:
+        show_json({"codes": number, "file": str(output)})
         return
     codes = "1 code stands" if number == 1 else f"{number:,} codes stand"
-    note(f"{codes} in {to}. Send one to each person, and then remove the file.")
+    note(f"{codes} in {output}. Send one to each person, and then remove the file.")
 
 
 def status(
-    folder: SurveyFolder,
-    by: Annotated[
-        list[str] | None,
-        option("--by", "Table to estimate from the answers so far.", metavar="COLUMNS"),
-    ] = None,
-    database: Database = None,
-    wave: Wave = None,
-    as_json: AsJson = False,
+    folder: Path,
+    by: list[str] | None = None,
+    database: str | None = None,
+    wave: int | None = None,
+    json: bool = False,
 ) -> None:
     """Show the number of answers, their guarantees, and suspicious patterns.
+
+    Options:
+      --by COLUMNS: Table to estimate from the answers so far.
 
     Example:
       pramana collect status survey/
       pramana collect status survey/ --by travel
     """
-    from pramana.cli.options import names_of
-    from pramana.cli.rendering import bullet, out, show_json
-    from pramana.collect import collected_release, load, seen_store, status_of
-
     definition = load(folder).of_wave(wave)
     names = names_of(by)
     with seen_store(folder, definition, database) as store:
         found = status_of(definition, store)
         table = collected_release(definition, store).crosstab(*names) if names else None
-    if as_json:
+    if json:
         show_json(found.to_json() | ({} if table is None else {"estimate": table.to_json()}))
         return
     console = out()
@@ -236,91 +238,87 @@ def status(
 
 
 def close(
-    folder: SurveyFolder,
-    to: Annotated[Path, option("--output", "Release folder.", short="-o", metavar="FOLDER")],
-    database: Database = None,
-    wave: Wave = None,
-    sign: SignKey = None,
-    accept_failed: Annotated[
-        bool, option("--accept-failed", "Close although 'pramana verify' would fail.")
-    ] = False,
-    as_json: AsJson = False,
+    folder: Path,
+    output: Path,
+    database: str | None = None,
+    wave: int | None = None,
+    sign: Path | None = None,
+    accept_failed: bool = False,
+    json: bool = False,
 ) -> None:
     """Close the survey and publish the answers as a release folder.
 
     Closing is final. It needs the minimum of answers that people were promised.
 
+    Options:
+      --output -o FOLDER: Release folder.
+      --accept-failed: Close although 'pramana verify' would fail.
+
     Example:
       pramana collect close survey/ -o release/
     """
-    from pramana.cli.rendering import bullet, note, out, show_json
-    from pramana.collect import close_survey, load, opened_store, status_of
-
     definition = load(folder).of_wave(wave)
     with opened_store(folder, definition, database) as store:
-        release = close_survey(definition, store, to, sign_with=sign, accept_failed=accept_failed)
+        release = close_survey(
+            definition, store, output, sign_with=sign, accept_failed=accept_failed
+        )
         odd = status_of(definition, store).suspicions
     short = definition.short_of(release.records)
     if definition.promises_too_much:
         note("People were promised more than holds: the certificate states what does. Tell them.")
     for words in (*short, *odd):
         note(words)
-    if as_json:
+    if json:
         told = release.certificate.sentences()
-        show_json({"release": str(to), "records": release.records, "sentences": told,
+        show_json({"release": str(output), "records": release.records, "sentences": told,
                    "short": short, "suspicions": list(odd)})  # fmt: skip
         return
     console = out()
-    console.print(f"{to} holds {release.records:,} answers.", markup=False)
+    console.print(f"{output} holds {release.records:,} answers.", markup=False)
     for sentence in release.certificate.sentences():
         bullet(console, sentence)
-    note(f"Check it: {pasted(['pramana', 'verify', as_file(str(to))])}")
+    note(f"Check it: {pasted(['pramana', 'verify', as_file(str(output))])}")
 
 
 def demo(
-    number: Annotated[
-        int, option("--people", "Number of simulated respondents.", metavar="NUMBER")
-    ] = 5000,
-    to: Annotated[Path, option("--output", "Output folder.", short="-o", metavar="FOLDER")] = Path(
-        "collect-demo"
-    ),
-    as_json: AsJson = False,
+    people: int = 5000,
+    output: Path = Path("collect-demo"),
+    json: bool = False,
 ) -> None:
     """Run a survey with simulated respondents, from the page to the release.
 
     They answer through HTTP, as a page would; only the simulation knows what is true. When half of
     them have answered, it is told what is known by then; at the end the release is verified.
 
+    Options:
+      --people NUMBER: Number of simulated respondents.
+      --output -o FOLDER: Output folder.
+
     Example:
       pramana collect demo
     """
-    from pramana.cli.rendering import note, out, show_json, table_of
-    from pramana.collect import demonstrate
-
-    if as_json:
-        done = demonstrate(number, to)
+    if json:
+        done = demonstrate(people, output)
     else:
-        done = demonstrate(number, to, begun=partial(_begun, number), half_way=_half_way)
+        done = demonstrate(people, output, begun=partial(_begun, people), half_way=_half_way)
     rows = [
         (cell["travel"], f"{done.truth.get(cell['travel'], 0):,}", f"{cell['estimate']:,.0f}",
          f"{cell['low']:,.0f} to {cell['high']:,.0f}")
         for cell in done.estimate.cells
     ]  # fmt: skip
-    if as_json:
-        show_json({"people": number, "accepted": done.accepted, "half": done.half.to_json(),
+    if json:
+        show_json({"people": people, "accepted": done.accepted, "half": done.half.to_json(),
                    "valid": done.valid, "release": str(done.release), "travel": rows})  # fmt: skip
         return
     out().print(f"{done.accepted:,} were accepted. How they get to work:", markup=False)
     out().print(table_of(("travel", "truth", "estimate", "95 % interval"), rows,
                          right=("truth", "estimate", "95 % interval")))  # fmt: skip
     out().print("The release verifies." if done.valid else "The release does NOT verify.")
-    note(f"Look at it: pramana verify {done.release}; pramana studio {to} shows the survey.")
+    note(f"Look at it: pramana verify {done.release}; pramana studio {output} shows the survey.")
 
 
 def _begun(number: int, definition: Definition, port: int) -> None:
     """What people are told, and where they answer."""
-    from pramana.cli.rendering import bullet, out
-
     out().print("A survey of people who do not exist. Each is told:", markup=False)
     for sentence in definition.consent()[:3]:
         bullet(out(), sentence)
@@ -329,9 +327,6 @@ def _begun(number: int, definition: Definition, port: int) -> None:
 
 def _half_way(seen: Live) -> None:
     """What an office sees while a survey is under way."""
-    from pramana.base.text import floor_text
-    from pramana.cli.rendering import out
-
     k = "none yet" if seen.status.k is None else floor_text(seen.status.k)
     out().print(f"Half way: {seen.status.answers:,} answers, k {k}.", markup=False)
     for table in seen.tables:
@@ -341,4 +336,4 @@ def _half_way(seen: Live) -> None:
 
 
 for verb in (new, check, serve, invite, status, close, demo):
-    collect.command(help=help_of(verb))(verb)
+    collect.command(help=help_of(verb))(with_options(verb, shared=SHARED))

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, cli_options, options_of
+
 if TYPE_CHECKING:
     from pramana.methods.base import Option
     from pramana.types import Form
 
-SELDOM = "Seldom needed"
+SELDOM = "Seldom"
 """The help panel of options that only ``--help-all`` shows."""
 
 TARGET, OPTION, HELP_ALL = "target_", "option_", "help_all"
@@ -90,7 +92,7 @@ class PlanCommand(BriefCommand):
         """The parameters of the verb, with registered formats and engines, and generated ones."""
         parameters = super().get_params(ctx)
         if ctx.meta.get("all", True):
-            registered = {"file_format": format_names, "engine": engine_names}
+            registered = {"format_": format_names, "engine": engine_names}
             for parameter in parameters:
                 if parameter.name in registered:
                     parameter.metavar = "|".join(registered[parameter.name]())
@@ -101,8 +103,6 @@ class PlanCommand(BriefCommand):
 
         Listing the options of all methods imports all methods.
         """
-        from pramana.api import cli_options
-
         targets = [
             _parameter(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar)
             for x in cli_options()
@@ -112,8 +112,6 @@ class PlanCommand(BriefCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note the method, whose options the help shows, and whether method options are needed."""
-        from pramana.api import cli_options
-
         ctx.meta["method"] = _method_in(args)
         known = {flag for parameter in self.params for flag in parameter.opts}
         known |= {target.flag for target in cli_options()}
@@ -137,8 +135,6 @@ class PlanCommand(BriefCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of options, and a list of the methods with their targets."""
-        from pramana.api import GUARANTEES, METHODS
-
         super().format_options(ctx, formatter)
         lines = []
         for name, method in METHODS.items():
@@ -150,29 +146,21 @@ class PlanCommand(BriefCommand):
 
 def method_names() -> list[str]:
     """The methods, for completion."""
-    from pramana.api import METHODS
-
     return list(METHODS)
 
 
 def format_names() -> list[str]:
     """The formats that can be written."""
-    from pramana.api import FORMATS
-
     return [name for name, file_format in FORMATS.items() if file_format.writes]
 
 
 def engine_names() -> list[str]:
     """The engines that read files."""
-    from pramana.api import ENGINES
-
     return [name for name, engine in ENGINES.items() if engine.reads_files]
 
 
 def options_by_flag() -> dict[str, dict[str, Option]]:
     """Every option of every method: by its flag, then by the names of the methods that have it."""
-    from pramana.api import METHODS, options_of
-
     options: dict[str, dict[str, Option]] = {}
     for name, method in METHODS.items():
         for option in options_of(method):
@@ -182,8 +170,6 @@ def options_by_flag() -> dict[str, dict[str, Option]]:
 
 def _method_in(args: Sequence[str]) -> str | None:
     """The known method that an unparsed command line names, if any."""
-    from pramana.api import METHODS
-
     for place, word in enumerate(args):
         name = word.removeprefix("--method=")
         if word == "--method" and place + 1 < len(args):
@@ -218,8 +204,6 @@ def _flag(name: str) -> str:
 
 def _target_fields(method: str | None) -> set[str]:
     """The target fields of a method; without one, those of the brief help."""
-    from pramana.api import GUARANTEES, METHODS, cli_options
-
     if method is None:
         return {target.field for target in cli_options() if target.first}
     aims = METHODS[method].aims or list(GUARANTEES)

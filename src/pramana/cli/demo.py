@@ -1,19 +1,30 @@
-"""``pramana demo``, ``pramana experiment`` and ``pramana studio``."""
+"""``pramana demo``, ``experiment``, ``studio``, ``keygen``, ``ledger`` and ``clean``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from pramana import api, experiments, make_keys
+from pramana.base.leftovers import leftovers, remove_leftovers
 from pramana.base.text import in_shell, program
-from pramana.cli.options import DOES_NOT_HOLD, AsJson, argument, option
+from pramana.cli.options import DOES_NOT_HOLD
+from pramana.cli.rendering import (
+    bullet,
+    note,
+    out,
+    plan_made,
+    progress_bar,
+    show_json,
+    show_promises,
+    show_publishable,
+    table_of,
+)
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pramana.experiments.demonstration import Demonstration
     from pramana.experiments.harness import Size
 
@@ -27,9 +38,9 @@ PASSES = 2
 
 
 def demo(
-    records: Annotated[int, option("--records", "How many people to make.", metavar="N")] = 100_000,
-    k: Annotated[float, option("--k", "The target.", metavar="NUMBER")] = 100,
-    as_json: AsJson = False,
+    records: int = 100000,
+    k: float = 100,
+    json: bool = False,
 ) -> None:
     """Run all steps once on a synthetic population.
 
@@ -37,15 +48,18 @@ def demo(
     true table and its schema) and demo-release/ (what could be published) into the present folder.
     A fixed seed makes it come out the same every time.
 
+    Options:
+      --records N: How many people to make.
+      --k NUMBER: The target.
+
     Example:
       pramana demo
     """
-    from pramana.cli.rendering import plan_made, progress_bar, show_json
-    from pramana.experiments import demonstrate
-
     with progress_bar("Protecting", total=PASSES * records) as advance:
-        done = demonstrate(data=DATA, to=RELEASE, records=records, k=k, progress=advance)
-    if as_json:
+        done = experiments.demonstrate(
+            data=DATA, to=RELEASE, records=records, k=k, progress=advance
+        )
+    if json:
         form = plan_made(done.plan, done.release.certificate)
         show_json(form | {"release": str(RELEASE), "verify": done.verdict.to_json()})
     else:
@@ -53,8 +67,6 @@ def demo(
 
 
 def _show(done: Demonstration) -> None:
-    from pramana.cli.rendering import out, show_promises, show_publishable
-
     console = out()
     plan = done.plan
     keys = ", ".join(column.name for column in plan.schema.randomised)
@@ -64,7 +76,19 @@ def _show(done: Demonstration) -> None:
         "records were shuffled.\nWhat that promises:"
     )
     show_promises(console, plan, done.release.certificate)
-    _show_table(console, done)
+    console.print("\nMarried people by age (the schema says that children are not):")
+    heads = ("age", "truth", "released", "estimated from the release", "95 % interval")
+    rows = [
+        (
+            line.age,
+            f"{line.truth:,}",
+            f"{line.released:,}",
+            f"{line.estimate:,.0f}",
+            f"{line.low:,.0f} to {line.high:,.0f}",
+        )
+        for line in done.lines
+    ]
+    console.print(table_of(heads, rows, right=heads[1:]))
     passed = sum(check.ok for check in done.verdict.checks)
     outcome = "all of them passed" if done.verdict.valid else "[bold red]not all passed[/]"
     console.print(f"Verified from the release alone: {passed} checks, {outcome}.")
@@ -77,146 +101,93 @@ def _show(done: Demonstration) -> None:
         console.print(f"  {in_shell(program())} {command}", soft_wrap=True)
 
 
-def _show_table(console: Console, done: Demonstration) -> None:
-    from pramana.cli.rendering import table_of
-
-    console.print("\nMarried people by age (the schema says that children are not):")
-    console.print(
-        table_of(
-            ("age", "truth", "released", "estimated from the release", "95 % interval"),
-            [
-                (
-                    line.age,
-                    f"{line.truth:,}",
-                    f"{line.released:,}",
-                    f"{line.estimate:,.0f}",
-                    f"{line.low:,.0f} to {line.high:,.0f}",
-                )
-                for line in done.lines
-            ],
-            right=("truth", "released", "estimated from the release", "95 % interval"),
-        )
-    )
-
-
-VERBS = ("list", "run")
-
-
 def experiment(
-    verb: Annotated[str, argument("List the experiments, or run one.", metavar="list|run")],
-    name: Annotated[
-        str | None,
-        argument(
-            "For run: cator, dowd, ghatak, ikarashi or wei, after the papers.", metavar="[NAME]"
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, option("--output", "Where to write.", short="-o", metavar="FOLDER")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        option(
-            "--data",
-            "Real data; PRAMANA_DATA where not given; generated without either.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    quick: Annotated[bool, option("--quick", "Small sizes, under a minute.")] = False,
-    full: Annotated[
-        bool, option("--full", "As many trials as in the paper: hours for dowd and wei.")
-    ] = False,
-    seed: Annotated[
-        int, option("--seed", "The same seed, the same numbers.", metavar="NUMBER")
-    ] = 2026,
-    as_json: AsJson = False,
+    verb: Literal["list", "run"],
+    name: str | None = None,
+    output: Path | None = None,
+    data: Path | None = None,
+    quick: bool = False,
+    full: bool = False,
+    seed: int = 2026,
+    json: bool = False,
 ) -> None:
     """Reproduce tables and figures of the papers and check them.
 
     A run writes CSV files, figures (PNG and SVG) and README.md, a page that puts the numbers beside
     those that the paper prints. Leaves with 1 if a finding of the paper does not hold.
 
+    Options:
+      verb list|run: List the experiments, or run one.
+      name NAME: For run: cator, dowd, ghatak, ikarashi or wei, after the papers.
+      --output -o FOLDER: Where to write.
+      --data FOLDER: Real data; PRAMANA_DATA where not given; generated without either.
+      --quick: Small sizes, under a minute.
+      --full: As many trials as in the paper: hours for dowd and wei.
+      --seed NUMBER: The same seed, the same numbers.
+
     Example:
       pramana experiment list
       pramana experiment run ghatak --quick -o out/ghatak
       pramana experiment run dowd --data data/ -o out/dowd
     """
-    if verb not in VERBS:
-        raise InputError(f"experiment takes 'list' or 'run NAME', got '{verb}'.")
     if verb == "list":
-        _list(as_json=as_json)
+        titles = {name: experiments.title(name) for name in experiments.EXPERIMENTS}
+        if json:
+            show_json({"experiments": titles})
+        else:
+            out().print(table_of(("experiment", "about"), list(titles.items())))
         return
     if name is None or output is None:
         raise InputError("experiment run needs a NAME and a folder to write to: -o FOLDER.")
     if quick and full:
         raise InputError("experiment run takes --quick or --full, not both.")
     size: Size = "quick" if quick else "full" if full else "usual"
-    _run(name, output, data=data, size=size, seed=seed, as_json=as_json)
-
-
-def _list(*, as_json: bool) -> None:
-    from pramana.cli.rendering import out, show_json, table_of
-    from pramana.experiments import EXPERIMENTS, title
-
-    titles = {name: title(name) for name in EXPERIMENTS}
-    if as_json:
-        show_json({"experiments": titles})
-    else:
-        out().print(table_of(("experiment", "about"), list(titles.items())))
-
-
-def _run(
-    name: str, output: Path, *, data: Path | None, size: Size, seed: int, as_json: bool
-) -> None:
-    from pramana.cli.rendering import bullet, note, out, progress_bar, show_json
-    from pramana.experiments import count_steps, run_experiment
-
-    with progress_bar(f"Experiment {name}", total=count_steps(name, size=size)) as advance:
-        outcome = run_experiment(name, to=output, data=data, size=size, seed=seed, progress=advance)
-    if as_json:
+    steps = experiments.count_steps(name, size=size)
+    with progress_bar(f"Experiment {name}", total=steps) as advance:
+        outcome = experiments.run_experiment(
+            name, to=output, data=data, size=size, seed=seed, progress=advance
+        )
+    if json:
         show_json({"experiment": name, "output": str(output)} | outcome.to_json())
     else:
         console = out()
         console.print(f"Data: {outcome.data}.", markup=False)
-        for found in outcome.findings:
-            style = "green" if found.holds else ("yellow" if found.settled else "bold red")
+        for finding in outcome.findings:
             bullet(
                 console,
-                f"{found.question} {found.answer.capitalize()}. Paper: {found.paper}. "
-                f"Here: {found.ours}. Counts as the same: {found.threshold}.",
-                style=style,
+                f"{finding.question} {finding.answer.capitalize()}. Paper: {finding.paper}. "
+                f"Here: {finding.ours}. Counts as the same: {finding.threshold}.",
+                style="green" if finding.holds else "yellow" if finding.settled else "bold red",
             )
         note(f"Tables, figures and {output / 'README.md'} are written.")
-    if not all(found.settled for found in outcome.findings):
+    if not all(finding.settled for finding in outcome.findings):
         raise typer.Exit(DOES_NOT_HOLD)
 
 
 def studio(
-    folder: Annotated[Path, argument("Where the tables lie.", metavar="[FOLDER]")] = Path(),
-    port: Annotated[int, option("--port", "0 takes a free one.", metavar="NUMBER")] = 0,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the browser.")
-    ] = True,
-    database: Annotated[
-        str | None,
-        option("--database", "Where surveys keep answers that no folder has.", metavar="URL"),
-    ] = None,
-    host: Annotated[
-        str, option("--host", "Where to listen, if not on this machine alone.", metavar="NAME")
-    ] = "127.0.0.1",
-    certificate: Annotated[
-        Path | None, option("--tls-cert", "With --host: the certificate.", metavar="FILE")
-    ] = None,
-    key: Annotated[
-        Path | None, option("--tls-key", "With --host: its key.", metavar="FILE")
-    ] = None,
-    understood: Annotated[
-        bool, option("--i-understand", "With --host: that others can reach the true table.")
-    ] = False,
+    folder: Path = Path(),
+    port: int = 0,
+    browser: bool = True,
+    database: str | None = None,
+    host: str = "127.0.0.1",
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    i_understand: bool = False,
 ) -> None:
     """Protect and analyse tables in the browser.
 
     Listens on this machine alone, for whoever has the address that is printed. The session is kept
     in the folder, and can be closed and opened again.
+
+    Options:
+      folder FOLDER: Where the tables lie.
+      --port NUMBER: 0 takes a free one.
+      --browser/--no-browser: Open the browser.
+      --database URL: Where surveys keep answers that no folder has.
+      --host NAME: Where to listen, if not on this machine alone.
+      --tls-cert FILE: With --host: the certificate.
+      --tls-key FILE: With --host: its key.
+      --i-understand: With --host: that others can reach the true table.
 
     Example:
       pramana studio
@@ -224,10 +195,119 @@ def studio(
     """
     from pramana.studio import Listening, serve_studio
 
-    at = Listening(host, port, certificate, key, understood)
+    at = Listening(host, port, tls_cert, tls_key, i_understand)
 
     def tell(address: str) -> None:
         typer.echo(f"Pramana studio: {address}")
         typer.echo("Press Ctrl+C to close it.")
 
     serve_studio(folder, at, browser=browser, tell=tell, database=database)
+
+
+def keygen(
+    name: Path,
+    json: bool = False,
+) -> None:
+    """Make a key pair for signatures.
+
+    NAME signs releases and stays secret; NAME.pub checks them.
+
+    Options:
+      name NAME: The file of the secret key.
+
+    Example:
+      pramana keygen office.key
+      pramana protect people.csv --schema schema.toml --k 100 -o release/ --sign office.key
+      pramana verify release/ --key office.key.pub
+    """
+    private, public = make_keys(name)
+    if json:
+        show_json({"private": str(private), "public": str(public)})
+        return
+    typer.echo(f"{private}: keep it secret; 'pramana protect --sign {private}' uses it.")
+    typer.echo(f"{public}: publish it; 'pramana verify --key {public}' uses it.")
+
+
+def ledger(
+    what: Literal["show", "check"],
+    file: Path,
+    json: bool = False,
+) -> None:
+    """Show the guarantees of all releases of a table together.
+
+    'pramana protect --ledger L' enters each release. show: the entries, and for each table what its
+    releases promise together. check: that no entry was changed, moved or removed. Leaves with 1 if
+    one was. L.key beside it stays with the steward.
+
+    Options:
+      what: What to do.
+      file LEDGER: The ledger's file.
+
+    Example:
+      pramana protect people.csv --schema schema.toml --k 100 -o release/ --ledger office.ledger
+      pramana ledger show office.ledger
+      pramana ledger check office.ledger
+    """
+    found = api.Ledger.load(file)
+    console = out()
+    if what == "check":
+        entries, tables = len(found.entries), len(found.tables)
+        many = (
+            f"{entries} entr{'y' if entries == 1 else 'ies'} of "
+            f"{tables} table{'' if tables == 1 else 's'}"
+        )
+        if json:
+            form = {"ledger": str(file), "entries": entries, "unconfirmed": len(found.unconfirmed)}
+            show_json(form | {"open_to_others": found.open_to_others, "holds": True})
+        else:
+            console.print(f"{many}: each line follows the one before it, and none is missing.")
+            for words in (*found.unconfirmed, *found.open_to_others):
+                note(words)
+        return
+    if json:
+        show_json(found.to_json())
+        return
+    heads, rows = found.rows()
+    console.print(table_of(heads, rows, right=("", "records", *heads[-3:])))
+    for number, table in enumerate(found.tables, start=1):
+        console.print()
+        console.print(f"Table {number}, {found.numbers(table)}:", markup=False)
+        for sentence in found.together(*table).sentences():
+            bullet(console, sentence)
+    for words in found.unconfirmed:
+        note(words)
+
+
+def clean(
+    folder: Path = Path(),
+    remove: bool = False,
+    json: bool = False,
+) -> None:
+    """Show and remove files left by interrupted writing.
+
+    A process that is killed leaves a hidden folder beside what it was writing, and the place itself
+    as it was. Folders of processes that still run are not touched.
+
+    Options:
+      folder FOLDER: Where something was written.
+      --remove: Remove what is shown.
+
+    Example:
+      pramana clean results/
+      pramana clean results/ --remove
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} must be a folder, and is none.")
+    found = remove_leftovers(folder) if remove else leftovers(folder)
+    if json:
+        names = [str(one.folder) for one in found]
+        show_json({"folder": str(folder), "leftovers": names, "removed": remove})
+        return
+    for one in found:
+        typer.echo(f"{one.sentence()}.")
+    if remove:
+        typer.echo(f"{len(found)} removed.")
+    elif found:
+        note(f"Remove them: pramana clean {folder} --remove")
+    else:
+        typer.echo("Nothing was left here.")

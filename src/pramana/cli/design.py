@@ -1,130 +1,81 @@
-"""``pramana design``, with the guide to gamma and the number of bins."""
+"""``pramana design``, ``advise`` and ``compare``: plans, and methods tried on a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
-from pramana.base.text import text_up
-from pramana.cli.options import (
-    AsJson,
-    Encoding,
-    MethodName,
-    OriginName,
-    PlanPath,
-    Rename,
-    SchemaFile,
-    argument,
-    option,
-    reading,
-    told,
+from pramana import api, experiments
+from pramana.base.atomic_files import require_free, write_whole
+from pramana.base.text import tables_in, text_up
+from pramana.cli.options import names_of, original_data, reading, require_schema
+from pramana.cli.rendering import (
+    bullet,
+    matrices_of_plan,
+    note,
+    out,
+    paste,
+    progress_bar,
+    show_json,
+    show_matrices,
+    show_plan,
+    side_by_side,
+    table_of,
 )
-from pramana.errors import InputError
+from pramana.cli.targets import Stated, plan_for, way_out_shown
+from pramana.errors import Infeasible, InputError
 
 if TYPE_CHECKING:
-    from pramana.methods.choice import GridPoint
+    from pramana.evaluation.advise import Advice
+    from pramana.evaluation.cli_hints import Hint
+    from pramana.evaluation.compare import Comparison
     from pramana.methods.plan import Plan
+    from pramana.schema.opened_table import OpenedTable
     from pramana.types import Form
 
-Gamma: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--gamma",
-        "Instead of a target: find gamma in this range, and the number of bins, for trees.",
-        metavar="LOW:HIGH",
-        seldom=True,
-    ),
-]
-Accuracy: TypeAlias = Annotated[
-    float | None,
-    option(
-        "--accuracy",
-        "With --gamma: the accuracy that trees must reach on clean records.",
-        metavar="SHARE",
-        seldom=True,
-    ),
-]
-GuideTarget: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--target",
-        "With --gamma and FILE: the column of classes to learn.",
-        metavar="NAME",
-        seldom=True,
-    ),
-]
-GuideTest: TypeAlias = Annotated[
-    Path | None,
-    option(
-        "--test",
-        "With --gamma and FILE: records to test on; a third of FILE where not given.",
-        metavar="FILE",
-        seldom=True,
-    ),
-]
-GuideQuick: TypeAlias = Annotated[
-    bool, option("--quick", "With --gamma: a small grid first.", seldom=True)
-]
 
-
-@dataclass(frozen=True)
-class GuideOptions:
-    """What was asked of the guide."""
-
-    gamma: str
-    accuracy: float | None
-    target: str | None
-    table: Path | None
-    test: Path | None
-    quick: bool
-
-
-def show_guide(asked: GuideOptions, *, as_json: bool) -> None:
-    """Try the grid, choose, and show the table behind the choice."""
-    from pramana import api
-    from pramana.cli.rendering import progress_bar, show_json
-    from pramana.experiments import guide_of, reference_sets, table_sets, try_grid
-
-    ends = api.parse_range(asked.gamma)
-    if asked.table is not None and asked.target is None:
-        raise InputError("The guide needs to know the class: add --target NAME.")
-    sets = (
-        reference_sets(quick=asked.quick)
-        if asked.table is None
-        else table_sets(asked.table, target=str(asked.target), test=asked.test)
-    )
-    gammas, bins = _grid(ends, quick=asked.quick)
-    with progress_bar("Trying the grid", total=len(sets) * len(gammas) * len(bins)) as advance:
-        trials = try_grid(sets, gammas=gammas, bins=bins, seed=2026, advance=advance)
-    guide = guide_of(trials)
-    choice = guide.choose(gammas=ends, accuracy=asked.accuracy)
-    reached = asked.accuracy is None or choice.accuracy >= asked.accuracy
-    if as_json:
-        show_json(_form(choice.to_json(), [p.to_json() for p in guide.points], reached, sets))
-        return
-    _show(guide.points, choice, reached=reached, tried_on_data=asked.table is not None)
-
-
-def _show(
-    points: Sequence[GridPoint], choice: GridPoint, *, reached: bool, tried_on_data: bool
+def _show_guide(
+    gamma: str,
+    accuracy: float | None,
+    table: Path | None,
+    *,
+    target: str | None,
+    test: Path | None,
+    quick: bool,
+    json: bool,
 ) -> None:
-    """The grid as a table, and what to take."""
-    from pramana.cli.rendering import bullet, out, table_of
-
+    """Try a grid of gammas and numbers of bins, choose, and show the table behind the choice."""
+    low, high = ends = api.parse_range(gamma)
+    if table is None:
+        sets = experiments.reference_sets(quick=quick)
+    elif target is None:
+        raise InputError("The guide needs to know the class: add --target NAME.")
+    else:
+        sets = experiments.table_sets(table, target=target, test=test)
+    bins = (5, 10) if quick else (5, 10, 15, 20, 40)
+    gammas = sorted({low, high} if quick else {low, float(round((low * high) ** 0.5)), high})
+    with progress_bar("Trying the grid", total=len(sets) * len(gammas) * len(bins)) as advance:
+        trials = experiments.try_grid(sets, gammas=gammas, bins=bins, seed=2026, advance=advance)
+    guide = experiments.guide_of(trials)
+    choice = guide.choose(gammas=ends, accuracy=accuracy)
+    reached = accuracy is None or choice.accuracy >= accuracy
+    if json:
+        grid = [point.to_json() for point in guide.points]
+        form = {"method": "guide", "choice": choice.to_json(), "reached": reached}
+        show_json(form | {"data": [one.name for one in sets], "grid": grid})
+        return
     head = ("gamma", "bins", "entropy", "accuracy", "error")
     rows = [
         (
-            text_up(p.gamma, 6),
-            str(p.bins),
-            f"{p.entropy:.3f}",
-            f"{p.accuracy:.1%}",
-            f"{p.error:.3f}",
+            text_up(point.gamma, 6),
+            str(point.bins),
+            f"{point.entropy:.3f}",
+            f"{point.accuracy:.1%}",
+            f"{point.error:.3f}",
         )
-        for p in points
+        for point in guide.points
     ]
     console = out()
     console.print(table_of(head, rows, right=head))
@@ -136,7 +87,7 @@ def _show(
         style="green" if reached else "bold red",
     )
     bullet(console, "An attribute with at most N distinct values is not binned.")
-    if tried_on_data:
+    if table is not None:
         bullet(
             console,
             "Trials on your records made this choice. If you release the same people by it, write "
@@ -145,78 +96,47 @@ def _show(
         )
 
 
-def _grid(ends: tuple[float, float], *, quick: bool) -> tuple[Sequence[float], Sequence[int]]:
-    low, high = ends
-    if quick:
-        return sorted({low, high}), (5, 10)
-    middle = round((low * high) ** 0.5)
-    return sorted({low, float(middle), high}), (5, 10, 15, 20, 40)
-
-
-def _form(choice: Form, grid: list[Form], reached: bool, sets: Sequence[Any]) -> Form:
-    return {
-        "method": "guide",
-        "choice": choice,
-        "reached": reached,
-        "data": [one.name for one in sets],
-        "grid": grid,
-    }
-
-
 def design(
     context: typer.Context,
-    table: Annotated[
-        Path | None, argument("The true table, where there is one.", metavar="[FILE]")
-    ] = None,
-    schema: SchemaFile = None,
-    plan: PlanPath = None,
-    records: Annotated[
-        int | None,
-        option(
-            "--records", "How many records there will be, where there is no FILE yet.", metavar="N"
-        ),
-    ] = None,
-    method: MethodName = None,
-    origin: OriginName = "declared",
-    blind: Annotated[
-        bool | None,
-        option(
-            "--blind/--by-trials",
-            "Compare other ways by the schema and expected errors alone, or by trials on FILE. "
-            "Blind where an epsilon is the target.",
-            seldom=True,
-        ),
-    ] = None,
-    smallest_group: Annotated[
-        int | None,
-        option(
-            "--smallest-group",
-            "Without FILE: the fewest records that share the plain columns' values.",
-            metavar="M",
-            seldom=True,
-        ),
-    ] = None,
-    show_matrix: Annotated[
-        bool, option("--show-matrix", "Show every matrix with its labels.", seldom=True)
-    ] = False,
-    save_plan: Annotated[
-        Path | None,
-        option(
-            "--save-plan", "Write target and method as a plan file.", metavar="TOML", seldom=True
-        ),
-    ] = None,
-    gamma: Gamma = None,
-    accuracy: Accuracy = None,
-    target: GuideTarget = None,
-    test: GuideTest = None,
-    quick: GuideQuick = False,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    table: Path | None = None,
+    schema: Path | None = None,
+    plan: Path | None = None,
+    records: int | None = None,
+    method: str | None = None,
+    origin: str = "declared",
+    blind: bool | None = None,
+    smallest_group: int | None = None,
+    show_matrix: bool = False,
+    save_plan: Path | None = None,
+    gamma: str | None = None,
+    accuracy: float | None = None,
+    target: str | None = None,
+    test: Path | None = None,
+    quick: bool = False,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Show the plan and the expected error for a target.
 
     Nothing is written, unless a plan file is asked for.
+
+    Options:
+      table FILE: The true table, where there is one.
+      --records N: How many records there will be, where there is no FILE yet.
+
+    Seldom:
+      --blind/--by-trials: Compare other ways by the schema and expected errors alone, or by
+        trials on FILE. Blind where an epsilon is the target.
+      --smallest-group M: Without FILE: the fewest records that share the plain columns' values.
+      --show-matrix: Show every matrix with its labels.
+      --save-plan TOML: Write target and method as a plan file.
+      --gamma LOW:HIGH: Instead of a target: find gamma in this range, and the number of bins,
+        for trees.
+      --accuracy SHARE: With --gamma: the accuracy that trees must reach on clean records.
+      --target NAME: With --gamma and FILE: the column of classes to learn.
+      --test FILE: With --gamma and FILE: records to test on; a third of FILE where not given.
+      --quick: With --gamma: a small grid first.
 
     Example:
       pramana design people.csv --schema schema.toml --k 100 --epsilon 6
@@ -226,26 +146,14 @@ def design(
       pramana design numbers.csv --target class --gamma 5:12 --accuracy 0.8  (for trees)
     """
     if gamma is not None:
-        show_guide(GuideOptions(gamma, accuracy, target, table, test, quick), as_json=as_json)
+        _show_guide(gamma, accuracy, table, target=target, test=test, quick=quick, json=json)
         return
-    from pramana import api
-    from pramana.cli.rendering import (
-        bullet,
-        matrices_of_plan,
-        note,
-        out,
-        paste,
-        show_json,
-        show_matrices,
-        show_plan,
-    )
-    from pramana.cli.targets import Stated, plan_for
 
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan, origin=origin)
     hints = stated.hints(table, reading(encoding, rename), _people(records, smallest_group))
     made, opened = plan_for(
         stated,
-        table=told(table, encoding, rename),
+        table=original_data(table, encoding, rename),
         records=records,
         smallest_group=smallest_group,
         hints=hints,
@@ -256,7 +164,7 @@ def design(
         blind = made.aims_at_epsilon
     if blind:
         opened = None
-    if as_json:
+    if json:
         show_json(_plan_form(made, opened) | (matrices_of_plan(made) if show_matrix else {}))
         return
     show_plan(made)
@@ -271,10 +179,8 @@ def design(
         note(f"Make the release: {hints.release()}")
 
 
-def _plan_form(plan: Plan, opened: Any) -> Form:
+def _plan_form(plan: Plan, opened: OpenedTable | None) -> Form:
     """The plan with its alternatives; tried on the table only where it is given."""
-    from pramana import api
-
     form = plan.to_json()
     instead = api.alternative_summary(plan)
     if instead is not None:
@@ -289,3 +195,172 @@ def _plan_form(plan: Plan, opened: Any) -> Form:
 def _people(records: int | None, smallest_group: int | None) -> tuple[str, ...]:
     given = {"--records": records, "--smallest-group": smallest_group}
     return tuple(w for flag, n in given.items() if n is not None for w in (flag, str(n)))
+
+
+def advise(
+    table: Path,
+    schema: Path | None = None,
+    k: float = 20,
+    tables: list[str] | None = None,
+    ask: list[str] | None = None,
+    method: list[str] | None = None,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
+) -> None:
+    """Compare all methods on your table and recommend one.
+
+    Each method is aimed at one chance in k, as its own promise says it; its release is attacked and
+    asked for your tables, and thrown away. Shows the truth beside what each would give, which is
+    for your eyes only.
+
+    Options:
+      --k NUMBER: Nobody shall be found with more than one in k.
+      --tables A*B,C*D: What will be asked for, as sex*age,region*sex.
+      --ask: What will be asked: sex*age, 'income by sex', 'income ~ age'.
+      --method NAMES: Try these alone; all where not given.
+
+    Example:
+      pramana advise people.csv --schema schema.toml
+      pramana advise people.csv --schema schema.toml --k 100 --tables sex*age,region*education
+      pramana advise people.csv --schema schema.toml --ask "income by region" --ask "income ~ age"
+    """
+    place = require_schema(schema, table)
+    methods = names_of(method)
+    total = len(methods) or sum(bool(one.aims) for one in api.METHODS.values())
+    read = reading(encoding, rename)
+    target, asked = ("--k", f"{k:.12g}"), ",".join(tables or ())
+    hints = api.CliHints(str(place), str(table), read, target, tables=asked)
+    with way_out_shown(hints), progress_bar("Trying methods", total=total) as advance:
+        found = api.advise(
+            original_data(table, encoding, rename),
+            place,
+            k=k,
+            tables=[table for text in tables or () for table in tables_in(text)],
+            asked=ask or (),
+            methods=methods,
+            progress=advance,
+        )
+    commands = found.commands(str(table), str(place), read)
+    if json:
+        show_json(found.to_json() | {"commands": commands})
+    else:
+        _show_advice(found, commands, found.further(hints))
+
+
+def _show_advice(found: Advice, commands: list[str], further: list[Hint]) -> None:
+    console = out()
+    heads, rows = found.rows()
+    console.print(table_of(heads, rows, right=heads[2:-1]))
+    console.print()
+    name, heads, rows = found.beside()
+    if name:
+        console.print(f"Records by {name}, the largest cells:", markup=False)
+        for own, part in side_by_side(heads, rows, fixed=2, width=console.width):
+            console.print(table_of(own, part, right=own[1:]))
+            console.print()
+    for sentence in found.why():
+        bullet(console, sentence, style="green")
+    for said in further:
+        bullet(console, said.words)
+        paste(console, said.command)
+    notes: dict[str, list[str]] = {}
+    for one in found.tried:
+        if one.note and not one.left_out:
+            notes.setdefault(one.note, []).append(one.scenario.title)
+    for why, methods in notes.items():
+        bullet(console, f"{', '.join(methods)}: {why}")
+    if found.used < found.records:
+        bullet(
+            console,
+            f"Tried on {found.used:,} of {found.records:,} records, drawn by chance; with all of "
+            "them randomised tables are off by less.",
+        )
+    for command in commands:
+        note(command)
+
+
+def compare(
+    table: Path,
+    schema: Path | None = None,
+    plan: Path | None = None,
+    k: list[str] | None = None,
+    epsilon: list[str] | None = None,
+    method: list[str] | None = None,
+    ask: list[str] | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
+) -> None:
+    """Compare targets and methods on a table.
+
+    Each scenario is designed, protected several times, attacked and compared with the truth;
+    nothing is published. Shows what is attained, how often the strongest link is right, what is
+    lost, and which scenarios nothing else beats. For method optimal, one in k means alpha = 1/k,
+    for inverse-frequency xi = 1/k.
+
+    Options:
+      --plan TOML: Schema and what will be asked, from a plan file.
+      --k NUMBERS: Targets, as 10,100.
+      --epsilon NUMBERS: Targets, as 2,6.
+      --method NAMES: Designs to compare; where not given, those that hold whatever the data
+        are.
+      --ask: What will be asked: sex*age, 'income by sex', 'income ~ age'.
+      --output -o HTML: Write a page with the plot.
+      --force: Replace an existing file.
+
+    Example:
+      pramana compare people.csv --schema s.toml --k 10,100 --method retention,resample
+    """
+    if output is not None:
+        require_free(output, force=force, reads=[table, schema, plan])
+    if plan is not None:
+        found_there = api.PlanFile.load(plan)
+        schema = schema or found_there.schema_beside(plan)
+        ask = ask or list(found_there.asked)
+    place = require_schema(schema, table)
+    methods = names_of(method) or list(api.compared())
+    targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
+    with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
+        found = api.compare(
+            original_data(table, encoding, rename),
+            place,
+            methods=methods,
+            k=targets[0],
+            epsilon=targets[1],
+            asked=ask or (),
+            progress=advance,
+        )
+    if output is not None and not found.refused:
+        write_whole(output, found.to_html(), force=force)
+        note(f"{output} holds the page; it contains figures of the true table.")
+    reasons = {outcome.note for outcome in found.outcomes} if found.refused else set()
+    if len(reasons) == 1:
+        raise Infeasible(f"Every scenario was refused: {reasons.pop()}")
+    if json:
+        show_json(found.to_json())
+    else:
+        _show_comparison(found)
+    if reasons:
+        raise Infeasible("Every scenario was refused, for the reasons told with each.")
+
+
+def _numbers(option: str, texts: list[str] | None) -> list[float]:
+    try:
+        return [float(text) for text in names_of(texts)]
+    except ValueError:
+        raise InputError(f"{option} takes numbers, separated by commas, such as 10,100.") from None
+
+
+def _show_comparison(found: Comparison) -> None:
+    console = out()
+    heads, rows = found.rows()
+    console.print(table_of(heads, rows, right=heads[2:-1]))
+    console.print()
+    for sentence in found.sentences():
+        bullet(console, sentence, style="green")
+    for outcome in found.outcomes:
+        if outcome.note:
+            bullet(console, f"{outcome.scenario.name}: {outcome.note}")

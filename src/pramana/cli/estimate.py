@@ -1,4 +1,4 @@
-"""``pramana estimate``: tables, means and totals from a release."""
+"""``pramana estimate``, ``regress``, ``synthesize`` and ``learn``: analyses of a release."""
 
 from __future__ import annotations
 
@@ -7,35 +7,20 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pramana.base.text import percent
-from pramana.cli.options import (
-    AsCsv,
-    AsJson,
-    CountMethod,
-    Fay,
-    Filter,
-    Infer,
-    Level,
-    ReleaseFolder,
-    ReplicateColumns,
-    ReplicatesBy,
-    ReplicationKind,
-    ShareOf,
-    Simultaneous,
-    Unweighted,
-    names_of,
-    option,
-    replicates_of,
-)
-from pramana.cli.rendering import bullet, out, table_of
-from pramana.errors import InputError
+from pramana import api, learn_tree
+from pramana.base.text import percent, records_that
+from pramana.cli.options import Infer, Replication, names_of, original_data, replicates_of
+from pramana.cli.rendering import bullet, out, show_json, table_of
+from pramana.errors import InputError, harmless
 
 if TYPE_CHECKING:
     from pramana.analysis.contrasts import Contrast
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.independence import IndependenceTest
+    from pramana.analysis.learning import LearnedTree
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
     from pramana.mechanisms.transition import Label
@@ -44,73 +29,49 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    folder: ReleaseFolder,
-    by: Annotated[
-        list[str] | None,
-        option("--by", "The columns of the table, with commas.", metavar="COLUMNS"),
-    ] = None,
-    where: Filter = None,
-    mean: Annotated[
-        str | None, option("--mean", "The mean of a column released as it is.", metavar="COLUMN")
-    ] = None,
-    total: Annotated[
-        str | None, option("--total", "The total of a column released as it is.", metavar="COLUMN")
-    ] = None,
-    proportion: Annotated[
-        str | None,
-        option("--proportion", "Share beyond a number: 'income>=50000'.", metavar="COMPARISON"),
-    ] = None,
-    quantile: Annotated[
-        str | None,
-        option("--quantile", "Quantiles of a column released as it is.", metavar="COLUMN"),
-    ] = None,
-    at: Annotated[
-        list[str] | None,
-        option("--at", "Which quantiles, with commas: 0.5 if none.", metavar="SHARES", seldom=True),
-    ] = None,
-    share: Annotated[
-        ShareOf | None, option("--share", "Shares of all, or within a row or column.")
-    ] = None,
-    method: Annotated[
-        CountMethod,
-        option("--method", "unbiased, clipped or shrunk; auto takes the best for the table."),
-    ] = CountMethod.AUTO,
-    level: Level = 0.95,
-    infer: Annotated[
-        Infer,
-        option("--infer", "About these records, or the population behind them.", seldom=True),
-    ] = Infer.RECORDS,
-    simultaneous: Simultaneous = False,
-    unweighted: Unweighted = False,
-    replicates: ReplicateColumns = None,
-    replication: ReplicatesBy = ReplicationKind.BRR,
-    fay: Fay = None,
-    independence: Annotated[
-        bool,
-        option("--independence", "Test by chi-square whether the two columns are independent."),
-    ] = False,
-    difference: Annotated[
-        tuple[str, str] | None,
-        option(
-            "--difference",
-            "One cell less another: F,north M,north.",
-            metavar="CELL CELL",
-            seldom=True,
-        ),
-    ] = None,
-    ratio: Annotated[
-        tuple[str, str] | None,
-        option(
-            "--ratio", "One cell over another: F,north M,north.", metavar="CELL CELL", seldom=True
-        ),
-    ] = None,
-    as_csv: AsCsv = False,
-    as_json: AsJson = False,
+    folder: Path,
+    by: list[str] | None = None,
+    where: list[str] | None = None,
+    mean: str | None = None,
+    total: str | None = None,
+    proportion: str | None = None,
+    quantile: str | None = None,
+    at: list[str] | None = None,
+    share: Literal["total", "row", "column"] | None = None,
+    method: Literal["auto", "unbiased", "clipped", "shrunk"] = "auto",
+    level: float = 0.95,
+    infer: Infer = "records",
+    simultaneous: bool = False,
+    unweighted: bool = False,
+    replicates: list[str] | None = None,
+    replication: Replication = "brr",
+    fay: float | None = None,
+    independence: bool = False,
+    difference: tuple[str, str] | None = None,
+    ratio: tuple[str, str] | None = None,
+    csv: bool = False,
+    json: bool = False,
 ) -> None:
     """Estimate tables, means and totals from a release.
 
     Undoes the randomisation and states the error of every number. Columns released as they are
     and randomised ones can be crossed and filtered alike; filters speak of true values.
+
+    Options:
+      --by COLUMNS: The columns of the table, with commas.
+      --mean COLUMN: The mean of a column released as it is.
+      --total COLUMN: The total of a column released as it is.
+      --proportion COMPARISON: Share beyond a number: 'income>=50000'.
+      --quantile COLUMN: Quantiles of a column released as it is.
+      --share: Shares of all, or within a row or column.
+      --method: unbiased, clipped or shrunk; auto takes the best for the table.
+      --independence: Test by chi-square whether the two columns are independent.
+
+    Seldom:
+      --at SHARES: Which quantiles, with commas: 0.5 if none.
+      --infer: About these records, or the population behind them.
+      --difference CELL CELL: One cell less another: F,north M,north.
+      --ratio CELL CELL: One cell over another: F,north M,north.
 
     Example:
       pramana estimate release/ --by sex,age --share row
@@ -119,46 +80,200 @@ def estimate(
       pramana estimate release/ --by sex --proportion 'income>=50000' --difference F M
       pramana estimate release/ --by sex,region --independence
     """
-    from pramana import api
-    from pramana.cli.rendering import show_json
-
     columns = names_of(by)
     of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}
-    table_only = {"share": share, "method": None if method is CountMethod.AUTO else method}
+    table_only = {"share": share, "method": None if method == "auto" else method}
     pair = {"difference": difference, "ratio": ratio}
-    errors = {"infer": None if infer is Infer.RECORDS else infer, "replicates": replicates}
+    errors = {"infer": None if infer == "records" else infer, "replicates": replicates}
     if independence:
-        _refuse_beside("--independence", of | table_only | pair | errors | {"csv": as_csv or None})
+        _refuse_beside("--independence", of | table_only | pair | errors | {"csv": csv or None})
     for verb in (verb for verb, column in of.items() if column is not None):
         _refuse_beside(f"--{verb}", table_only)
     if difference or ratio:
-        _refuse_beside("one cell beside another", {"csv": as_csv or None})
+        _refuse_beside("one cell beside another", {"csv": csv or None})
     release = api.load(folder)
     if independence:
         if len(columns) != 2:
             raise InputError("--independence is about two columns: give --by with two of them.")
         test = release.independence(*columns, where=where, weighted=not unweighted)
-        show_json(test.to_json()) if as_json else show_independence(test)
+        show_json(test.to_json()) if json else show_independence(test)
         return
     asked: Form = {
         "where": where,
         "level": level,
-        "infer": infer.value,
+        "infer": infer,
         "simultaneous": simultaneous,
         "weighted": not unweighted,
         "replicates": replicates_of(replicates, replication, fay),
     }
-    shares = {"method": method.value, "share": share.value if share else False}
+    shares = {"method": method, "share": share or False}
     found = _asked(release, columns, of, names_of(at), asked, shares)
     if difference or ratio:
         contrast = contrast_of(found, difference, ratio)
-        show_json(contrast.to_json()) if as_json else show_contrast(contrast)
-    elif as_json:
+        show_json(contrast.to_json()) if json else show_contrast(contrast)
+    elif json:
         show_json(found.to_json())
-    elif as_csv:
+    elif csv:
         write_csv(found)
     else:
         show_estimate(found, release.certificate.labels)
+
+
+def regress(
+    folder: Path,
+    formula: str,
+    family: Literal["linear", "logistic", "poisson"] = "linear",
+    where: list[str] | None = None,
+    level: float = 0.95,
+    infer: Infer = "population",
+    simultaneous: bool = False,
+    unweighted: bool = False,
+    replicates: list[str] | None = None,
+    replication: Replication = "brr",
+    fay: float | None = None,
+    csv: bool = False,
+    json: bool = False,
+) -> None:
+    """Fit a regression from a release.
+
+    Columns on either side may be randomised: the scores of the model are corrected for the
+    published matrices, and the randomisation is part of every standard error.
+
+    Options:
+      formula FORMULA: The model, such as 'income ~ age + C(region)'.
+      --family: linear is least squares.
+      --infer: About the population behind the records, or about them.
+
+    Example:
+      pramana regress release/ 'income ~ age + sex + C(region)'
+      pramana regress release/ 'employed ~ age + sex' --family logistic
+    """
+    found = api.load(folder).regress(
+        formula,
+        family=family,
+        where=where,
+        level=level,
+        infer=infer,
+        simultaneous=simultaneous,
+        weighted=not unweighted,
+        replicates=replicates_of(replicates, replication, fay),
+    )
+    if json:
+        show_json(found.to_json())
+    elif csv:
+        write_csv(found)
+    else:
+        show_regression(found)
+
+
+def synthesize(
+    folder: Path,
+    output: Path,
+    method: Literal["posterior", "rank"] = "posterior",
+    seed: int | None = None,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Write synthetic records from a release.
+
+    Draws true values for each record, given all that was released of it and the estimated
+    distribution. No row of the table is anyone's truth.
+
+    Options:
+      --output -o FILE: Where to write.
+      --method: posterior brings dependence between columns back, rank margins only.
+      --seed NUMBER: Draw the same again.
+      --force: Replace an existing file.
+
+    Example:
+      pramana synthesize release/ -o mining.parquet
+    """
+    written = api.load(folder).write_rebuilt(
+        output,
+        method=method,
+        seed=seed,
+        force=force,
+    )
+    if json:
+        show_json({"file": str(output), "method": method, **written})
+        return
+    console = out()
+    bullet(console, f"{written['records']:,} records in {output}.")
+    bullet(console, str(written["note"]))
+
+
+def learn(
+    folder: Path,
+    target: str,
+    test: Path | None = None,
+    synthesis: str = "posterior",
+    draws: int | None = None,
+    target_population: Path | None = None,
+    ratio: str = "classifier",
+    depth: int = 3,
+    seed: int | None = None,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
+) -> None:
+    """Learn a decision tree from a release and test it on other records.
+
+    The records are rebuilt first: each is drawn from what the release allows, so that dependence on
+    the target comes back. In Python any scikit-learn classifier can take the tree's place.
+
+    Options:
+      --target NAME: What to predict.
+      --test FILE: Clean records with the release's columns, to test on.
+      --synthesis posterior|rank|none: Draw records around the target, one column at a time, or
+        take them as released.
+      --draws NUMBER: Rebuilt tables to learn from; more for small releases where not given.
+      --target-population FILE: Records of another population that the model is for: it counts
+        records by how much more frequent their like is there.
+      --ratio classifier|nonparametric: How to estimate that: by a classifier, or by shares of
+        cells.
+      --depth NUMBER: Levels of the tree to show.
+      --seed NUMBER: Draw the same again.
+
+    Example:
+      pramana learn release/ --target class --test clean.csv
+    """
+    learned = learn_tree(
+        folder,
+        target=target,
+        test=original_data(test, encoding, rename),
+        synthesis=cast("Any", synthesis),
+        draws=draws,
+        seed=seed,
+        target_population=original_data(target_population, encoding, rename),
+        ratio=cast("Any", ratio),
+    )
+    if json:
+        show_json(learned.to_json())
+    else:
+        _show_tree(learned, depth)
+
+
+def _show_tree(learned: LearnedTree, depth: int) -> None:
+    console = out()
+    times = "" if learned.draws == 1 else f", drawn {learned.draws} times"
+    console.print(
+        f"{learned.target} from {len(learned.features)} features of {learned.records:,} released "
+        f"records ({learned.synthesis}{times}).",
+        markup=False,
+    )
+    found = learned.accuracy
+    if found is not None:
+        gone = found.without_class
+        left_out = f" {records_that(gone, 'has', 'have')} no class, left out." if gone else ""
+        bullet(
+            console,
+            f"Right on {found.value:.1%} of {found.records:,} clean records "
+            f"({found.low:.1%} to {found.high:.1%}); always saying the most frequent class would "
+            f"be right on {found.baseline:.1%}.{left_out}",
+            style="green",
+        )
+    console.print()
+    console.print(learned.rules(depth).rstrip(), markup=False, soft_wrap=True)
 
 
 def _refuse_beside(asked: str, others: Mapping[str, object]) -> None:
@@ -319,8 +434,6 @@ def show_independence(test: IndependenceTest) -> None:
 
 def write_csv(found: Estimate | Regression) -> None:
     """All rows on stdout, without letters that command a terminal."""
-    from pramana.errors import harmless
-
     table = found.to_arrow()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):

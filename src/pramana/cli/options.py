@@ -1,81 +1,57 @@
-"""Options that several verbs share, spelled and explained once."""
+"""Options of verbs: their docstrings list them, and typer takes them from there.
+
+A verb's parameters have plain types and defaults. Its docstring explains each under ``Options``,
+or under ``Seldom`` where only ``--help-all`` shows it. Shared options are explained here once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
+import builtins
+import re
+from collections.abc import Callable, Iterator
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
+from pramana import Replicates, api
 from pramana.base.text import as_file, names_in, pasted
-from pramana.cli.commands import SELDOM, method_names
+from pramana.cli.commands import SELDOM, engine_names, format_names, method_names
 from pramana.errors import InputError
-
-if TYPE_CHECKING:
-    from pramana.schema.replicates import Replicates
 
 DOES_NOT_HOLD = 1
 """The exit code where a guarantee or a check does not hold."""
 
+SHARED = """
+Options:
+  table FILE: The original data: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, R.
+  folder RELEASE: A release folder.
+  --schema TOML: What each column is, as 'pramana describe' writes it.
+  --method NAME: One of the methods below; the usual one for the target where not given.
+  --where FILTER: sex=F, region=north|south or income>=50000; may repeat.
+  --level NUMBER: Of the intervals.
+  --json: Give the result as one JSON object.
 
-def option(
-    flag: str,
-    text: str,
-    *,
-    short: str = "",
-    metavar: str | None = None,
-    seldom: bool = False,
-    complete: Callable[..., list[str]] | None = None,
-) -> Any:
-    """An option by its flag and its line of help; what is seldom needed is on another screen."""
-    names = (flag, short) if short else (flag,)
-    panel = SELDOM if seldom else None
-    return typer.Option(
-        *names, help=text, metavar=metavar, rich_help_panel=panel, autocompletion=complete
-    )
+Seldom:
+  --plan TOML: A file with schema, target, method and planned analyses; options take precedence.
+  --origin WORD: Where method and target come from: declared, read-off or trials. The certificate
+    says it.
+  --simultaneous: All intervals hold together.
+  --unweighted: Count every record once, whatever its weight.
+  --replicates COLUMNS: Columns of replicate weights: PWGTP* or names with commas.
+  --replication: How they were made; sdr is that of the ACS.
+  --fay NUMBER: For --replication fay: what a half keeps.
+  --encoding NAME: Of original data that are text and not UTF-8, such as cp1252.
+  --rename: Make duplicate column names of the original data unique.
+  --csv: Give the table as CSV.
+"""
 
+Infer: TypeAlias = Literal["records", "population"]
+"""What intervals are about."""
 
-def argument(text: str, *, metavar: str | None = None, case_sensitive: bool = True) -> Any:
-    """What a verb is about, by its line of help."""
-    return typer.Argument(
-        help=text, metavar=metavar, show_default=False, case_sensitive=case_sensitive
-    )
-
-
-TableFile: TypeAlias = Annotated[
-    Path,
-    argument("The true table: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, R.", metavar="FILE"),
-]
-ReleaseFolder: TypeAlias = Annotated[Path, argument("A release folder.", metavar="RELEASE")]
-SchemaFile: TypeAlias = Annotated[
-    Path | None,
-    option("--schema", "What each column is, as 'pramana describe' writes it.", metavar="TOML"),
-]
-PlanPath: TypeAlias = Annotated[
-    Path | None,
-    option(
-        "--plan",
-        "A file with schema, target, method and what will be asked; what is given besides counts.",
-        metavar="TOML",
-        seldom=True,
-    ),
-]
-Encoding: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--encoding",
-        "Of a true table that is text and not UTF-8, such as cp1252.",
-        metavar="NAME",
-        seldom=True,
-    ),
-]
-Rename: TypeAlias = Annotated[
-    bool,
-    option("--rename", "Number columns of the true table that have one name.", seldom=True),
-]
-AsJson: TypeAlias = Annotated[bool, option("--json", "Give the result as one JSON object.")]
+Replication: TypeAlias = Literal["brr", "fay", "jackknife", "bootstrap", "sdr"]
+"""How replicate weights were made."""
 
 
 def listed_methods(incomplete: str) -> list[str]:
@@ -84,45 +60,78 @@ def listed_methods(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in method_names()]
 
 
-MethodName: TypeAlias = Annotated[
-    str | None,
-    option(
-        "--method",
-        "One of the methods below; the usual one for what is asked where not given.",
-        metavar="NAME",
-        complete=method_names,
-    ),
-]
+COMPLETIONS = {"format_": format_names, "engine": engine_names}
 
 
-OriginName: TypeAlias = Annotated[
-    str,
-    option(
-        "--origin",
-        "Where method and target come from: declared, read-off or trials. The certificate says it.",
-        metavar="WORD",
-        seldom=True,
-    ),
-]
+def with_options(verb: Callable[..., None], *, shared: str = "") -> Callable[..., None]:
+    """The verb, annotated for typer with the options that its docstring lists."""
+    texts = (SHARED, shared, verb.__doc__ or "")
+    listed = {name: entry for text in texts for name, entry in _options_in(text)}
+    hints = get_type_hints(verb)
+    for name, parameter in signature(verb).parameters.items():
+        if name not in listed:
+            continue  # the context of the command
+        flags, metavar, text, panel = listed[name]
+        if flags:
+            several = "list" in str(hints[name])
+            methods = listed_methods if several else method_names
+            complete = methods if name == "method" and metavar else COMPLETIONS.get(name)
+            info = typer.Option(
+                *flags, help=text, metavar=metavar, rich_help_panel=panel, autocompletion=complete
+            )
+        else:
+            optional = metavar and parameter.default is not parameter.empty
+            info = typer.Argument(
+                help=text,
+                metavar=f"[{metavar}]" if optional else metavar,
+                show_default=False,
+                case_sensitive=False,
+            )
+        verb.__annotations__[name] = Annotated[hints[name], info]
+    return verb
 
 
-def told(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
-    """The true table: its path, or what is read there in the encoding that was stated."""
+def _options_in(
+    text: str,
+) -> Iterator[tuple[str, tuple[list[str], str | None, str, str | None]]]:
+    """The parameter of each option that a docstring lists; its flags, metavar, help and panel."""
+    for block in cleandoc(text).split("\n\n"):
+        head, _, entries = block.partition(":\n")
+        if head not in ("Options", SELDOM):
+            continue
+        for entry in re.split(r"^  (?=\S)", entries, flags=re.MULTILINE)[1:]:
+            start, _, line = " ".join(entry.split()).partition(": ")
+            words = start.split()
+            flags = [word for word in words if word.startswith("-")]
+            name = (flags or words)[0].partition("/")[0].strip("-").replace("-", "_")
+            metavar = " ".join(words[len(flags) or 1 :])
+            panel = SELDOM if head == SELDOM else None
+            name = f"{name}_" if hasattr(builtins, name) else name
+            yield name, (flags, metavar or None, line, panel)
+
+
+def help_of(verb: Callable[..., None]) -> str:
+    """The docstring without its options; the lines of its example stay as they are."""
+    blocks = cleandoc(verb.__doc__ or "").split("\n\n")
+    told = [block for block in blocks if not block.startswith(("Options:", f"{SELDOM}:"))]
+    return "\n\n".join(told).replace("\n\nExample:", "\n\n\b\nExample:")
+
+
+def original_data(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
+    """The path of the original data, or what is read there in the declared encoding."""
     if path is None or (encoding is None and not rename):
         return path
-    from pramana import api
-
     return api.read(path, encoding=encoding, rename=rename)
 
 
 def reading(encoding: str | None, rename: bool) -> tuple[str, ...]:
-    """How the true table was read, as words of a command to paste.
+    """How the original data were read, as words of a command to paste.
 
     >>> reading("cp1252", True), reading(None, False)
     (('--encoding', 'cp1252', '--rename'), ())
     """
-    told_so = ("--encoding", encoding) if encoding else ()
-    return (*told_so, "--rename") if rename else told_so
+    words = ("--encoding", encoding) if encoding else ()
+    return (*words, "--rename") if rename else words
 
 
 def names_of(lists: list[str] | None) -> list[str]:
@@ -146,97 +155,11 @@ def require_schema(schema: Path | None, table: Path | None) -> Path:
     return schema
 
 
-# Options of the commands that analyse a release.
-
-
-class CountMethod(StrEnum):
-    """How counts are estimated."""
-
-    AUTO = "auto"
-    UNBIASED = "unbiased"
-    CLIPPED = "clipped"
-    SHRUNK = "shrunk"
-
-
-class ShareOf(StrEnum):
-    """What a share is a share of."""
-
-    TOTAL = "total"
-    ROW = "row"
-    COLUMN = "column"
-
-
-class Infer(StrEnum):
-    """What intervals are about."""
-
-    RECORDS = "records"
-    POPULATION = "population"
-
-
-class RebuildMethod(StrEnum):
-    """How records are rebuilt."""
-
-    POSTERIOR = "posterior"
-    RANK = "rank"
-
-
-class ModelFamily(StrEnum):
-    """Which regression."""
-
-    LINEAR = "linear"
-    LOGISTIC = "logistic"
-    POISSON = "poisson"
-
-
-class ReplicationKind(StrEnum):
-    """How replicate weights were made."""
-
-    BRR = "brr"
-    FAY = "fay"
-    JACKKNIFE = "jackknife"
-    BOOTSTRAP = "bootstrap"
-    SDR = "sdr"
-
-
-Filter: TypeAlias = Annotated[
-    list[str] | None,
-    option("--where", "sex=F, region=north|south or income>=50000; may repeat.", metavar="FILTER"),
-]
-Level: TypeAlias = Annotated[float, option("--level", "Of the intervals.", metavar="NUMBER")]
-Simultaneous: TypeAlias = Annotated[
-    bool, option("--simultaneous", "All intervals hold together.", seldom=True)
-]
-Unweighted: TypeAlias = Annotated[
-    bool, option("--unweighted", "Count every record once, whatever its weight.", seldom=True)
-]
-ReplicateColumns: TypeAlias = Annotated[
-    list[str] | None,
-    option(
-        "--replicates",
-        "Columns of replicate weights: PWGTP* or names with commas.",
-        metavar="COLUMNS",
-        seldom=True,
-    ),
-]
-ReplicatesBy: TypeAlias = Annotated[
-    ReplicationKind,
-    option("--replication", "How they were made; sdr is that of the ACS.", seldom=True),
-]
-Fay: TypeAlias = Annotated[
-    float | None,
-    option("--fay", "For --replication fay: what a half keeps.", metavar="NUMBER", seldom=True),
-]
-AsCsv: TypeAlias = Annotated[bool, option("--csv", "Give the table as CSV.", seldom=True)]
-
-
 def replicates_of(
-    columns: list[str] | None, kind: ReplicationKind, fay: float | None
+    columns: list[str] | None, kind: Replication, fay: float | None
 ) -> Replicates | None:
     """Replicate weights as they were named, or none."""
-    from pramana import Replicates
-
     names = names_of(columns)
     if not names:
         return None
-    starred = names[0] if len(names) == 1 else tuple(names)
-    return Replicates(starred, kind=kind.value, fay=fay)
+    return Replicates(names[0] if len(names) == 1 else tuple(names), kind=kind, fay=fay)

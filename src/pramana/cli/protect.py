@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.markup import escape
 
+from pramana import api
 from pramana.base.atomic_files import free_name
 from pramana.base.text import as_file, as_list, listed, pasted
-from pramana.cli.commands import engine_names, format_names
+from pramana.cli.commands import format_names
 from pramana.cli.options import (
-    AsJson,
-    Encoding,
-    MethodName,
-    OriginName,
-    PlanPath,
-    Rename,
-    SchemaFile,
-    TableFile,
-    option,
     reading,
 )
+from pramana.cli.rendering import (
+    bullet,
+    note,
+    out,
+    plan_made,
+    progress_bar,
+    show_json,
+    show_promises,
+    show_publishable,
+)
+from pramana.cli.targets import Stated, plan_for
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,136 +46,62 @@ PASSES = 2
 
 def protect(
     context: typer.Context,
-    table: TableFile,
-    schema: SchemaFile = None,
-    plan: PlanPath = None,
-    to: Annotated[
-        Path | None, option("--output", "Where to.", short="-o", metavar="FOLDER")
-    ] = None,
-    method: MethodName = None,
-    origin: OriginName = "declared",
-    file_format: Annotated[
-        str | None,
-        option(
-            "--format",
-            "Of the released data; that of FILE where not given.",
-            complete=format_names,
-            seldom=True,
-        ),
-    ] = None,
-    force: Annotated[bool, option("--force", "Replace an existing release.", seldom=True)] = False,
-    sign: Annotated[
-        Path | None, option("--sign", "Sign the certificate.", metavar="KEY", seldom=True)
-    ] = None,
-    seed: Annotated[
-        int | None,
-        option(
-            "--seed",
-            "For tests only: who knows the seed can undo the release.",
-            metavar="NUMBER",
-            seldom=True,
-        ),
-    ] = None,
-    engine: Annotated[
-        str, option("--engine", "Who does the work.", complete=engine_names, seldom=True)
-    ] = "local",
-    master: Annotated[
-        str | None,
-        option(
-            "--master",
-            "The cluster of the engine, such as local[2] or spark://host:7077.",
-            metavar="URL",
-            seldom=True,
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        option(
-            "--ledger",
-            "Enter the release in this ledger; begins one if there is none.",
-            metavar="FILE",
-            seldom=True,
-        ),
-    ] = None,
-    budget_epsilon: Annotated[
-        float | None,
-        option(
-            "--budget-epsilon",
-            "Refuse if all releases of the table together exceed this central epsilon.",
-            metavar="NUMBER",
-            seldom=True,
-        ),
-    ] = None,
-    budget_delta: Annotated[
-        float | None,
-        option(
-            "--budget-delta",
-            "The delta of that budget; 1e-5, or one record where that is less.",
-            metavar="NUMBER",
-            seldom=True,
-        ),
-    ] = None,
-    budget_k: Annotated[
-        float | None,
-        option(
-            "--budget-k",
-            "Refuse if all releases of the table together fall below this k.",
-            metavar="NUMBER",
-            seldom=True,
-        ),
-    ] = None,
-    allow_uncovered: Annotated[
-        bool,
-        option(
-            "--allow-uncovered",
-            "Go on where no rule says what the releases promise together.",
-            seldom=True,
-        ),
-    ] = False,
-    people: Annotated[
-        str | None,
-        option(
-            "--people",
-            "With --ledger: whose table it is, where its columns cannot tell.",
-            metavar="NAME",
-            seldom=True,
-        ),
-    ] = None,
-    steward_folder: Annotated[
-        Path | None,
-        option(
-            "--steward-folder",
-            "Keep plan and true matrices here, for you alone and apart from the release.",
-            metavar="FOLDER",
-            seldom=True,
-        ),
-    ] = None,
-    accept_risk: Annotated[
-        list[str] | None,
-        option(
-            "--accept-risk",
-            "Release this column unchanged although it identifies people; may be repeated.",
-            metavar="COLUMN",
-            seldom=True,
-        ),
-    ] = None,
-    csv: Annotated[
-        bool, option("--csv", "Also write the same records as CSV.", seldom=True)
-    ] = False,
-    stata: Annotated[
-        bool, option("--stata", "Also write the same records as a Stata file.", seldom=True)
-    ] = False,
-    spss: Annotated[
-        bool, option("--spss", "Also write the same records as an SPSS file.", seldom=True)
-    ] = False,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    table: Path,
+    schema: Path | None = None,
+    plan: Path | None = None,
+    output: Path | None = None,
+    method: str | None = None,
+    origin: str = "declared",
+    format_: str | None = None,
+    force: bool = False,
+    sign: Path | None = None,
+    seed: int | None = None,
+    engine: str = "local",
+    master: str | None = None,
+    ledger: Path | None = None,
+    budget_epsilon: float | None = None,
+    budget_delta: float | None = None,
+    budget_k: float | None = None,
+    allow_uncovered: bool = False,
+    people: str | None = None,
+    steward_folder: Path | None = None,
+    accept_risk: list[str] | None = None,
+    csv: bool = False,
+    stata: bool = False,
+    spss: bool = False,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Write a release: randomised, shuffled, with a certificate.
 
     The folder holds the data and a certificate that anyone can check. It can be published, and it
     appears whole or not at all.
+
+    Options:
+      --output -o FOLDER: Where to.
+
+    Seldom:
+      --format: Of the released data; that of FILE where not given.
+      --force: Replace an existing release.
+      --sign KEY: Sign the certificate.
+      --seed NUMBER: For tests only: who knows the seed can undo the release.
+      --engine: Who does the work.
+      --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
+      --ledger FILE: Enter the release in this ledger; begins one if there is none.
+      --budget-epsilon NUMBER: Refuse if all releases of the table together exceed this central
+        epsilon.
+      --budget-delta NUMBER: The delta of that budget; 1e-5, or one record where that is less.
+      --budget-k NUMBER: Refuse if all releases of the table together fall below this k.
+      --allow-uncovered: Go on where no rule says what the releases promise together.
+      --people NAME: With --ledger: whose table it is, where its columns cannot tell.
+      --steward-folder FOLDER: Keep plan and true matrices here, for you alone and apart from
+        the release.
+      --accept-risk COLUMN: Release this column unchanged although it identifies people; may be
+        repeated.
+      --csv: Also write the same records as CSV.
+      --stata: Also write the same records as a Stata file.
+      --spss: Also write the same records as an SPSS file.
 
     Example:
       pramana protect people.csv --schema schema.toml --k 100 --epsilon 6 -o release/
@@ -179,11 +109,7 @@ def protect(
       pramana protect people.csv --plan plan.toml -o release/
       pramana protect s3a://bucket/people --schema schema.toml --k 100 -o release/ --engine spark
     """
-    from pramana import api
-    from pramana.cli.rendering import note, progress_bar, show_json
-    from pramana.cli.targets import Stated, plan_for
-
-    place, form = _place(to), _format(file_format)
+    place, form = _place(output), _format(format_)
     api.require_free(place, force=force)
     data = api.read(table, engine=engine, master=master, encoding=encoding, rename=rename)
     stated = Stated.of(context.obj, schema=schema, method=method, plan=plan, origin=origin)
@@ -210,7 +136,7 @@ def protect(
             seen=told.append,
         )
     seen = told[0] if told else None
-    if as_json:
+    if json:
         copies = None if seen is None else seen.to_json()
         kept = {} if ledger is None else {"together": _together(ledger).to_json()}
         risk = {"risk": release.file_risk.to_json(), "publishable": release.publishable.to_json()}
@@ -224,29 +150,23 @@ def protect(
         note(f"{steward_folder} is for you alone: it must not be published with {place}.")
     if ledger is None:
         _warn_of_others(release, place)
-    elif not as_json:
+    elif not json:
         _show_together(ledger)
 
 
 def _budget(
     epsilon: float | None, k: float | None, delta: float | None, allow_uncovered: bool
 ) -> Budget | None:
-    from pramana import api
-
     stated = allow_uncovered or not (epsilon is None and k is None and delta is None)
     return api.Budget(epsilon, k, allow_uncovered, delta) if stated else None
 
 
 def _together(ledger: Path) -> Together:
     """What all releases of this table promise, the new one among them."""
-    from pramana import api
-
     return api.Ledger.load(ledger).together()
 
 
 def _show_together(ledger: Path) -> None:
-    from pramana.cli.rendering import bullet, out
-
     console = out()
     console.print(f"By the ledger {ledger}, all releases of this table together:", markup=False)
     for sentence in _together(ledger).sentences():
@@ -255,9 +175,6 @@ def _show_together(ledger: Path) -> None:
 
 def _warn_of_others(release: Release, place: Path) -> None:
     """Several releases of the same people add up: say so where one lies beside the new one."""
-    from pramana import api
-    from pramana.cli.rendering import note
-
     others = api.earlier_releases(release)
     if not others:
         return
@@ -288,8 +205,6 @@ def _format(name: str | None) -> Any:
 
 
 def _to_json(plan: Plan, release: Release, place: Path) -> Form:
-    from pramana.cli.rendering import plan_made
-
     certificate = release.certificate
     return plan_made(plan, certificate) | {
         "release": str(place),
@@ -300,10 +215,6 @@ def _to_json(plan: Plan, release: Release, place: Path) -> Form:
 
 
 def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | None) -> None:
-    from rich.markup import escape
-
-    from pramana.cli.rendering import bullet, out, show_promises, show_publishable
-
     console = out()
     data = release.certificate.data
     files = [own.name for own in (data, *release.certificate.copies) if own is not None]

@@ -4,62 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from pramana import Schema, api
 from pramana.base.atomic_files import free_name, require_free, write_whole
 from pramana.base.text import as_file, pasted
 from pramana.cli.options import (
-    AsJson,
-    Encoding,
-    OriginName,
-    Rename,
-    TableFile,
-    argument,
     names_of,
-    option,
+    original_data,
     reading,
-    told,
 )
+from pramana.cli.rendering import bullet, note, out, show_json, table_of
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
     from pramana.schema.describe import Description
 
 
-def _roles(name: str, text: str) -> Any:
-    return typer.Option(name, metavar="A,B", show_default=False, help=text)
-
-
-Names: TypeAlias = list[str] | None
-
-
 def describe(
-    table: TableFile,
-    keys: Annotated[Names, _roles("--keys", "Columns by which a person is recognised.")] = None,
-    sensitive: Annotated[Names, _roles("--sensitive", "Columns that no outsider knows.")] = None,
-    public: Annotated[Names, _roles("--public", "Columns to release that others may know.")] = None,
-    identifiers: Annotated[Names, _roles("--identifiers", "Columns to drop.")] = None,
-    weight: Annotated[str | None, option("--weight", "Sampling weights.", metavar="NAME")] = None,
-    household: Annotated[
-        str | None, option("--household", "The number of a household.", metavar="NAME")
-    ] = None,
-    suggest: Annotated[bool, option("--suggest", "Suggest keys beside those you name.")] = False,
-    details: Annotated[
-        bool, option("--all", "Show every column of a wide table.", seldom=True)
-    ] = False,
-    k: Annotated[
-        int,
-        option("--k", "Suggest recodings where fewer records hold a value.", metavar="NUMBER"),
-    ] = 5,
-    to: Annotated[
-        Path | None, option("--output", "Write the schema here.", short="-o", metavar="TOML")
-    ] = None,
-    force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    table: Path,
+    keys: list[str] | None = None,
+    sensitive: list[str] | None = None,
+    public: list[str] | None = None,
+    identifiers: list[str] | None = None,
+    weight: str | None = None,
+    household: str | None = None,
+    suggest: bool = False,
+    all_: bool = False,
+    k: int = 5,
+    output: Path | None = None,
+    force: bool = False,
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Suggest a role for each column of a table.
 
@@ -68,17 +45,29 @@ def describe(
     rest is dropped, each with the reason. Nothing is decided until you have looked at the schema
     file and used it.
 
+    Options:
+      --keys A,B: Columns by which a person is recognised.
+      --sensitive A,B: Columns that no outsider knows.
+      --public A,B: Columns to release that others may know.
+      --identifiers A,B: Columns to drop.
+      --weight NAME: Sampling weights.
+      --household NAME: The number of a household.
+      --suggest: Suggest keys beside those you name.
+      --k NUMBER: Suggest recodings where fewer records hold a value.
+      --output -o TOML: Write the schema here.
+      --force: Replace an existing schema.
+
+    Seldom:
+      --all: Show every column of a wide table.
+
     Example:
       pramana describe people.csv
       pramana describe people.csv --keys sex,age,region --sensitive income -o schema.toml
     """
-    from pramana import api
-    from pramana.cli.rendering import note, show_json
-
-    if to is not None:
-        require_free(to, force=force, reads=[table])
+    if output is not None:
+        require_free(output, force=force, reads=[table])
     found = api.describe(
-        told(table, encoding, rename),
+        original_data(table, encoding, rename),
         keys=names_of(keys),
         sensitive=names_of(sensitive),
         public=names_of(public),
@@ -88,10 +77,10 @@ def describe(
         k=k,
         suggest=suggest,
     )
-    if to is not None:
-        found.save(to, force=force)
-    if as_json:
-        show_json(_to_json(found, to))
+    if output is not None:
+        found.save(output, force=force)
+    if json:
+        show_json(_to_json(found, output))
     else:
         named = {"--keys": keys, "--sensitive": sensitive, "--public": public,
                  "--identifiers": identifiers}  # fmt: skip
@@ -100,8 +89,10 @@ def describe(
         given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
         given += ["--suggest"] if suggest else []
         read = reading(encoding, rename)
-        _show(found, whole=details or len(found.profiles) <= SCREEN)
-        note(_next(found, as_file(str(table)), to, given, read, str(api.usual_k(found.records))))
+        _show(found, whole=all_ or len(found.profiles) <= SCREEN)
+        note(
+            _next(found, as_file(str(table)), output, given, read, str(api.usual_k(found.records)))
+        )
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
@@ -146,8 +137,6 @@ NAMED = 12
 
 
 def _show(found: Description, *, whole: bool) -> None:
-    from pramana.cli.rendering import bullet, out, table_of
-
     console = out()
     if not whole:
         _show_summary(found)
@@ -233,76 +222,68 @@ def _cut(text: str) -> str:
 
 
 def schema(
-    path: Annotated[Path | None, argument("A schema file to check.", metavar="[TOML]")] = None,
-    form: Annotated[
-        bool, option("--json-schema", "Print the form of schema files for editors.")
-    ] = False,
-    without: Annotated[
-        list[str] | None, option("--without", "Write it with these columns dropped.", metavar="A,B")
-    ] = None,
-    coarsen: Annotated[
-        list[str] | None,
-        option(
-            "--coarsen",
-            "Write it with half the bins, rarer values as one, or a weight in steps.",
-            metavar="A,B",
-        ),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        option("--table", "The true table, to see which values are rare.", metavar="FILE"),
-    ] = None,
-    to: Annotated[
-        Path | None, option("--output", "Where to write it.", short="-o", metavar="TOML")
-    ] = None,
-    force: Annotated[bool, option("--force", "Replace an existing schema.")] = False,
-    origin: OriginName = "declared",
-    encoding: Encoding = None,
-    rename: Rename = False,
-    as_json: AsJson = False,
+    path: Path | None = None,
+    json_schema: bool = False,
+    without: list[str] | None = None,
+    coarsen: list[str] | None = None,
+    table: Path | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    origin: str = "declared",
+    encoding: str | None = None,
+    rename: bool = False,
+    json: bool = False,
 ) -> None:
     """Check a schema file, write a coarser one, or print the JSON schema of the format.
 
     What is wrong is said with its line and key. docs/reference/schema.md has every entry.
+
+    Options:
+      path TOML: A schema file to check.
+      --json-schema: Print the form of schema files for editors.
+      --without A,B: Write it with these columns dropped.
+      --coarsen A,B: Write it with half the bins, rarer values as one, or a weight in steps.
+      --table FILE: The true table, to see which values are rare.
+      --output -o TOML: Where to write it.
+      --force: Replace an existing schema.
 
     Example:
       pramana schema schema.toml
       pramana schema schema.toml --without town --coarsen age --table people.csv -o better.toml
       pramana schema --json-schema > pramana.schema.json
     """
-    from pramana import Schema, api
-    from pramana.cli.rendering import note, out, show_json
-
     dropped, coarser = names_of(without), names_of(coarsen)
-    if form == (path is not None):
+    if json_schema == (path is not None):
         raise InputError("Give a schema file to check, or --json-schema.")
-    if bool(dropped or coarser) != (to is not None):
+    if bool(dropped or coarser) != (output is not None):
         raise InputError("What is changed by --without or --coarsen is written to --output.")
     if path is None:
         show_json(api.json_schema())
         return
     found = before = Schema.load(path)
-    if to is not None:
-        require_free(to, force=force, reads=[path])
+    if output is not None:
+        require_free(output, force=force, reads=[path])
         opened = None
         if table is not None:
-            opened = api.open_source(told(table, encoding, rename), schema=found)
+            opened = api.open_source(original_data(table, encoding, rename), schema=found)
         text = api.changed_file(
             api.text_of(path), without=dropped, coarsen=coarser, opened=opened, origin=origin
         )
-        write_whole(to, text, force=force)
+        write_whole(output, text, force=force)
         weight = found.weight
         if opened is not None and weight is not None and weight.name in coarser:
             coarse = api.coarse_weight_of(opened, weight.name)
             note("" if coarse is None else f"'{weight.name}' in steps: {coarse.shifted}.")
-        before, found = found, Schema.load(to)
+        before, found = found, Schema.load(output)
         then = ""
         if table is not None:
             k = 20 if opened is None else api.usual_k(opened.rows)
-            about = api.CliHints(str(to), str(table), reading(encoding, rename), ("--k", str(k)))
+            about = api.CliHints(
+                str(output), str(table), reading(encoding, rename), ("--k", str(k))
+            )
             then = f" Design by it: {about.of('design')}"
-        note(f"{to} is written.{then}")
-    if as_json:
+        note(f"{output} is written.{then}")
+    if json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
                 for c in found.columns]  # fmt: skip
         show_json({"valid": True, "columns": rows})

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pramana import Schema, api
 from pramana.cli.commands import CliTargets, options_by_flag
 from pramana.cli.options import require_schema
 from pramana.errors import Infeasible, InputError, InvalidTable
@@ -58,8 +59,6 @@ class Stated:
         origin: str = DECLARED,
     ) -> Stated:
         """An option counts before what the plan file says; of two origins the weaker one."""
-        from pramana import api
-
         if plan is None:
             return cls(targets, schema, method, origin=api.origin_named(origin))
 
@@ -80,8 +79,6 @@ class Stated:
         self, table: Path | None, reading: tuple[str, ...], people: tuple[str, ...] = ()
     ) -> CliHints:
         """What was given, for commands that follow from it."""
-        from pramana import api
-
         numbers, options = self.targets.numbers, dict(self.targets.options)
         asked = [(own.flag, numbers.get(own.field)) for own in api.cli_options()]
         tables = options.pop(TABLES, ())
@@ -99,8 +96,6 @@ class Stated:
 
     def save(self, place: Path, *, force: bool) -> None:
         """As a plan file; what was asked for is in the tables of the schema."""
-        from pramana import api
-
         schema = require_schema(self.schema, None)
         numbers = {name: own for name, own in self.targets.numbers.items() if own is not None}
         options = {flag[2:]: _plain(own) for flag, own in self.targets.options.items()}
@@ -140,8 +135,6 @@ def plan_for(
 
     A refusal ends with what to paste where ``pasting`` says how files were named.
     """
-    from pramana import Schema, api
-
     asked, schema, method = stated.targets, stated.schema, stated.method
     if method is not None and method not in api.METHODS:
         raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
@@ -194,8 +187,6 @@ def way_out_shown(hints: CliHints) -> Iterator[None]:
 
 def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
     """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
-    from pramana import api
-
     names = [column.name for column in schema.randomised]
     tables: list[tuple[str, ...]] = []
     for table in api.tables_of(texts):
