@@ -22,9 +22,7 @@ from pramana.api import report
 from pramana.base.charts import COLOURS as PALETTE
 from pramana.base.charts import altair, plain_svg, rows_of
 from pramana.errors import DoesNotHold
-from pramana.evaluation.report import make_report
 from pramana.guarantees.registry import GUARANTEES
-from pramana.io.opening import open_table
 from pramana.reporting import charts as plots
 from pramana.reporting.charts import COLOURS, Point, Range, frontier, ranges, shares
 from pramana.reporting.contents import ColumnView
@@ -238,7 +236,7 @@ def test_labels_of_the_data_are_escaped(folder):
     schema = replace(release.certificate.schema, columns=tuple(columns))
     strange = replace(release, certificate=replace(release.certificate, schema=schema), folder=None)
 
-    assert "<script" not in make_report(strange).html
+    assert "<script" not in report(strange).html
 
 
 def test_withheld_matrices_are_said(folder):
@@ -247,7 +245,7 @@ def test_withheld_matrices_are_said(folder):
     secret = replace(
         release, certificate=replace(release.certificate, kind="withheld", mechanism=None)
     )
-    text = make_report(secret, original=open_table(people(1500))).html
+    text = report(secret, original=people(1500)).html
 
     assert "the strongest linker, inference and the distance" in text
     assert "withheld" in text

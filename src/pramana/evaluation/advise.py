@@ -11,10 +11,11 @@ one is above ``USABLE``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown, as_tables, percent_up, text_down
 from pramana.base.workers import side_by_side
+from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
+from pramana.evaluation.arguments import schema_of
 from pramana.evaluation.audit import link_risks
 from pramana.evaluation.cli_hints import CliHints, Hint, target_words
 from pramana.evaluation.compare import DRAWS, LINKING, SEED, Scenario, scenarios_of
@@ -57,7 +60,7 @@ from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Role, Schema, require_keys
-from pramana.types import Form
+from pramana.types import Form, Progress, TableLike
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
@@ -381,51 +384,64 @@ def aiming_methods() -> list[str]:
     return [name for name, method in METHODS.items() if method.aims]
 
 
-def advise_on(
-    table: OpenedTable,
-    schema: Schema,
+def advise(
+    table: TableLike,
+    schema: Schema | str | Path,
     *,
-    k: float,
+    k: float = 20,
     tables: Sequence[Sequence[str]] = (),
     asked: Sequence[str] = (),
     methods: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Advice:
-    """Try every method on the table, or on some of its records where it is large.
+    """Try every method on a table and on the questions that will be asked; say which one to take.
 
-    ``asked`` are questions in words: tables as ``sex*age``, means as ``income by region``, models
-    as ``income ~ age + sex``. They decide alone, where there are any.
+    Each is designed, protected, attacked and asked in memory; nothing is published. Tables of more
+    than 100,000 records are tried on so many of them.
+
+    Args:
+        table: the true table: a file or data frame.
+        schema: what each column is.
+        k: nobody shall be found with a chance of more than one in k.
+        tables: what will be asked for, as lists of keys; those of the schema where not given, else
+            tables of two keys.
+        asked: questions in words, which decide alone: tables as ``sex*age``, means as
+            ``income by region``, models as ``income ~ age + sex``.
+        methods: which to try, by name; all that aim at something where not given.
+        progress: is told of each method done.
     """
     if not k >= 2:
         raise InvalidNumber(f"k must be a number at or above 2, got {k!r}.")
-    require_keys(schema)
-    schema = settle_bins(schema)
-    require_coded(schema, table)
-    questions = stated_tables(schema, tables)
+    described = schema_of(schema)
+    opened = open_source(table, schema=described)
+    require_keys(described)
+    described = settle_bins(described)
+    require_coded(described, opened)
+    questions = stated_tables(described, tables)
     stated = tuple(map(tuple, tables))
-    schema = replace(schema, tables=stated) if stated else schema
-    questioned = questions_of(asked, schema) if asked else ()
+    described = replace(described, tables=stated) if stated else described
+    questioned = questions_of(asked, described) if asked else ()
     if questioned:
-        schema = replace(schema, tables=tuple(dict.fromkeys(q.columns for q in questioned)))
+        described = replace(described, tables=tuple(dict.fromkeys(q.columns for q in questioned)))
     names = list(methods or aiming_methods())
-    people = _some(table, schema)
+    people = _some(opened, described)
     say = progress or (lambda _: None)
 
     def made(own: Schema, method: Method) -> Release:
         return trial_release(people, design(own, data=people, method=method), seed=SEED)
 
     def run(scenario: Scenario) -> MethodTrial:
-        done = _try(people, schema, scenario, questions, questioned, exact)
+        done = _try(people, described, scenario, questions, questioned, exact)
         say(1)
         return done
 
-    scenarios = list(scenarios_of(schema, methods=names, k=[k]))
+    scenarios = list(scenarios_of(described, methods=names, k=[k]))
     if not methods:
-        scenarios += _by_responses(scenarios, _responses(schema, table, questioned))
+        scenarios += _by_responses(scenarios, _responses(described, opened, questioned))
     with unheard(Warning):  # nothing is promised, and nothing leaves
-        exact = as_it_is(schema, made) if questioned else None
+        exact = as_it_is(described, made) if questioned else None
 
-    # The share of copies is in the table.
+    # The share of copies is in the opened.
     with unheard(Copies), shared_groups(), side_by_side(THREADS) as pool:
         running = [pool.submit(copy_context().run, run, scenario) for scenario in scenarios]
         tried = [one.result() for one in running]
@@ -434,10 +450,10 @@ def advise_on(
     advice = Advice(
         tuple(tried),
         1 / k,
-        table.rows,
+        opened.rows,
         people.rows,
         stated=stated,
-        refused_columns=_refused_columns(schema, table),
+        refused_columns=_refused_columns(described, opened),
     )
     best = advice.best
     if best is None or best.plan is None or best.error < POOR:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +13,8 @@ from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown
 from pramana.errors import InvalidNumber
-from pramana.evaluation.audit import AttackName, linking_bound
+from pramana.evaluation.arguments import release_of, table_of
+from pramana.evaluation.audit import AttackName, linking_bound, one_of
 from pramana.ledger.fingerprints import table_prints
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
@@ -27,7 +30,7 @@ from pramana.risk.attacks.records import (
 from pramana.risk.attacks.recovery import recovery_of_release
 from pramana.risk.attacks.repeated import repeated_attack
 from pramana.schema.opened_table import OpenedTable
-from pramana.types import Form, IntArray
+from pramana.types import Form, IntArray, TableLike
 
 SEED = 20
 
@@ -58,40 +61,44 @@ class AttackResult(Shown):
         return {"attack": self.name, "holds": self.holds, **self.figures}
 
 
-def attack_release(
-    name: AttackName,
-    releases: Sequence[Release],
-    *,
-    knowledge: OpenedTable | None = None,
+def attack(
+    name: AttackName | Literal["linkage", "repeated", "recovery", "composition"],
+    *given: Release | str | Path,
+    knowledge: TableLike | None = None,
     times: int = 8,
     seed: int = SEED,
 ) -> AttackResult:
-    """Attack a release, or several of the same people.
+    """Attack a release, or several of the same people, with what an attacker would have.
 
     Args:
-        name: the attack.
-        releases: the release; for ``composition`` all of them.
-        knowledge: what the attacker knows of the truth: a table with the columns of the release.
+        name: ``linkage``, ``repeated``, ``recovery`` or ``composition``.
+        given: releases or their folders.
+        knowledge: what the attacker knows of the truth: a file or data frame.
         times: for ``repeated``: how many perturbations in all.
         seed: for the attacker's randomness.
     """
+    releases = tuple(release_of(release) for release in given)
+    name = one_of(AttackName, "The attack", name)
     for release in releases:
         release.require_sound()
     if name is AttackName.COMPOSITION:
         return _composition(releases)
     if len(releases) != 1:
         raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
+    known = None
+    if knowledge is not None:
+        known = table_of(knowledge, releases[0].certificate.schema)
     keystream = Keystream.from_seed(seed)
     if name is AttackName.REPEATED:
-        return _repeated(releases[0], knowledge, times=times, keystream=keystream)
-    if knowledge is None:
+        return _repeated(releases[0], known, times=times, keystream=keystream)
+    if known is None:
         raise InvalidNumber(
             f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
             "The worst case is the original itself."
         )
     if name is AttackName.LINKAGE:
-        return _linkage(releases[0], knowledge)
-    return _recovery(releases[0], knowledge, keystream=keystream)
+        return _linkage(releases[0], known)
+    return _recovery(releases[0], known, keystream=keystream)
 
 
 def _read(release: Release, knowledge: OpenedTable) -> tuple[Records, Records]:

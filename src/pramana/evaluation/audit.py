@@ -4,10 +4,6 @@ Released records are shuffled, and no one keeps the pairing. What can be measure
 on these very people: it is run on the truth once more, with the pairing kept in memory, and that
 table is attacked. The release itself enters by its certificate, and by the check that the truth
 belongs to it.
-
-Words that stewards choose from; light, so that a command line can offer them at once.
-
-The audit of a table or of a release: which one, and by which columns.
 """
 
 from __future__ import annotations
@@ -16,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import TypeVar
+from pathlib import Path
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -31,6 +28,13 @@ from pramana.errors import (
     NotCovered,
     TooLarge,
     UnknownColumn,
+)
+from pramana.evaluation.arguments import (
+    mechanism_of,
+    original_of,
+    release_at,
+    schema_of,
+    table_of,
 )
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate import Certificate
@@ -49,7 +53,7 @@ from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Role, Schema
-from pramana.types import Form, Say
+from pramana.types import Form, Say, TableLike
 from pramana.verification.owner import against_truth
 from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
@@ -468,78 +472,95 @@ def one_of(choices: type[Choice], what: str, given: str) -> Choice:
         raise InvalidNumber(f"{what} must be one of {names}, got {given!r}.") from None
 
 
-def audit_any(
-    given: OpenedTable | Release,
+def audit(
+    table: TableLike | Release,
     *,
-    keys: Sequence[str] | None,
-    k: float,
-    sensitive: Sequence[str] | None,
-    weight: str | None,
-    schema: Schema | None,
-    missing: MissingValues,
-    width: int,
-    original: OpenedTable | None,
-    mechanism: Mechanism | None,
-    household: str | None,
-    belongs: bool,
-    progress: Say | None,
+    keys: Sequence[str] | None = None,
+    k: float = 2,
+    sensitive: Sequence[str] | None = None,
+    weight: str | None = None,
+    schema: Schema | str | Path | None = None,
+    missing: MissingValues | Literal["category", "wildcard"] = "category",
+    width: int = 3,
+    original: TableLike | None = None,
+    mechanism: Mechanism | str | Path | None = None,
+    household: str | None = None,
+    belongs: bool = False,
+    progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
-    """As ``pramana.audit``."""
-    release = given if isinstance(given, Release) else None
-    if release is not None and original is not None:
-        return audit_release(
-            release, original, k=k, mechanism=mechanism, sensitive=sensitive,
-            household=household, belongs=belongs, progress=progress,
-        )  # fmt: skip
+    """What could go wrong with a table, or with a release whose original is at hand.
+
+    Args:
+        table: a file or data frame; or a release, or its folder.
+        keys: the columns by which a person could be recognised; by default those of the schema.
+        k: a frequency below it is a violation.
+        sensitive: columns whose values shall not be learned; by default those of the schema.
+        weight: the column of sampling weights; by default that of the schema.
+        schema: what each column is, where ``keys`` and the others are not named; values are then
+            looked at as they would be released: in the bins that it declares.
+        missing: ``category`` or ``wildcard``.
+        width: subsets of up to so many keys are looked at.
+        original: for a release: the true table; attacks are then measured.
+        mechanism: for a release that withholds its matrices: the matrices, or the file of a
+            steward's folder that holds them.
+        household: the column of the true table that numbers households; of a table that is no
+            release by default that of the schema.
+        belongs: ``verify(release, original=)`` was asked and holds: that the original is the one
+            of the release is not checked once more.
+        progress: is told what is being done.
+    """
+    release = release_at(table)
+    described = None if schema is None else schema_of(schema)
+    opened = release.opened if release is not None else table_of(table, described)  # type: ignore[arg-type]
+    if mechanism is not None:
+        mechanism = mechanism_of(mechanism, release, original=original)
     if original is not None:
-        raise InvalidNumber("--original goes with a release folder, and a table was given.")
-    asked = None
-    if release is not None:
-        asked = ReportedSets.of(release.certificate.mechanism, release.opened)
-    if schema is not None and not isinstance(given, Release):
-        schema = settle_missing(schema)  # as design would
-    described = schema if release is None or schema is not None else release.certificate.schema
-    hidden = list(sensitive or ())
-    if sensitive is None:
-        hidden = _audit_sensitive(described, marked=asked is not None)
-    names, weighted = list(keys) if keys else _keys(described), weight or _weight(described)
-    opened = given.opened if isinstance(given, Release) else given
+        if release is None:
+            raise InvalidNumber("--original goes with a release folder, and a table was given.")
+        return audit_release(
+            release,
+            original_of(original, release),
+            k=k,
+            mechanism=mechanism,
+            sensitive=sensitive,
+            household=household,
+            belongs=belongs,
+            progress=progress,
+        )
+    if release is None:
+        reported = None
+        described = None if described is None else settle_missing(described)  # as design would
+    else:
+        described = described or release.certificate.schema
+        reported = ReportedSets.of(release.certificate.mechanism, opened)
+    columns = () if described is None else described.columns
+    names = list(keys or [column.name for column in columns if column.role is Role.KEY])
+    if not names:
+        raise InvalidNumber(
+            "Say by which columns a person could be recognised: --keys region,sex,age, or a schema."
+        )
+    if sensitive is None:  # the set that a record was asked for is nothing that a person has
+        hidden = [column.name for column in columns if column.role is Role.SENSITIVE]
+        sensitive = [name for name in hidden if reported is None or name != REPORTED]
+    if weight is None and described is not None and described.weight is not None:
+        weight = described.weight.name
+    values = one_of(MissingValues, "missing", missing)
     found = audit_table(
         opened,
         keys=names,
         k=k,
-        sensitive=hidden,
-        weight=weighted,
-        missing=missing.value,
+        sensitive=list(sensitive),
+        weight=weight,
+        missing=values.value,
         width=width,
         schema=described,
         released=release is not None,
         household=household or (None if described is None else described.household),
-        asked=asked,
+        asked=reported,
     )
     if release is not None:
         return found
     coded = CodedTable.of(opened, names, schema=described)
-    weights = None if weighted is None else number_column(opened, weighted, what="The weight")
-    counted = Frequencies.of(coded, weights=weights, missing=missing.value)
-    return replace(found, individual=IndividualRisks.of(coded, counted))
-
-
-def _keys(schema: Schema | None) -> list[str]:
-    found = [] if schema is None else [column.name for column in schema.keys]
-    if not found:
-        raise InvalidNumber(
-            "Say by which columns a person could be recognised: --keys region,sex,age, or a schema."
-        )
-    return found
-
-
-def _audit_sensitive(schema: Schema | None, *, marked: bool) -> list[str]:
-    """Those of the schema; what a record was asked for is nothing that a person has."""
-    columns = () if schema is None else schema.columns
-    found = [column.name for column in columns if column.role is Role.SENSITIVE]
-    return [name for name in found if not (marked and name == REPORTED)]
-
-
-def _weight(schema: Schema | None) -> str | None:
-    return None if schema is None or schema.weight is None else schema.weight.name
+    weights = None if weight is None else number_column(opened, weight, what="The weight")
+    counts = Frequencies.of(coded, weights=weights, missing=values.value)
+    return replace(found, individual=IndividualRisks.of(coded, counts))

@@ -14,8 +14,9 @@ several times, and loss is the mean, told with how far one release lies from it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +25,9 @@ from pramana.base.measured_share import Measured
 from pramana.base.rounding import require_choice
 from pramana.base.text import Shown, as_list, percent, percent_up, text_down, text_up
 from pramana.base.workers import side_by_side
+from pramana.engine.base import open_source
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
+from pramana.evaluation.arguments import schema_of
 from pramana.evaluation.audit import audit_release
 from pramana.evaluation.questions import QuestionLoss, as_it_is, losses_of, questions_of
 from pramana.evaluation.utility import UtilityReport, assess_utility
@@ -45,7 +48,7 @@ from pramana.risk.unchanged_records import UnchangedRecords
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Schema, require_keys
-from pramana.types import FloatArray, Form
+from pramana.types import FloatArray, Form, Progress, TableLike
 
 
 @dataclass(frozen=True)
@@ -403,29 +406,43 @@ def _spares(one: ScenarioOutcome, other: ScenarioOutcome) -> bool:
     return within and (one.loss or 0.0) < (other.loss or 0.0)
 
 
-def compare_scenarios(
-    table: OpenedTable,
-    schema: Schema,
-    scenarios: Iterable[Scenario],
+def compare(
+    table: TableLike,
+    schema: Schema | str | Path,
     *,
+    k: Sequence[float] = (),
+    epsilon: Sequence[float] = (),
+    methods: Sequence[str] = (),
     asked: Sequence[str] = (),
-    threads: int = THREADS,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Run every scenario on the same table, several at a time.
+    """Try several targets and methods on a table, and put them side by side.
 
-    The releases are made with a seed, attacked, compared and thrown away: none is published. The
-    questions in ``reported`` are what loss is averaged over, or the tables that the schema states;
-    releases are designed for them.
+    Each scenario is designed, protected, attacked and compared with the truth in memory. One in k
+    means alpha = 1/k for method ``optimal`` and xi = 1/k for ``inverse-frequency``.
+
+    Args:
+        table: the true table: a file or data frame.
+        schema: what each column is.
+        k: targets.
+        epsilon: targets.
+        methods: which to try, by name; where not given, those of ``compared()``.
+        asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
+            ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
+            states, else tables and means of the keys.
+        progress: is told of each scenario done.
     """
+    schema = schema_of(schema)
+    scenarios = scenarios_of(schema, methods=methods or compared(), k=k, epsilon=epsilon)
+    opened = open_source(table, schema=schema)
     require_keys(schema)
     schema = settle_bins(schema)
-    require_coded(schema, table)
+    require_coded(schema, opened)
     questions = questions_of(asked, schema)
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
 
     def made(own: Schema, method: Method) -> Release:
-        return trial_release(table, design(own, data=table, method=method), seed=SEED)
+        return trial_release(opened, design(own, data=opened, method=method), seed=SEED)
 
     with unheard(Warning):  # nothing is promised, and nothing leaves
         exact = as_it_is(schema, made) if questions else None
@@ -434,13 +451,13 @@ def compare_scenarios(
         return losses_of(release, exact, questions)
 
     def run(scenario: Scenario) -> ScenarioOutcome:
-        outcome = _run(table, schema, scenario, lost)
+        outcome = _run(opened, schema, scenario, lost)
         if progress is not None:
             progress(1)
         return outcome
 
     # Each scenario's note says it, with its name.
-    with unheard(Copies), side_by_side(threads) as pool:
+    with unheard(Copies), side_by_side(THREADS) as pool:
         return Comparison(tuple(pool.map(run, scenarios)))
 
 

@@ -18,15 +18,17 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.release import Release
+from pramana.analysis.release import Release, load_release
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_up, text_up
-from pramana.errors import PramanaError, TooLarge
+from pramana.errors import InputError, NotARelease, PramanaError, TooLarge
+from pramana.evaluation.arguments import BESIDE_THE_ORIGINAL, mechanism_of, original_of
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, attained
 from pramana.mechanisms.mechanism import Mechanism
@@ -39,15 +41,56 @@ from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, 
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
-from pramana.types import Say, Words
-from pramana.verification.checks import Check, CheckKind
+from pramana.types import Progress, Say, TableLike, Words
+from pramana.verification.checks import Check, CheckKind, Verdict
 from pramana.verification.owner import LEVEL, against_truth, owner_counts
 from pramana.verification.paired_records import PairedRecords
 from pramana.verification.randomisation_test import IMPOSSIBLE, draws
+from pramana.verification.verify import verify_folder
 
 UNKEPT: Final = "that these made the records only those that were kept can show (--mechanism)"
 TOO_LARGE: Final = "matrices for it are too large to be made from the original again"
 OTHERS: Final = "cannot tell here: the matrices made from the original again are other ones"
+
+
+def verify(
+    folder: str | Path | Release,
+    *,
+    key: str | Path | None = None,
+    original: TableLike | None = None,
+    mechanism: Mechanism | str | Path | None = None,
+    progress: Progress | None = None,
+    say: Say | None = None,
+) -> Verdict:
+    """Check a release folder; with the original also that the records fit the matrices.
+
+    Args:
+        folder: the release, by its folder or as it was loaded from there.
+        key: who must have signed it.
+        original: the true table, for the owner.
+        mechanism: for a release that withholds its matrices: those that were kept, as a file of
+            the steward's folder or in memory.
+        progress: is told how many more records were looked at.
+        say: is told in words which check was made.
+    """
+    place = folder if isinstance(folder, str | Path) else getattr(folder, "folder", None)
+    if place is None:
+        raise InputError("Verified is a folder, and this release is in memory: save it to one.")
+    folder = Path(place)
+    verdict = verify_folder(folder, key=key, progress=progress)
+    if original is None:
+        if mechanism is not None:
+            raise InputError(BESIDE_THE_ORIGINAL)
+        return verdict
+    try:
+        release = load_release(folder)
+    except NotARelease:
+        if verdict.valid:
+            raise
+        return verdict  # which says why it cannot be compared with anything
+    kept = None if mechanism is None else mechanism_of(mechanism, release, original=original)
+    truth = original_of(original, release)
+    return verdict.with_checks(checked_by_truth(release, truth, mechanism=kept, say=say))
 
 
 def checked_by_truth(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from pramana.base.charts import altair
 from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.base.workers import side_by_side
 from pramana.errors import NotCovered, PramanaError
+from pramana.evaluation.arguments import original_of, release_of
 from pramana.evaluation.audit import ReleaseAudit, audit_release
 from pramana.evaluation.owner_checks import checked_by_truth
 from pramana.evaluation.utility import UtilityReport, assess_utility
@@ -32,7 +34,7 @@ from pramana.schema.codec import encode
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Role
-from pramana.types import FloatArray, Form, Say
+from pramana.types import FloatArray, Form, Say, TableLike
 from pramana.verification.checks import Verdict
 from pramana.verification.verify import verify_folder
 from pramana.verification.whole_file import FileRisk
@@ -85,24 +87,32 @@ class Report:
         return self.html
 
 
-def make_report(
-    release: Release,
+def report(
+    release: Release | str | Path,
     *,
-    original: OpenedTable | None = None,
+    original: TableLike | None = None,
     external: bool = False,
-    about: About | None = None,
-    say: Say | None = None,
+    name: str = "",
+    office: str = "",
+    date: str | None = None,
+    progress: Say | None = None,
 ) -> Report:
-    """The report of a release.
+    """A page for management and a technical annex about a release; shows itself in a notebook.
+
+    ``save("report.html")`` writes one self-contained HTML file, ``save("report.pdf")`` a PDF.
 
     Args:
-        release: the release.
+        release: a release or its folder.
         original: the true table: then attacks and losses are measured, for the owner's eyes.
         external: for publication: the original is not looked at, whatever was given.
-        about: name of the data, office and date on the first page.
-        say: is told what is being done.
+        name: of the data, for the title.
+        office: who releases them.
+        date: of the report; today where not given.
+        progress: is told what is being done.
     """
-    truth = None if external else original
+    release = release_of(release)
+    day = datetime.date.today().isoformat() if date is None else date
+    truth = None if external or original is None else original_of(original, release)
     if truth is not None:
         require_belongs(release.certificate, release.opened, truth)
 
@@ -110,17 +120,17 @@ def make_report(
         return None if truth is None else assess_utility(release, truth)
 
     def attacked(*, belongs: bool) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
-        return _audit(release, truth, say, belongs=belongs)
+        return _audit(release, truth, progress, belongs=belongs)
 
     with side_by_side(2) as beside:  # each takes the original at its word, and the check decides
         measuring = beside.submit(copy_context().run, measured)
         attacking = beside.submit(copy_context().run, partial(attacked, belongs=True))
         beside.submit(altair)  # which takes a while to load
-        verdict = _verdict(release, truth, say)
+        verdict = _verdict(release, truth, progress)
         fits = verdict is not None and verdict.valid
         audit, notes = attacking.result() if fits else attacked(belongs=False)
-        if say is not None:
-            say("Measuring what is lost" if truth is not None else "Writing the report")
+        if progress is not None:
+            progress("Measuring what is lost" if truth is not None else "Writing the report")
         utility = measuring.result()
     if verdict is None:
         risk = release.file_risk
@@ -133,7 +143,7 @@ def make_report(
         verdict=verdict,
         code=_code(release),
         external=truth is None,
-        about=about or About(),
+        about=About(name, office, day),
         attacks=None if audit is None else _attacks(audit),
         worst=None if audit is None else _worst(audit),
         utility=None if utility is None else _utility(utility),

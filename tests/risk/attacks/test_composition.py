@@ -12,8 +12,7 @@ import pytest
 import pramana as pm
 from pramana.analysis.release import load_release
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.evaluation.attack import attack_release
-from pramana.evaluation.audit import AttackName
+from pramana.evaluation.attack import attack
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -188,7 +187,7 @@ def test_releases_without_kept_columns_are_composed(tmp_path, formats):
     for name in formats:
         pm.protect(table, plan, to=tmp_path / name, file_format=name)
     releases = [load_release(tmp_path / name) for name in formats]
-    found = attack_release(AttackName.COMPOSITION, releases)
+    found = attack("composition", *releases)
 
     assert found.figures["promised"]["rule"] == "apart"
     assert 1.99 < found.figures["together"]["epsilon"] <= 2.0 + 1e-9
