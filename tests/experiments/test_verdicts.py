@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pramana.errors import Infeasible
 from pramana.experiments import cator, dowd, ghatak, ikarashi, wei
 from pramana.experiments.harness import Finding
 from pramana.experiments.insurance import Score
 from pramana.methods.choice import BINS, GAMMAS
+from pramana.methods.frequencies import inverse_frequency_design
 from pramana.methods.optimal.search import optimal_design
 from pramana.methods.symmetric_flows import theta_of
 
@@ -96,6 +98,22 @@ def test_a_matrix_that_is_not_the_printed_one_is_a_no():
 
     assert ghatak._matrix_finding(printed).answer == "yes"
     assert ghatak._matrix_finding(other).answer == "no"
+
+
+def test_an_xi_below_one_in_n_differs_only_where_it_is_refused(monkeypatch):
+    """A design for less than full mixing gives is a yes; one that misses 1/n explains nothing."""
+    assert ghatak._attainable_finding({1: 2, 2: 30}).answer.startswith("differs, because")
+    made = inverse_frequency_design({1: 2, 2: 30}, xi=0.1)
+    monkeypatch.setattr(ghatak, "inverse_frequency_design", lambda *_, **__: made)
+    assert ghatak._attainable_finding({1: 2, 2: 30}).answer == "yes"
+
+    def refused(*_, xi, **__):
+        if xi * 32 < 1:
+            raise Infeasible("below 1/n")
+        return made
+
+    monkeypatch.setattr(ghatak, "inverse_frequency_design", refused)
+    assert ghatak._attainable_finding({1: 2, 2: 30}).answer == "no"
 
 
 # -- cator -----------------------------------------------------------------------------------------
