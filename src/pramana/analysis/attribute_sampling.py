@@ -38,6 +38,7 @@ from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.independence import IndependenceTest, chi_square_tail
 from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb
+from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.quantiles import stacked
 from pramana.analysis.question import Question
@@ -325,6 +326,8 @@ class AttributeSamplingReading(BesidePlain):
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are undone like counts; an unbiased total over an unbiased count as ratios are."""
+        if self.records.changed([of]):
+            return values_of_numbers(self, self.records, question, of, total=total)
         sums = self._sums_of_values(question, of)
         if sums is None:
             return self.plain.values(question, of, total=total)
@@ -353,12 +356,6 @@ class AttributeSamplingReading(BesidePlain):
 
     def _sums_of_values(self, question: Question, of: str) -> ReportSums | None:
         """The sums of a column released as it is; ``None`` where no report is involved."""
-        if self.records.changed([of]):
-            raise NotCovered(
-                f"'{of}' is reported, not released as it is; means and totals are of columns "
-                f"released as they are. Ask for the table of '{of}' instead.",
-                column=of,
-            )
         self.records.require_number(of)
         changed = self._changed(question)
         if not changed:
@@ -372,6 +369,8 @@ class AttributeSamplingReading(BesidePlain):
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
+        if self.records.changed([of]):
+            return quantile_of_numbers(self, self.records, question, of, shares=shares)
         plain = self._sums_of_values(question, of)
         if plain is None:
             return self.plain.quantile(question, of, shares=shares)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from pramana.analysis.channels import channel_of
 from pramana.analysis.features import Attribute, codes_in_test, raw_records
 from pramana.analysis.formula_syntax import Term, parse_formula
 from pramana.analysis.layout import Axis, Layout
+from pramana.analysis.numbers import GapShape, rounding_variance
 from pramana.analysis.question import Question, recoded_words, require_values
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_scores
@@ -100,6 +101,10 @@ class Model:
                 "as a logarithm has none of 0. Filter them out, or use another function."
             )
         return tuple(map(str, matrix.columns)), values.reshape(len(frame), -1)
+
+    def names_categories(self, name: str) -> bool:
+        """Whether a column is written as ``C(name)`` anywhere."""
+        return any(f.categories == name for term in (*self.left, *self.right) for f in term)
 
     def as_categories(self, name: str) -> bool:
         """Whether a column is written as ``C(name)`` wherever it is named."""
@@ -219,6 +224,8 @@ def fit_formula(
         apart=found.apart,
         **{name: sums[name] for name in SUMS},
     )
+    rounding = _rounding(model, frame, found, own, (design, response), scores)
+    scores = replace(scores, rounding=rounding)
     if not found.squares:
         question = replace(question, infer="population")
     solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
@@ -228,6 +235,13 @@ def fit_formula(
         remarks += (
             f" The centre of each bin stands for the values of {' and '.join(centred)}: intervals "
             "do not cover what this changes."
+        )
+    rounded = [name for name in model.covariates if own[name].gridded]
+    if rounded:
+        remarks += f" Rounding of {' and '.join(rounded)} to the grid is " + (
+            "taken off as if numbers rose or fell evenly between points."
+            if family == "linear"
+            else "not undone: intervals do not cover what it changes."
         )
     return Regression(
         formula=text,
@@ -452,6 +466,52 @@ def _sides(
     if family == "poisson" and (values < 0).any():
         raise InvalidNumber("The response of a Poisson model must not be negative.")
     return terms, design, values, event
+
+
+def _rounding(
+    model: Model,
+    frame: Any,
+    cells: ModelCells,
+    columns: Mapping[str, Column],
+    sides: tuple[FloatArray, FloatArray | None],
+    scores: CorrectedScores,
+) -> FloatArray | None:
+    """How design and response rise with each number on a grid, times its error by rounding.
+
+    One layer a number; rows are kinds of kept values by truths. Both must be straight lines in it.
+    """
+    layers = []
+    for place, name in enumerate(cells.names):
+        if name not in columns or not columns[name].gridded:
+            continue  # others are filtered on
+        column = columns[name]
+        labels = {label: at for at, label in enumerate(column.labels)}
+        numbers = np.array([0.0 if own is None else float(str(own)) for own in column.labels])
+        at = np.array([labels[truth[place]] for truth in cells.truths])
+        counts = np.zeros(len(numbers))
+        np.add.at(counts, at, scores.truths)
+        each = rounding_variance(column, numbers, GapShape.of(column, counts))
+        error = np.sqrt(each)[at]
+        rises = []
+        for far in (1.0, 2.0):
+            moved = frame.assign(**{name: frame[name] + far})
+            parts = [model.evaluate(moved, model.right)[1]]
+            if sides[1] is not None:
+                parts.append(_sides(model, moved, scores.family, None)[2][:, None])  # type: ignore[index]
+            before = [own if own.ndim > 1 else own[:, None] for own in sides if own is not None]
+            rises.append(np.hstack([b - a for a, b in zip(before, parts, strict=True)]) / far)
+        size = float(np.abs(rises[0]).max(initial=1e-300))
+        straight = np.allclose(rises[0], rises[1], rtol=1e-6, atol=1e-6 * size)
+        if not straight or model.names_categories(name):
+            raise NotCovered(
+                f"'{name}' was rounded to a grid by chance, which only straight lines in it allow "
+                f"to undo: write {name} as it is, without functions, powers or C().",
+                column=name,
+            )
+        if sides[1] is None:
+            rises[0] = np.hstack([rises[0], np.zeros((len(rises[0]), 1))])
+        layers.append(rises[0] * np.tile(error, len(frame) // len(error))[:, None])
+    return np.array(layers) if layers and scores.family == "linear" else None
 
 
 def _undone(layout: Layout, places: list[IntArray]) -> tuple[tuple[FloatArray, IntArray], ...]:

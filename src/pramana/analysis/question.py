@@ -189,6 +189,12 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
     """Whether a number, or all of a bin, passes; edges were checked before."""
+    if column.gridded:
+        raise NotCovered(
+            f"'{column.name}' is rounded to a grid by chance, so that nobody can tell who lies "
+            "beyond a number. Ask for the share of records beyond it (proportion).",
+            column=column.name,
+        )
     domain = column.domain
     missing = () if domain is None else domain.missing_labels
     present = [own for own in column.labels if own is not None and own not in missing]

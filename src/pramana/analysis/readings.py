@@ -36,6 +36,7 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.layout import Layout
+from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import Question
 from pramana.analysis.records import ReleasedRecords
@@ -82,7 +83,8 @@ class PublishedReading:
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a corrected total over a corrected count."""
-        self._require_unchanged(of)
+        if self.records.changed([of]):
+            return values_of_numbers(self, self.records, question, of, total=total)
         self.records.require_number(of)
         sums = self.records.sums(question, self.mechanism, value=of)
         estimate = estimate_totals if total else estimate_means
@@ -90,7 +92,8 @@ class PublishedReading:
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the corrected share of smaller values reaches the one asked for."""
-        self._require_unchanged(of)
+        if self.records.changed([of]):
+            return quantile_of_numbers(self, self.records, question, of, shares=shares)
         found, layout = ordered_records(self.records, self.mechanism, question, of)
         return estimate_quantiles(found, layout, of=of, shares=shares, question=question)
 
@@ -134,14 +137,6 @@ class PublishedReading:
         """By scores that are corrected for the matrices."""
         cells = partial(cells_of_steps, self.records, self.mechanism)
         return fit_formula(self.records, formula, question, family=family, cells=cells)
-
-    def _require_unchanged(self, of: str) -> None:
-        if self.records.changed([of]):
-            raise NotCovered(
-                f"'{of}' is randomised; means, totals, quantiles and shares beyond a number are of "
-                f"columns released as they are. Ask for the table of '{of}' instead.",
-                column=of,
-            )
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,9 @@ class CorrectedScores:
         w: sums of weights of each cell; likewise ``ww``, ``wy``, ``wwy`` and ``wwyy``.
         apart: the draw that each cell comes from, where records of several draws are put together,
             the number of each given; their scores have means of their own.
+        rounding: of least squares, for each number that was rounded by chance and each row of the
+            design: how the row, and in the last place its response, rises with the number, times
+            the error of rounding.
     """
 
     family: Family
@@ -134,6 +137,7 @@ class CorrectedScores:
     wwy: FloatArray
     wwyy: FloatArray
     apart: IntArray | None = None
+    rounding: FloatArray | None = None
 
     @property
     def records(self) -> float:
@@ -198,6 +202,12 @@ class CorrectedScores:
         each = (design, response, weight.ravel(), value.ravel())
         return tuple(tuple(own[at : at + step] for own in each) for at in starts)
 
+    @property
+    def truths(self) -> FloatArray:
+        """The estimated weight of each truth, over all kinds of kept values."""
+        weights = np.concatenate([own for _, _, own, _ in self._corrected])
+        return np.asarray(weights.reshape(self.design.shape[:2]).sum(axis=0))
+
     @cached_property
     def _corrected(self) -> tuple[tuple[FloatArray, ...], ...]:
         return self._said(positive=False)
@@ -217,6 +227,12 @@ class CorrectedScores:
             mean, rise = link(x @ beta)
             score += (own * (y - mean) + value) @ x
             slope += (x * (own * rise)[:, None]).T @ x
+        if self.rounding is not None:  # (z + e) (y - (z + e) b) has the mean z (y - z b) - b var(e)
+            weights = np.concatenate([own for _, _, own, _ in self._corrected])
+            for layer in self.rounding:
+                x = layer[:, :size]
+                score -= (weights * (layer[:, size] - x @ beta)) @ x
+                slope -= (x * weights[:, None]).T @ x
         return score, slope
 
     def spread(self, beta: FloatArray, *, infer: Inference) -> FloatArray:
@@ -237,6 +253,8 @@ class CorrectedScores:
             rest = y - mean
             up = np.einsum("ct,ctp->cp", weights, x)
             own = np.einsum("ct,ctp->cp", weights * rest, x)
+            for rises, off in self._rounded(part, beta):
+                own -= np.einsum("ct,ctp->cp", weights * off, rises)
             np.add.at(sums, draws[part], up * self.wy[part, None] + own * self.w[part, None])
             ww, wwy, wwyy = (more[part] * s[part] for s in (self.ww, self.wwy, self.wwyy))
             cross = (up * wwy[:, None]).T @ own
@@ -249,8 +267,23 @@ class CorrectedScores:
                 )
                 flat = x.reshape(-1, self.size)
                 total -= (flat * (weights * square).reshape(-1, 1)).T @ flat
+                for rises, off in self._rounded(part, beta):
+                    still = rises * rest[..., None] + x * off[..., None]
+                    seen = np.einsum("ctp,ctq,ct->cpq", still, still, weights)
+                    both = np.einsum("ctp,ctq,ct->cpq", rises, still, weights)
+                    value = np.einsum("ctp,ctq,ct->cpq", rises, rises, weights)
+                    total += np.tensordot(self.ww[part], seen, 1)
+                    total += np.tensordot(self.wwyy[part], value, 1)
+                    total += np.tensordot(self.wwy[part], both + both.transpose(0, 2, 1), 1)
         share = np.where(several, 1 / np.maximum(drawn - 1, 1), 0.0)
         return total - (sums * share[:, None]).T @ sums
+
+    def _rounded(self, part: slice, beta: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """For each rounded number the rise of the design, and of what is left, in each truth."""
+        shape = (*self.design.shape[:2], self.size + 1)
+        for layer in () if self.rounding is None else self.rounding:
+            own = layer.reshape(shape)[self.kept[part]]
+            yield own[..., :-1], own[..., -1] - own[..., :-1] @ beta
 
     def step(self, beta: FloatArray, along: FloatArray) -> FloatArray:
         """What one record that moves changes of some combinations of the scores.

@@ -1,0 +1,472 @@
+"""Means, totals, shares and quantiles of a randomised column of numbers, by any groups.
+
+The table of groups by values is undone like any table of counts. A sum of scores s over people is
+
+    sum_v s(v) N_gv,
+
+unbiased and with the covariance that the counts have. A number that was rounded to a grid by chance
+has its expectation there, so that totals and means are those of the numbers themselves; about these
+records the chance of rounding adds
+
+    sum_i u_i (1 - u_i) (s(above) - s(below))^2,   u_i the share of its gap that number i passed,
+
+to the variance. Counts at the points tell the mean excess of numbers over each point exactly; with
+the share below each point they tell where in its gap a number lies on average, and numbers are
+taken to fall or rise inside gaps by a constant factor. Shares beyond a number lie between the
+sums of two ramps, one below and one above the step from 0 to 1, whatever the numbers are; their
+interval reaches from the lower end of the one to the upper end of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pramana.analysis.contrasts import Apart, VaryTogether
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.quantiles import stacked
+from pramana.analysis.question import COMPARE, Question
+from pramana.analysis.variance import Ratio, normal_interval
+from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
+from pramana.errors import InvalidNumber, NotCovered
+from pramana.schema.domains import NumberGrid, label_text
+from pramana.schema.schema import Column
+from pramana.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from pramana.analysis.records import Reading, ReleasedRecords
+
+WHY = "from the table by {of}, undone like counts"
+ROUNDED = "; rounding to the grid is part of the error"
+
+
+@dataclass(frozen=True, eq=False)
+class Scored(VaryTogether):
+    """Sums of scores, or their means, as combinations of the counts of a table.
+
+    Attributes:
+        counts: How the table varies together; values are its last axis.
+        figures: One number a group.
+        rows: What each count adds to it.
+        added: The variance of rounding, by group.
+    """
+
+    counts: VaryTogether
+    figures: FloatArray
+    rows: FloatArray
+    added: FloatArray
+
+    @property
+    def unbiased(self) -> FloatArray:
+        """One number a group."""
+        return np.nan_to_num(self.figures)
+
+    @property
+    def degrees(self) -> float:
+        """Those of the counts."""
+        return self.counts.degrees
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """That of the counts, and of rounding, which is done for each person apart."""
+        used = [np.where(own[..., None] != 0, own[..., None] * self.rows, 0.0) for own in contrasts]
+        if not all(np.isfinite(own).all() for own in used):
+            return np.full((len(used), len(used)), np.nan)
+        added = np.where(np.isfinite(self.added), self.added, 0.0)
+        more = [[float((one * two * added).sum()) for two in contrasts] for one in contrasts]
+        found: FloatArray = self.counts.covariance(used) + np.array(more)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class NumberTable:
+    """The unbiased counts of groups by the values of a randomised column of numbers.
+
+    Attributes:
+        table: The counts; values are the last axis.
+        column: The column of numbers.
+        question: What was asked.
+        heavy: The sum of squared weights over that of weights.
+    """
+
+    table: Estimate
+    column: Column
+    question: Question
+    heavy: float
+
+    @classmethod
+    def of(
+        cls, reading: Reading, records: ReleasedRecords, question: Question, of: str
+    ) -> NumberTable:
+        """Refused where the column holds no numbers, or groups people too."""
+        column = records.certificate.schema.column(of)
+        gone = (None, *column.codes_for_missing)
+        if any(_no_number(label) for label in column.labels if label not in gone):
+            raise InvalidNumber(
+                f"'{of}' is randomised and holds no numbers: it has no mean. Ask for its table.",
+                column=of,
+            )
+        if of in question.names:
+            raise NotCovered(f"'{of}' cannot be asked for by groups of itself.", column=of)
+        asked = replace(question, by=(*question.by, of), simultaneous=False)
+        table = reading.counts(asked, method=reading.unbiased, share=False)
+        if table.together is None or isinstance(table.together, Apart):
+            raise NotCovered(f"How counts by '{of}' vary together is not known.", column=of)
+        weight = records.weight if question.weighted else None
+        sums = sums_in(records.summed(SumsAsked((), weight=weight)))
+        heavy = float(sums["ww"].sum()) / max(float(sums["w"].sum()), 1e-300)
+        return cls(table, column, question, heavy)
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """Which labels are values."""
+        gone = (None, *self.column.codes_for_missing)
+        return np.array([label not in gone for label in self.column.labels])
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """What each label stands for; 0 where it is none."""
+        pairs = zip(self.column.labels, self.present, strict=True)
+        return np.array([float(str(label)) if told else 0.0 for label, told in pairs])
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Unbiased, groups by labels."""
+        return np.asarray(self.table.unbiased, dtype=np.float64)
+
+    def total(self, scores: FloatArray) -> Ratio:
+        """The sum of scores and the number of values, by group, with their covariance."""
+        shape = self.counts.shape[:-1]
+        spread = np.zeros((*shape, 2, 2))
+        assert isinstance(self.table.together, VaryTogether)  # noqa: S101 - looked at above
+        for group in np.ndindex(shape):
+            contrasts = [np.zeros(self.counts.shape) for _ in range(2)]
+            contrasts[0][group], contrasts[1][group] = scores, self.present
+            spread[group] = self.table.together.covariance(contrasts)
+        spread = np.nan_to_num(spread, nan=np.inf)
+        return Ratio(
+            self.counts @ scores,
+            self.counts @ self.present,
+            v_above=np.maximum(spread[..., 0, 0], 0) + self.rounding(scores),
+            cov=spread[..., 0, 1],
+            v_below=np.maximum(spread[..., 1, 1], 0),
+        )
+
+    def shares(self, comparison: str, limit: float) -> FloatArray:
+        """The share of each group beyond a number, as numbers are fitted between points."""
+        domain = self.column.domain
+        assert isinstance(domain, NumberGrid)  # noqa: S101 - the caller has looked
+        found = np.full(self.counts.shape[:-1], np.nan)
+        at = (limit - self.values[0]) / domain.step + (-0.5 if comparison in (">=", "<") else 0.5)
+        for group in np.ndindex(found.shape):
+            found[group] = GapShape.of(self.column, self.counts[group]).upto(at)
+        return found if comparison in ("<", "<=") else 1 - found
+
+    def rounding(self, scores: FloatArray) -> FloatArray:
+        """The variance that rounding adds to a sum of scores; about a population it is in there."""
+        found = np.zeros(self.counts.shape[:-1])
+        if self.question.infer == "records" and self.column.gridded:
+            for group in np.ndindex(found.shape):
+                own = self.counts[group]
+                each = rounding_variance(self.column, scores, GapShape.of(self.column, own))
+                found[group] = self.heavy * max(float(own @ each), 0.0)
+        return found
+
+    def estimate(
+        self,
+        what: str,
+        figures: Sequence[FloatArray],
+        *,
+        nearly: str = "",
+        rows: FloatArray | None = None,
+        added: FloatArray | None = None,
+    ) -> Estimate:
+        """As a table of the groups."""
+        why = f"{nearly}unbiased, {WHY.format(of=self.column.name)}"
+        together = None
+        if rows is not None and added is not None:
+            assert isinstance(self.table.together, VaryTogether)  # noqa: S101 - looked at above
+            together = Scored(self.table.together, figures[0], rows, added)
+        return Estimate(
+            by=self.question.by,
+            labels=self.table.labels[:-1],
+            what=what,
+            method="unbiased",
+            why=f"{why}{ROUNDED if self.column.gridded else ''}.",
+            level=self.question.level,
+            infer=self.question.infer,
+            estimate=figures[0],
+            se=figures[1],
+            low=figures[2],
+            high=figures[3],
+            records=self.table.records,
+            simultaneous=self.question.simultaneous,
+            together=together,
+        )
+
+
+def _no_number(label: object) -> bool:
+    return isinstance(label, bool) or not isinstance(label, int | float)
+
+
+NODES = 64
+MIDDLES = (np.arange(NODES) + 0.5) / NODES
+"""Places inside a gap at which numbers are looked at; where a gap has fewer steps, its steps."""
+
+RATES = np.append(np.linspace(-200, 0, 400, endpoint=False), np.linspace(200, 0, 400)[:-1][::-1])
+MEANS = 1 / -np.expm1(-RATES) - 1 / RATES
+"""Where numbers lie on average between 0 and 1 if they rise by exp(rate)."""
+
+
+@dataclass(frozen=True, eq=False)
+class GapShape:
+    """How numbers lie inside the gaps of a grid, fitted to counts at its points.
+
+    Attributes:
+        points: Of the grid, in steps above the first.
+        reached: The share of numbers at or below each point.
+        rates: In each gap numbers rise by exp(rate) from its lower end to its upper one.
+    """
+
+    points: FloatArray
+    reached: FloatArray
+    rates: FloatArray
+
+    @classmethod
+    def of(cls, column: Column, counts: FloatArray) -> GapShape:
+        """From unbiased counts of the labels of a column with a grid."""
+        grid = column.domain
+        assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
+        points = np.array(grid.marks, dtype=np.float64)
+        running, reached = running_shares(counts[: grid.size], points)
+        inside, some = np.diff(reached), np.diff(reached) > 1e-12
+        late = np.divide(running[:-1] - reached[:-1], inside, out=np.full(len(inside), 0.5),
+                         where=some)  # fmt: skip
+        return cls(points, reached, np.interp(1 - late, MEANS, RATES))
+
+    def upto(self, limit: float) -> float:
+        """The share of numbers at or below so many steps."""
+        if not self.points[0] <= limit < self.points[-1]:
+            return float(limit >= self.points[-1])
+        at = int(np.searchsorted(self.points, limit, side="right")) - 1
+        part = (limit - self.points[at]) / (self.points[at + 1] - self.points[at])
+        passed = np.expm1(self.rates[at] * part) / np.expm1(self.rates[at])
+        return float(self.reached[at] + passed * (self.reached[at + 1] - self.reached[at]))
+
+    def quantile(self, share: float) -> float:
+        """So many steps that this share lies at or below."""
+        at = max(int(np.searchsorted(self.reached, share)) - 1, 0)
+        part = (share - self.reached[at]) / max(self.reached[at + 1] - self.reached[at], 1e-300)
+        passed = np.log1p(min(part, 1.0) * np.expm1(self.rates[at])) / self.rates[at]
+        return float(self.points[at] + passed * (self.points[at + 1] - self.points[at]))
+
+    def rounding(self) -> tuple[FloatArray, FloatArray]:
+        """Of who stands at a point, the mean of u (1 - u) over those from the gap below, and above.
+
+        Both are means over all who stand there.
+        """
+        mass, below, above = (np.zeros(len(self.points)) for _ in range(3))
+        steps = np.diff(self.points).astype(np.int64)
+        for gap, (rate, share) in enumerate(zip(self.rates, np.diff(self.reached), strict=True)):
+            few = steps[gap] <= NODES
+            u = np.arange(1, steps[gap] + 1) / steps[gap] if few else MIDDLES
+            weight = np.exp(rate * (u - (rate > 0)))
+            weight *= share / weight.sum()
+            mass[gap] += weight @ (1 - u)
+            mass[gap + 1] += weight @ u
+            above[gap] = weight @ (u * (1 - u) ** 2)
+            below[gap + 1] = weight @ (u**2 * (1 - u))
+        mass = np.where(mass > 1e-12, mass, np.inf)
+        return below / mass, above / mass
+
+
+def rounding_variance(column: Column, scores: FloatArray, shape: GapShape) -> FloatArray:
+    """What each person at a label adds to the variance of a sum of scores by rounding."""
+    assert column.domain is not None  # noqa: S101 - it has a shape
+    size, found = column.domain.size, np.zeros(len(scores))
+    gaps = np.diff(scores[:size]) ** 2
+    below, above = shape.rounding()
+    found[:size] = below * np.append(0.0, gaps) + above * np.append(gaps, 0.0)
+    return found
+
+
+def values_of_numbers(
+    reading: Reading, records: ReleasedRecords, question: Question, of: str, *, total: bool
+) -> Estimate:
+    """A sum over the table, or its ratio to the number of values with Fieller's interval."""
+    table = NumberTable.of(reading, records, replace(question, beyond=None), of)
+    if question.beyond is not None:
+        return _share(table, question.beyond)
+    ratio, rounding = table.total(table.values), table.rounding(table.values)
+    z = question.z(ratio.above.size)
+    if total:
+        se = np.sqrt(ratio.v_above)
+        figures = (ratio.above, se, *normal_interval(ratio.above, se, z=z))
+        rows = np.broadcast_to(table.values, table.counts.shape)
+        return table.estimate(f"total of {of}", figures, rows=rows, added=rounding)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)[..., None]
+    rows = slope * (table.values - np.nan_to_num(ratio.value)[..., None] * table.present)
+    added = slope[..., 0] ** 2 * rounding
+    return table.estimate(f"mean of {of}", ratio.told(z), nearly="nearly ", rows=rows, added=added)
+
+
+def _share(table: NumberTable, beyond: Condition) -> Estimate:
+    """The share beyond a number; on a grid between what two ramps of its points say."""
+    limit = number_in(label_text(beyond.values[0]), beyond.column)
+    lower, upper = beyond_scores(table.column, beyond.comparison, limit)
+    z = table.question.z(table.counts[..., 0].size)
+    share, se, *_ = table.total((lower + upper) / 2).told(z)
+    low, high = table.total(lower).interval(z)[0], table.total(upper).interval(z)[1]
+    if table.column.gridded:
+        share = np.where(np.isnan(share), share, table.shares(beyond.comparison, limit))
+    what = f"share with {beyond.column} {beyond.comparison} {label_text(beyond.values[0])}"
+    figures = (share, se, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+    found = table.estimate(what, figures, nearly="nearly ")
+    if table.column.gridded:
+        why = f"{found.why} The interval holds wherever between points numbers lie."
+        found = replace(found, why=why)
+    return found
+
+
+def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatArray, FloatArray]:
+    """What each label adds to a share beyond a number: at least and at most.
+
+    >>> from pramana.schema.schema import Role
+    >>> column = Column("pay", Role.KEY, NumberGrid((0, 10, 20)), missing="refuse")
+    >>> [part.tolist() for part in beyond_scores(column, ">=", 10)]
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+    domain = column.domain
+    if not isinstance(domain, NumberGrid):
+        met: Callable[[float, float], bool] = COMPARE.get(comparison, lambda a, b: a == b)
+        gone = (None, *column.codes_for_missing)
+        numbers = [None if own in gone else float(str(own)) for own in column.labels]
+        same = np.array([own is not None and met(own, limit) for own in numbers]) * 1.0
+        return same, same
+    if comparison not in COMPARE:
+        raise NotCovered(
+            f"'{column.name}' is rounded to a grid by chance: nobody can tell who has one very "
+            "number. Compare it by <, <=, > or >=.",
+            column=column.name,
+        )
+    points = np.array([float(str(point)) for point in domain.values])
+    closed = comparison in (">=", "<")
+    least, most = np.append(-np.inf, points[:-1]) >= limit, np.append(points[1:], np.inf) > limit
+    least |= limit < points[0] or (limit == points[0] and closed)
+    most &= limit < points[-1] or (limit == points[-1] and closed)
+    if comparison in ("<", "<="):
+        least, most = ~most, ~least
+    codes = np.zeros(len(column.labels) - len(points))
+    return np.append(least * 1.0, codes), np.append(most * 1.0, codes)
+
+
+def running_shares(
+    counts: FloatArray, points: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The share up to each label, made monotone; and of numbers at or below its value.
+
+    With the points of a grid the latter lies between the shares up to the point before and up to
+    the point itself, which are its means over the gaps on both sides; their odds are averaged on
+    the scale of logarithms, which is right where tails fall by a constant factor.
+    """
+    from scipy.optimize import isotonic_regression
+
+    upto = np.cumsum(counts) / max(float(counts.sum()), 1e-300)
+    running: FloatArray = np.clip(isotonic_regression(upto).x, 0.0, 1.0)
+    running[-1] = 1.0
+    if points is None:
+        return running, running
+    gaps = np.diff(points)
+    near = gaps[:-1] / (gaps[:-1] + gaps[1:])  # of two means the one over the shorter gap
+    yes, no = (own[:-2] ** (1 - near) * own[1:-1] ** near for own in (running, 1 - running))
+    inner = np.divide(yes, yes + no, out=np.ones_like(yes), where=yes + no > 0)
+    return running, np.concatenate([[0.0], inner, [1.0]])
+
+
+def quantile_of_numbers(
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    of: str,
+    *,
+    shares: tuple[float, ...],
+) -> Estimate:
+    """Where the corrected share of smaller values reaches the one asked for.
+
+    The interval holds every value, on a grid every point, that is not refuted: as too low where at
+    most a smaller share can lie up to it, as too high where at least a larger share does.
+    """
+    table = NumberTable.of(reading, records, question, of)
+    shape = table.counts.shape[:-1]
+    z = question.z(max(int(np.prod(shape)), 1) * len(shares))
+    figures = np.full((len(shares), 4, *shape), np.nan)
+    for group in np.ndindex(shape):
+        curve = _QuantileCurve.of(table, group)
+        for place, share in enumerate(shares):
+            figures[(place, slice(None), *group)] = curve.invert(share, z)
+    parts = [
+        table.estimate(f"quantile {share:g} of {of}", list(own), nearly="nearly ")
+        for share, own in zip(shares, figures, strict=True)
+    ]
+    return stacked(parts, shares, of)
+
+
+@dataclass(frozen=True, eq=False)
+class _QuantileCurve:
+    """The counts of one group by value, in order, and their covariance."""
+
+    values: FloatArray
+    counts: FloatArray
+    covariance: FloatArray
+    rounding: FloatArray
+    column: Column
+
+    @classmethod
+    def of(cls, table: NumberTable, group: tuple[int, ...]) -> _QuantileCurve:
+        places = np.flatnonzero(table.present)
+        places = places[np.argsort(table.values[places], kind="stable")]
+        contrasts = []
+        for place in places:
+            contrast = np.zeros(table.counts.shape)
+            contrast[group][place] = 1.0
+            contrasts.append(contrast)
+        assert isinstance(table.table.together, VaryTogether)  # noqa: S101 - looked at above
+        counts = table.counts[group][places]
+        upto = np.tri(len(table.present), dtype=np.float64)[places]
+        rounding = np.array([table.rounding(one)[group] for one in upto])
+        spread = table.table.together.covariance(contrasts)
+        return cls(table.values[places], counts, spread, rounding, table.column)
+
+    def invert(self, share: float, z: float) -> tuple[float, float, float, float]:
+        """Estimate, error and ends."""
+        size, whole = len(self.values), float(self.counts.sum())
+        if whole <= 0:
+            return np.nan, np.nan, -np.inf, np.inf
+        upto = np.tri(size) - share
+        off = upto @ self.counts
+        error = z * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", upto, self.covariance, upto), 0)
+                            + self.rounding)  # fmt: skip
+        # On a grid those up to the point before are at most as many as lie up to a point.
+        lag = int(self.column.gridded)
+        sure = np.append(np.full(lag, -np.inf), (off - error)[: size - lag])
+        sure[-1] = np.inf  # all lie up to the last value
+        too_low = np.flatnonzero(off + error < 0)
+        low = (
+            self.values[min(too_low[-1] + (1 - lag), size - 1)] if len(too_low) else self.values[0]
+        )
+        high = self.values[np.flatnonzero(sure > 0)[0]]
+        found = self._middle(share)
+        low, high = min(float(low), found), max(float(high), found)
+        return found, (high - low) / (2 * z), low, high
+
+    def _middle(self, share: float) -> float:
+        grid = self.column.domain
+        if isinstance(grid, NumberGrid):
+            steps = GapShape.of(self.column, self.counts).quantile(share)
+            return float(self.values[0] + grid.step * steps)
+        running, _ = running_shares(self.counts)
+        return float(self.values[np.flatnonzero(running >= share - 1e-12)[0]])
