@@ -59,10 +59,7 @@ def forget_placed() -> None:
 
 
 def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) -> None:
-    """Refuse a place for a file that is taken, before any work is done.
-
-    Nothing replaces a part of a release, nor what the same command ``reads``.
-    """
+    """Refuse a place for a file that is taken, part of a release, or what the command ``reads``."""
     require_name(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold {path.name}.")
@@ -83,10 +80,7 @@ def require_free(path: Path, *, force: bool, reads: Iterable[Path | None] = ()) 
 
 
 def free_name(stem: str, ending: str = "", *, taken: Collection[str] = ()) -> str:
-    """A name that nothing has here, nor what is ``taken`` already: numbered where it must be.
-
-    Capitals do not tell names apart, as they do not in every file system.
-    """
+    """A name that nothing has here (capitals do not differ), numbered if need be."""
     name, number = f"{stem}{ending}", 1
     while os.path.lexists(name) or name.casefold() in {own.casefold() for own in taken}:
         number += 1
@@ -110,11 +104,7 @@ def require_not_here(folder: Path) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> Iterator[Path]:
-    """A place to write to, beside ``path``; it gets the name when all has been written.
-
-    With ``force`` a file of that name is replaced, and its permissions are kept unless a ``mode``
-    is given.
-    """
+    """A place to write to, beside ``path``; it gets the name when all has been written."""
     require_name(path)
     path = path.absolute()
     with _beside(path) as place:
@@ -138,8 +128,7 @@ def whole_file(path: Path, *, force: bool = False, mode: int | None = None) -> I
 def whole_folder(path: Path, *, may_go: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """An empty folder to write to, beside ``path``; it gets the name when all has been written.
 
-    A folder that has the name already is removed when the new one stands, if ``may_go`` is given
-    and does not refuse it; if anything in it has changed since then, it is put back.
+    An existing folder is replaced if ``may_go`` is given and accepts it, unless it changed since.
     """
     require_name(path)
     path = path.absolute()
@@ -200,10 +189,7 @@ def _name_leftovers(parent: Path) -> None:
 
 
 def require_name(path: Path) -> None:
-    """Refuse a place without a name of its own at the end, such as a dot, or with one of two lines.
-
-    Line breaks and other control characters in a name mislead whoever reads a list of files.
-    """
+    """Refuse a place without a proper name, or with control characters, which mislead readers."""
     if any(unicodedata.category(own) == "Cc" for own in path.name):
         raise InputError(f"{path.name!r} must be a name without line breaks or control characters.")
     if path.name in ("", ".."):

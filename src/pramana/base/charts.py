@@ -66,10 +66,7 @@ MARK: Final = re.compile(r'<(path aria-label="([^"]*)" role="graphics-symbol"[^>
 
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
-    """SVG to stand in a page, with a name and a description; reports/charts.css lays it out.
-
-    The chart may have become SVG already. It has no style of its own, which a page may forbid.
-    """
+    """SVG for a page, with a name and a description and without styles, which a page may forbid."""
     body = chart if isinstance(chart, str) else plain_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
     assert opening is not None  # noqa: S101 - the library writes nothing else
@@ -89,10 +86,7 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
 
 
 def plain_svg(chart: Any) -> str:
-    """SVG to stand alone; the same numbers, the same letters.
-
-    Clips are numbered anew, not from chart to chart.
-    """
+    """SVG to stand alone; the same numbers give the same bytes, as clips are numbered anew."""
     require_addresses(RESERVED, what="Charts")
     transformers = altair().data_transformers
     from altair.utils.mimebundle import spec_to_mimebundle

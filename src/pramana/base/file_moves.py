@@ -86,10 +86,7 @@ def claim_folder(place: Path, path: Path) -> None:
 
 
 def exchange_by_steps(place: Path, path: Path) -> None:
-    """As ``exchange``, without a call for it; what stood there is put back if that fails.
-
-    Where somebody takes the name in between, it stays beside ``place``.
-    """
+    """As ``exchange``, without a call for it; what stood there is put back if that fails."""
     aside = place.with_name(former_name(place.name))
     path.rename(aside)
     try:

@@ -40,13 +40,7 @@ LONG_AGO: Final = 24 * 3600
 
 @dataclass(frozen=True)
 class Leftover:
-    """A hidden folder of a process that has ended.
-
-    Attributes:
-        folder: where it lies.
-        name: what was being written there, if that had begun.
-        former: whether it holds what stood under that name before.
-    """
+    """A folder of a process that has ended; what it holds (as it was before, if ``former``)."""
 
     folder: Path
     name: str | None
@@ -128,11 +122,7 @@ def _left_in(parent: Path) -> list[Leftover]:
 
 
 def remove_leftovers(parent: Path) -> list[Leftover]:
-    """Remove them, put back what had been moved aside, and say what there was.
-
-    Where its name has been taken meanwhile, it gets another one beside it. A signal that asks to
-    end waits until all are removed.
-    """
+    """Remove them, put back what had been moved aside, and say what there was; signals wait."""
     with defer_signals():
         found = leftovers(parent)
         for one in found:

@@ -38,10 +38,7 @@ UNITS: Final = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def give_back() -> None:
-    """Return unused memory of Arrow and the C library to the system.
-
-    Arrow keeps memory per thread, so the thread that did the work calls this.
-    """
+    """Return unused memory of this thread, in Arrow and the C library, to the system."""
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()

@@ -38,10 +38,7 @@ class Interruption(KeyboardInterrupt):
 
 @contextmanager
 def handle_ending_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Install a handler of the ending signals; what the caller ignores stays ignored.
-
-    Without effect outside the main thread, which alone may install handlers.
-    """
+    """Install a handler of the ending signals, in the main thread; ignored ones stay ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -56,10 +53,7 @@ def handle_ending_signals(handler: Callable[[int, FrameType | None], None]) -> I
 
 @contextmanager
 def interrupt_on_signals(received: list[int]) -> Iterator[None]:
-    """Raise :class:`Interruption` at an ending signal, and append its number to ``received``.
-
-    Libraries may replace the exception by one of their own; the list still says what happened.
-    """
+    """Raise :class:`Interruption` at an ending signal, and append its number to ``received``."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if not defer_during_import(number, frame):
@@ -72,10 +66,7 @@ def interrupt_on_signals(received: list[int]) -> Iterator[None]:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Deliver signals that end the process, or that have a handler, after the block.
-
-    Without effect outside the main thread, in which Python runs all handlers.
-    """
+    """Deliver signals that end the process, or that have a handler, after the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -228,10 +228,7 @@ class Keystream:
         return size
 
     def laplaces(self, stream: Address, start: int, count: int) -> FloatArray:
-        """Laplace's numbers of mean size one: one word a number, as for ``normals``.
-
-        They end at 36.7 times their mean size.
-        """
+        """Laplace numbers of mean size one, up to 36.7: one word a number, as for ``normals``."""
         words = self.words(stream, start, count)
         size: FloatArray = -np.log(((words >> np.uint64(12)) + 0.5) * 2.0**-52)
         np.negative(size, out=size, where=(words & np.uint64(1)).astype(bool))
@@ -275,10 +272,7 @@ class Keystream:
         return result
 
     def permutation(self, n: int, stream: Address) -> IntArray:
-        """A uniformly random order of 0 ... n - 1: entry r is the number that comes r-th.
-
-        The number i stands where its word stands among all words, see :func:`order_of_words`.
-        """
+        """A uniformly random order of 0 ... n - 1, by :func:`order_of_words`."""
         order = order_of_words(self.words(stream, 0, n), keystream=self, stream=stream)
         return order.astype(np.int64)
 
@@ -294,10 +288,7 @@ def _product(left: Words, right: Words) -> tuple[Words, Words]:
 
 
 def splitmix64(words: Words) -> Words:
-    """Mix the bits of every word by the finaliser of SplitMix64, a bijection [Steele14].
-
-    For digests of tables; random numbers come from the keystream alone.
-    """
+    """The finaliser of SplitMix64, a bijection [Steele14]: for digests, not for random numbers."""
     words = words ^ (words >> np.uint64(30))
     words *= np.uint64(0xBF58476D1CE4E5B9)
     words ^= words >> np.uint64(27)

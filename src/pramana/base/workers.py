@@ -71,10 +71,7 @@ def in_order(
 
 @contextmanager
 def side_by_side(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads for work of which nothing remains when it is left off: that is then not waited for.
-
-    Whoever is told to stop stops at once. What has not begun is dropped; what has runs out unseen.
-    """
+    """A thread pool that is not waited for if the block is left by an exception."""
     load_for_threads()
     pool = ThreadPoolExecutor(threads)
     try:
@@ -86,9 +83,5 @@ def side_by_side(threads: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def load_for_threads() -> None:
-    """Load what cannot be loaded by two threads at once, before there are two that might.
-
-    While one thread runs the first lines of SciPy, another that asks for a part of it passes by a
-    module which is only half there; the first then fails, and takes it away from both.
-    """
+    """Load SciPy before threads could import parts of it at once, which fails."""
     import_module("scipy")

@@ -43,12 +43,7 @@ BatchFunction: TypeAlias = Callable[[pa.RecordBatch, int], pa.RecordBatch]
 
 @dataclass(frozen=True)
 class MapBatches:
-    """A step of a table's work: a function on every batch.
-
-    Attributes:
-        function: Keeps the number of records of a batch.
-        schema: The columns and types that it gives.
-    """
+    """A step of a table's work: a function that keeps the number of records of every batch."""
 
     function: BatchFunction
     schema: pa.Schema
@@ -66,12 +61,7 @@ class MapBatches:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """A step of a table's work: all records in a uniformly random order.
-
-    Attributes:
-        keystream: The source of random words.
-        stream: The address of the words that decide over the order.
-    """
+    """A step of a table's work: all records in a uniformly random order, by words of a stream."""
 
     keystream: Keystream
     stream: Address
@@ -101,10 +91,7 @@ class Table(Protocol):
         labels: Labels | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write all records to one file and give their number.
-
-        The file appears under its name when it is complete, or not at all.
-        """
+        """Write all records to one file, which appears whole or not at all; give their number."""
 
     def to_arrow(self, *, progress: Progress | None = None) -> pa.Table:
         """All records in memory."""
@@ -115,12 +102,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True)
 class SteppedTable:
-    """An opened table and the steps of its work: what the tables of our engines share.
-
-    Attributes:
-        opened: Where the records come from.
-        steps: What is done to them, in order.
-    """
+    """An opened table and the steps of its work, in order."""
 
     opened: OpenedTable
     steps: tuple[MapBatches | Shuffle, ...] = ()
@@ -213,10 +195,7 @@ def engine_for(source: object) -> Engine:
 
 
 def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTable:
-    """A file or a data frame, opened by its engine; what is open already is handed on.
-
-    This is the door of true tables: what the schema says about recoding is done here.
-    """
+    """Open original data by its engine, and recode it as the schema says."""
     engine = engine_for(table)
     opened = engine.open(table, schema=schema)
     ours = type(engine).__module__.startswith("pramana.")
@@ -226,10 +205,7 @@ def open_source(table: TableLike, *, schema: Schema | None = None) -> OpenedTabl
 
 
 def open_truth(table: TableLike, released: Schema) -> OpenedTable:
-    """The true table of a release, opened and recoded as it was when it was released.
-
-    Values that a survey file calls missing are missing where no domain lists them.
-    """
+    """The original data of a release, recoded as they were when they were released."""
     opened = recoded(open_source(table), released)
     if not opened.labels.missing:
         return opened
@@ -243,11 +219,7 @@ def engine_of(opened: OpenedTable, *, coded: Collection[str] = ()) -> Table:
 
 
 def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
-    """How many records have which combination of values that can be looked at.
-
-    Those of the randomised columns, of the strata, and of all others that are released as they are
-    and that an adversary may know.
-    """
+    """Records by combination of the randomised columns, strata and known unchanged columns."""
     coded = [*schema.randomised, *(schema.column(name) for name in schema.strata)]
     kept = [name for name in schema.known if name not in schema.strata]
     if kept:
@@ -261,10 +233,7 @@ def smallest_anonymity_set(schema: Schema, opened: OpenedTable) -> int:
 
 
 def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
-    """The fewest records that share all columns which are released as they are.
-
-    ``None`` where all of these may be known: it is the anonymity set then.
-    """
+    """The fewest records that share all unchanged columns; ``None`` if all of these are known."""
     names = schema.attached
     if not names:
         return None
@@ -274,10 +243,7 @@ def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
 
 
 def empty_like(source: TableLike) -> TableLike | None:
-    """An object of the same kind without records: what ``as_kind`` needs.
-
-    A release remembers the kind of table that went in, and must not hold on to its records.
-    """
+    """An object of the same kind without records, which ``as_kind`` needs."""
     source = source.source if isinstance(source, OpenedTable) else source
     return engine_for(source).empty_like(source)
 
@@ -288,10 +254,7 @@ def as_kind(opened: OpenedTable, like: TableLike | None) -> TableLike:
 
 
 def leaving(table: Table, schema: Schema, sets: tuple[str, ...] = ()) -> Table:
-    """Released records in the types in which they leave, by the output encoder.
-
-    ``sets`` are those that records may say they were asked for.
-    """
+    """Released records in their output types; ``sets`` are the attribute sets they may name."""
     encoder = OutputEncoder.of(schema, table.schema(), sets)
     return table.map_batches(encoder, schema=encoder.schema)
 
@@ -349,11 +312,7 @@ class SumsAsked:
 
 
 def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
-    """One row a combination, with the sums that estimates need.
-
-    The columns of the answer are those asked for and ``n``, ``w``, ``ww`` and, with a value,
-    ``wy``, ``wwy``, ``wwyy``, each under a name that no column can have: see :func:`sums_in`.
-    """
+    """One row a combination, with the sums that estimates need, each under its :func:`sum_name`."""
     return engine_for(opened).sums(opened, asked)
 
 
@@ -363,10 +322,7 @@ def sum_name(name: str) -> str:
 
 
 def sums_in(answer: pa.Table) -> dict[str, FloatArray]:
-    """The sums of an answer by their short names, those that there are.
-
-    A record without a weight counts nothing, and so does a cell that has no others.
-    """
+    """The sums of an answer by their short names; a record without a weight counts nothing."""
     there = set(answer.column_names)
     named = {name: sum_name(name) for name in SUMS}
     columns = {name: answer.column(own) for name, own in named.items() if own in there}
@@ -389,10 +345,7 @@ def require_number(kind: pa.DataType, condition: Condition) -> bool:
 
 
 def spelled(condition: Condition, *, number: bool) -> tuple[list[str], bool]:
-    """The texts that a filter names, and whether it names missing, which is no text at all.
-
-    Words for missing beside it are texts too, of a column that holds texts.
-    """
+    """The texts that a filter names, and whether it names missing."""
     keys = [label_key(value) for value in condition.values]
     missing = None in keys
     words = NOTHING if number and missing else frozenset()

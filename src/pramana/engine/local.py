@@ -61,11 +61,7 @@ class LocalTable(SteppedTable):
         threads: int | None = None,
         memory: int | None = None,
     ) -> LocalTable:
-        """From a table that is open, or what can be opened on this machine.
-
-        ``coded`` names the columns whose values will be looked up: they are read in a form that
-        makes it fast.
-        """
+        """From a table that can be opened; values of ``coded`` columns will be looked up."""
         opened = open_table(table)
         opened = opened.fitted(coded=coded) if coded else opened
         return cls(opened, (), default_threads() if threads is None else threads, memory)

@@ -203,10 +203,7 @@ class Shuffler:
             self._held, self._held_bytes = [], 0
 
     def ordered(self, begin: int, end: int) -> pa.RecordBatch:
-        """The records that come at these places of the final order.
-
-        The ranges at both ends are ordered whole, also by whoever asks for what comes next.
-        """
+        """The records at these places of the final order."""
         ends = np.cumsum(self._counts)
         first, last = np.searchsorted(ends, (begin, end - 1), side="right")
         if end <= begin:

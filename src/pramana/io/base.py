@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,13 +35,7 @@ BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError, MemoryError, 
 
 @dataclass(frozen=True)
 class RecordStream:
-    """Records on their way to a file.
-
-    Attributes:
-        schema: The columns and their types.
-        groups: All records in order, in tables of one chunk and of one size but for the last.
-        labels: What statistical packages say about columns.
-    """
+    """Records for a file, in tables of one chunk and of one size but for the last, with labels."""
 
     schema: pa.Schema
     groups: Iterable[pa.Table]
@@ -146,26 +140,20 @@ Checked = TypeVar("Checked", pa.Table, pa.RecordBatch)
 
 
 def whole(held: Checked, *, records: int | None = None) -> Checked:
-    """The records, once every buffer of theirs holds what its length, offsets and indices say.
+    """The records, once every buffer holds what its length, offsets and indices say.
 
-    Nothing may look at records that come from a file before this has: the library follows an
-    offset or an index wherever it leads.
+    Nothing may look at records from a file before: the library follows an offset wherever it leads.
     """
     held.validate()
     for column in held.columns:
         for array in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            _require_whole(array)
+            # The library checks indices one by one; mostly the largest of them tells the same.
+            coded = pa.types.is_dictionary(array.type)
+            sound = coded and points_inside(array.indices, len(array.dictionary))
+            (array.dictionary if sound else array).validate(full=True)
     if records is not None and held.num_rows != records:
         raise ValueError("other records than stated")
     return held
-
-
-def _require_whole(array: pa.Array) -> None:
-    """The library looks at indices one by one; mostly the largest of them tells the same."""
-    if pa.types.is_dictionary(array.type) and points_inside(array.indices, len(array.dictionary)):
-        array.dictionary.validate(full=True)
-    else:
-        array.validate(full=True)
 
 
 def broken(path: Path) -> InvalidTable:
@@ -285,20 +273,14 @@ def require_distinct_names(
         new = zip(numbered_names(names), names, strict=True)
         called = [own for own, name in new if times[name] > 1]
         way = way or (
-            f"Rename them, or add --rename: they are then called {_first(called)}."
+            f"Rename them, or add --rename: they are then called {listed(called, NAMED)}."
             if offer
             else "Rename them, or write the table to a file and add --rename."
         )
-        found = _first([f"'{name}' {times[name]} times" for name in double])
+        found = listed([f"'{name}' {times[name]} times" for name in double], NAMED)
         raise InvalidTable(
             f"Column names must differ, and {where} has {found}. {way}", code="duplicate-columns"
         )
-
-
-def _first(words: Sequence[str]) -> str:
-    """As many as a line holds, and how many more there are."""
-    more = f" and {len(words) - NAMED:,} more" if len(words) > NAMED else ""
-    return f"{', '.join(words[:NAMED])}{more}"
 
 
 def require_kept(table: pa.Table, file_format: TableFormat) -> None:
@@ -328,10 +310,7 @@ def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
 def lost_in_text(
     column: pa.ChunkedArray, *, truth: bool = True, limit: float = float("inf")
 ) -> str | None:
-    """What values would be lost in a file of text, or of a package that has texts and numbers.
-
-    ``truth`` says whether truth values are kept; numbers from ``limit`` on are not.
-    """
+    """What would be lost in a file of text, of truth values, or of numbers from ``limit`` on."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         listed = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
@@ -365,10 +344,7 @@ def _same(written: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
         return False
     if written.null_count == len(written):
         return True
-    try:
-        return bool(found.cast(written.type).equals(written))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        try:
-            return bool(found.cast(pa.string()).equals(written.cast(pa.string())))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return False
+    for kind in (written.type, pa.string()):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return bool(found.cast(kind).equals(written.cast(kind)))
+    return False

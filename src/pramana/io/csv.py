@@ -74,10 +74,7 @@ def _explained(path: Path, dialect: Dialect) -> InvalidTable:
 
 
 def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
-    """The records in order: lines up to the first quote by several threads, the rest by one.
-
-    A quote may hold a line end, so that who meets one must have read all before it.
-    """
+    """The records in order: lines up to the first quote by several threads, the rest by one."""
     if path.suffix.lower() in COMPRESSED or dialect.escape or not _keeps_ascii(dialect.encoding):
         with pa.input_stream(str(path), compression="detect") as stream:
             yield from _by_one(stream, dialect)
@@ -85,7 +82,9 @@ def _reader(path: Path, dialect: Dialect) -> Iterator[pa.RecordBatch]:
     with pa.OSFile(str(path)) as file:
         blocks = _Blocks(file, dialect)
         read = partial(_block, dialect, blocks)
-        for table in in_order(read, blocks, threads=default_threads(), cells=_block_cells):
+        for table in in_order(
+            read, blocks, threads=default_threads(), cells=lambda block: block.size // 8
+        ):
             yield from table.to_batches()
         if blocks.done < file.size():
             file.seek(blocks.done)
@@ -136,10 +135,6 @@ class _Block(NamedTuple):
     held: bytearray
     size: int
     first: bool
-
-
-def _block_cells(block: _Block) -> int:
-    return block.size // 8
 
 
 def _block(dialect: Dialect, blocks: _Blocks, block: _Block) -> pa.Table:
@@ -196,7 +191,15 @@ def _options(
             block_size=size,
             use_threads=threads,
         ),
-        "parse_options": _parse_options(dialect, note),
+        "parse_options": csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote,
+            double_quote=dialect.escape is None,
+            escape_char=dialect.escape or False,
+            newlines_in_values=True,
+            ignore_empty_lines=len(dialect.names) > 1,  # in a single column they are missing values
+            invalid_row_handler=note,
+        ),
         "convert_options": csv.ConvertOptions(
             check_utf8=False,  # of each value; see _in_utf8
             column_types=dict.fromkeys(dialect.names, CODED),
@@ -207,25 +210,8 @@ def _options(
     }
 
 
-def _parse_options(dialect: Dialect, note: Callable[[Any], str] | None) -> Any:
-    from pyarrow import csv
-
-    return csv.ParseOptions(
-        delimiter=dialect.delimiter,
-        quote_char=dialect.quote,
-        double_quote=dialect.escape is None,
-        escape_char=dialect.escape or False,
-        newlines_in_values=True,
-        ignore_empty_lines=len(dialect.names) > 1,  # in a single column they are missing values
-        invalid_row_handler=note,
-    )
-
-
 def require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
-    """Refuse a file that ends inside quotes: the reader would close them without a word.
-
-    Such a file has an odd number of quotes and ends with a quote and its last value.
-    """
+    """Refuse a file with an odd number of quotes, and one before its last value."""
     if last is None or dialect.escape or dialect.encoding.startswith("utf-16"):
         return
     quote, quotes, tail = dialect.quote.encode(), 0, b""
@@ -334,13 +320,13 @@ class CsvFormat(Format):
             if dialect.encoding != "utf-8" or told is not None:
                 raise _not_in(path, dialect.encoding) from None
             table = _survey(path, find_dialect(path, encoding=without_utf8(path)))
-        return _opened(path, table)
+        return table.opened(path)
 
     def open_own(self, path: Path) -> OpenedTable:
         """Open a text file that this program wrote: nothing about its form is guessed."""
         dialect, texts = own_dialect(path)
         try:
-            return _opened(path, _survey(path, dialect, texts=texts))
+            return _survey(path, dialect, texts=texts).opened(path)
         except UnicodeError:
             raise _not_in(path, dialect.encoding) from None
 
@@ -358,11 +344,7 @@ class CsvFormat(Format):
         return lost_in_text(column)
 
     def write(self, path: Path, records: RecordStream) -> None:
-        """Write a file with commas.
-
-        Text goes in quotes and missing values go without, so that an empty text and a missing one
-        stay apart.
-        """
+        """Write a file with commas; text is quoted and missing values are not."""
         slices = (
             group.slice(start, LINES)
             for group in records.groups
@@ -375,10 +357,7 @@ class CsvFormat(Format):
 
 
 def _lines(table: pa.Table, *, header: bool = False) -> pa.Buffer:
-    """Return the lines of records, or with ``header`` the column names before them.
-
-    Times are written as their labels: without a fraction of a second where it is zero.
-    """
+    """The lines of records, or with ``header`` the column names before them."""
     from pyarrow import csv
 
     for at, item in enumerate(table.schema):
@@ -404,6 +383,8 @@ class _CsvTable:
 
     def opened(self, path: Path) -> OpenedTable:
         """The table in its types."""
+        if not self.held.rows:
+            raise InvalidTable(f"{path} has a header and no records.")
 
         def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
             seen = {
@@ -412,14 +393,7 @@ class _CsvTable:
             return replace(self, seen=seen, coded=frozenset(coded)).opened(path)
 
         schema = pa.schema([(name, self._type(name)) for name in self.seen])
-        return OpenedTable(
-            schema,
-            self.held.rows,
-            "csv",
-            path,
-            self._parts,
-            fit=fit,
-        )
+        return OpenedTable(schema, self.held.rows, "csv", path, self._parts, fit=fit)
 
     def _type(self, name: str) -> pa.DataType:
         kind = self.seen[name].type
@@ -441,21 +415,11 @@ class _CsvTable:
             return column
         values = column.dictionary
         if kind != pa.string():
-            values = _numbers(values, self.seen[name])
+            values = pc.utf8_trim_whitespace(values)
+            absent = pc.is_in(values, value_set=pa.array(NOT_A_NUMBER, values.type))
+            values = pc.if_else(absent, pa.scalar(None, values.type), values)
+            values = (_with_points(values) if self.seen[name].comma else values).cast(kind)
         return values.take(column.indices)
-
-
-def _numbers(texts: pa.Array, seen: Seen) -> pa.Array:
-    texts = pc.utf8_trim_whitespace(texts)
-    absent = pc.is_in(texts, value_set=pa.array(NOT_A_NUMBER, texts.type))
-    texts = pc.if_else(absent, pa.scalar(None, texts.type), texts)
-    return (_with_points(texts) if seen.comma else texts).cast(seen.type)
-
-
-def _opened(path: Path, table: _CsvTable) -> OpenedTable:
-    if not table.held.rows:
-        raise InvalidTable(f"{path} has a header and no records.")
-    return table.opened(path)
 
 
 def _not_in(path: Path, encoding: str) -> InvalidTable:

@@ -67,10 +67,7 @@ class Dialect:
 
 
 def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
-    """How a file that this program wrote is written, and its columns of text.
-
-    Text stands in quotes and nothing else does, so the first value that is not missing tells.
-    """
+    """The dialect of a file that this program wrote, and its columns of text, which are quoted."""
     raw = _beginning(path)
     text = io.StringIO(raw.decode("utf-8", errors="replace"), newline="")
     try:
@@ -100,10 +97,7 @@ def _raw_fields(raw: bytes) -> Iterator[str]:
 
 
 def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = True) -> Dialect:
-    """How the file at ``path`` is written; its encoding too, unless that is told.
-
-    Names that are there twice are refused or numbered, unless they need not be ``distinct``.
-    """
+    """How a file is written; duplicate names are refused or numbered if ``distinct``."""
     raw = _beginning(path)
     encoding = encoding or _encoding(raw, path)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
@@ -124,11 +118,7 @@ def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = Tr
 
 
 def _beginning(path: Path) -> bytes:
-    try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            return bytes(stream.read(HEAD))
-    except (OSError, pa.ArrowInvalid, EOFError):
-        raise InvalidTable(f"{path} cannot be read: it is broken or cut short.") from None
+    return next(_chunks(path, HEAD), b"")
 
 
 def _encoding(raw: bytes, path: Path) -> str:
@@ -252,7 +242,7 @@ def without_utf8(path: Path) -> str:
     before = b""
     for chunk in _chunks(path):
         mixed = mixed or LETTER.search(before + chunk) is not None
-        meant = meant and _decodes(chunk)
+        meant = meant and _fits(chunk, FALLBACK)
         before = chunk[-3:]
     if mixed or not meant:
         line, byte = first_wrong(path, "utf-8")
@@ -296,18 +286,10 @@ def _after(content: bytes, lines: int, inside: int, *, plus: int = 0) -> tuple[i
     return lines + breaks, rest + plus
 
 
-def _decodes(chunk: bytes) -> bool:
-    try:
-        chunk.decode(FALLBACK)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
+def _chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
-            while chunk := bytes(stream.read(CHUNK)):
+            while chunk := bytes(stream.read(size)):
                 yield chunk
     except (OSError, pa.ArrowInvalid, EOFError):
         raise InvalidTable(f"{path} cannot be read: it is broken or cut short.") from None

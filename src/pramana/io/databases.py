@@ -53,10 +53,7 @@ class DuckdbFileFormat(Format):
 
 
 def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, Labels]:
-    """A table of a database, read by this process; or of all of them the ``names`` alone.
-
-    What a view of it does with other files and the network is refused.
-    """
+    """A table of a database, read by this process, or the ``names`` of all of them."""
     import duckdb
 
     part = PartOf.of(Path(marked))

@@ -55,6 +55,7 @@ LONGEST_SPSS_CODE = 8
 
 def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
     try:
+        import pandas  # noqa: F401 - pyreadstat writes from it
         import pyreadstat
     except ImportError:
         raise MissingExtra(
@@ -74,11 +75,10 @@ class LabelledFormat(Format):
     """From there on its numbers stand for missing."""
 
     def open(self, path: Path) -> OpenedTable:
-        """Open a file; its system missing values and empty texts are missing.
+        """Open a file; system missing values and empty texts are missing.
 
-        Values that it calls missing beyond that say why there is none (refused, does not apply).
-        They come as they are, and ``labels.missing`` names them; fitted to a schema, columns that
-        are randomised or list them keep each apart, and in the others they are missing.
+        Values that the file calls missing are kept and named in ``labels.missing``; fitted to a
+        schema, only columns that are randomised or list them keep each apart.
         """
         _pyreadstat("Reading", self.name)
         table, labels = read_in_child(__name__, path, title=self.title, file_format=self.name)
@@ -253,12 +253,6 @@ def _labels(about: Any, *, stata: bool) -> Labels:
 def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     """Write an SPSS or Stata file with the labels of the columns that it has."""
     library = _pyreadstat("Writing", file_format)
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        raise MissingExtra(
-            f"Writing {PACKAGES[file_format]} files needs an extra: pip install 'pramana[files]'."
-        ) from None
     schema = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
     table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
     names, labels = set(table.column_names), records.labels
@@ -353,10 +347,7 @@ def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:
 def _ranges(
     table: pa.Table, codes: Mapping[str, tuple[Label, ...]], labelled: Mapping[str, Collection[Any]]
 ) -> dict[str, list[Any]]:
-    """As SPSS has them; a notice names the columns whose codes do not fit into that.
-
-    A value with a label is one of the column, whether or not a record has it.
-    """
+    """Missing values as SPSS declares them; a notice names columns whose codes do not fit."""
     found = {
         name: _texts_missing(own)
         if pa.types.is_string(table.schema.field(name).type)

@@ -51,8 +51,10 @@ def open_table(
         encoding: Of a text file, where it is not to be found out.
     """
     if encoding is not None:
-        return checked(_open_text(Path(source), encoding), schema=schema)
-    if isinstance(source, OpenedTable):
+        if format_of(source) != CSV.name:
+            raise InvalidTable(f"An encoding can be told of a text file, and {source} is none.")
+        opened = _open_file(Path(source), partial(CSV.open, encoding=encoding))
+    elif isinstance(source, OpenedTable):
         opened = source
     elif isinstance(source, str | PathLike):
         opened = open_postgres(str(source)) if is_address(str(source)) else _open_file(Path(source))
@@ -69,30 +71,33 @@ def checked(opened: OpenedTable, *, schema: Schema | None = None) -> OpenedTable
     if schema is None:
         return opened
     require_columns(schema, opened.schema.names)
-    return opened.fitted(text=_text_columns(schema), coded=schema.apart)
+    text = {
+        column.name
+        for column in schema.columns
+        if isinstance(column.domain, Categories)
+        and any(isinstance(value, str) for value in column.domain.values)
+    }
+    return opened.fitted(text=text, coded=schema.apart)
 
 
 def require_types(schema: pa.Schema) -> None:
     """Refuse columns whose values are no values of a table."""
     for item in schema:
-        if pa.types.is_nested(item.type):
-            raise InvalidTable(
-                f"Column '{item.name}' holds lists or records. Flatten it.", column=item.name
-            )
-        if pa.types.is_duration(item.type) or pa.types.is_interval(item.type):
-            raise InvalidTable(
-                f"Column '{item.name}' holds spans of time. Make them numbers.", column=item.name
-            )
-        if isinstance(item.type, pa.BaseExtensionType):
-            raise InvalidTable(
-                f"Column '{item.name}' holds values of an extension type. Make them texts.",
-                column=item.name,
-            )
-        if not _zone_is_known(item.type):
-            raise InvalidTable(
-                f"Column '{item.name}' holds times of a zone that is not known here. Make it UTC.",
-                column=item.name,
-            )
+        kind, types = item.type, pa.types
+        for wrong, what in (
+            (types.is_nested(kind), "lists or records. Flatten it"),
+            (
+                types.is_duration(kind) or types.is_interval(kind),
+                "spans of time. Make them numbers",
+            ),
+            (
+                isinstance(kind, pa.BaseExtensionType),
+                "values of an extension type. Make them texts",
+            ),
+            (not _zone_is_known(kind), "times of a zone that is not known here. Make it UTC"),
+        ):
+            if wrong:
+                raise InvalidTable(f"Column '{item.name}' holds {what}.", column=item.name)
 
 
 def _zone_is_known(kind: pa.DataType) -> bool:
@@ -122,12 +127,6 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
             f"{listed(extra)}. Give each a role, leave it out of the table, or state "
             'rest = "drop" at the top of the schema.'
         )
-
-
-def _open_text(path: Path, encoding: str) -> OpenedTable:
-    if format_of(path) != CSV.name:
-        raise InvalidTable(f"An encoding can be told of a text file, and {path} is none.")
-    return _open_file(path, partial(CSV.open, encoding=encoding))
 
 
 def open_own(path: Path, *, schema: Schema) -> OpenedTable:
@@ -174,30 +173,9 @@ def _require_content(path: Path, expected: Format) -> None:
         raise InvalidTable(f"{path} is not {expected.title} data, whatever its ending says.")
 
 
-def _text_columns(schema: Schema) -> set[str]:
-    return {
-        column.name
-        for column in schema.columns
-        if isinstance(column.domain, Categories)
-        and any(isinstance(value, str) for value in column.domain.values)
-    }
-
-
 @dataclass(frozen=True)
 class Preview:
-    """Format and first records of a table, for its owner.
-
-    Attributes:
-        title: The format in words.
-        records: How many there are.
-        found: What was found out about the file, in words.
-        parts: The sheets, data frames or tables that its file has, where it may have several.
-        part: The one that was read.
-        columns: The names of the columns.
-        numbers: Whether a column holds numbers.
-        labels: What the file calls each column, if anything.
-        rows: The first records, as texts; ``None`` where a value is missing.
-    """
+    """Format and first records of a table, as texts, for its owner."""
 
     title: str
     records: int
@@ -252,30 +230,21 @@ def _found(
 
 def _texts(opened: OpenedTable, rows: int) -> Iterator[tuple[str | None, ...]]:
     for batch in opened.batches(size=rows):
-        columns = [_column(batch.column(at), rows) for at in range(batch.num_columns)]
-        yield from zip(*columns, strict=True)
-
-
-def _column(array: pa.Array, rows: int) -> list[str | None]:
-    values: list[Any] = array.slice(0, rows).to_pylist()
-    return [None if value is None else label_text(value) for value in values]
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield tuple(None if value is None else label_text(value) for value in row)
 
 
 def open_frame(frame: Any) -> OpenedTable:
     """Open a pandas, Polars or PyArrow object, or anything that streams Arrow data."""
     names = [str(name) for name in getattr(frame, "columns", ())] if _is_pandas(frame) else []
     require_distinct_names(names, where="the data frame")
-    table = _whole(_to_arrow(frame))
-    require_distinct_names(table.column_names, where="the table")
-    return OpenedTable.of_arrow(table, source=frame)
-
-
-def _whole(table: pa.Table) -> pa.Table:
-    """The table, if its buffers hold what they say."""
+    table = _to_arrow(frame)
     try:
-        return whole(table)
+        whole(table)
     except BROKEN:
         raise InvalidTable("The table is broken: its buffers do not hold what they say.") from None
+    require_distinct_names(table.column_names, where="the table")
+    return OpenedTable.of_arrow(table, source=frame)
 
 
 def _comes_from(frame: Any, package: str) -> bool:
@@ -326,14 +295,16 @@ def _converts(frame: Any) -> bool:
 
 
 def empty_like(frame: Any) -> Any:
-    """An object of the same kind and types without a single record: what ``to_kind`` needs.
-
-    A release remembers the kind of table that went in, and must not hold on to its records.
-    """
+    """An object of the same kind and types without records, which ``to_kind`` needs."""
     if isinstance(frame, str | PathLike):
         return frame  # a place; no records are held
     if _is_pandas(frame):
-        return _without_truth(frame.iloc[:0].copy())
+        frame = frame.iloc[:0].copy()
+        frame.attrs = {}  # attributes and categories are part of the original data
+        for name in frame.columns:
+            if frame[name].dtype == "category":
+                frame[name] = frame[name].cat.set_categories([])
+        return frame
     if isinstance(frame, pa.RecordBatchReader):
         return pa.RecordBatchReader.from_batches(frame.schema.remove_metadata(), [])
     if isinstance(frame, pa.Table):
@@ -341,20 +312,8 @@ def empty_like(frame: Any) -> Any:
     return frame.clear() if hasattr(frame, "clear") and hasattr(frame, "lazy") else None
 
 
-def _without_truth(frame: Any) -> Any:
-    """The empty frame without the attributes and categories of the one it was."""
-    frame.attrs = {}
-    for name in frame.columns:
-        if frame[name].dtype == "category":
-            frame[name] = frame[name].cat.set_categories([])
-    return frame
-
-
 def to_kind(table: pa.Table, like: Any) -> Any:
-    """The table as the same kind of object as ``like``; PyArrow where there is no such kind.
-
-    Text that was plain text in ``like`` comes back as plain text and not as categories.
-    """
+    """The table as the same kind of object as ``like``, else PyArrow; text stays plain."""
     if isinstance(like, pa.RecordBatchReader):
         return undressed(table, like.schema).to_reader()
     if _comes_from(like, "pyarrow") or not hasattr(like, "head"):

@@ -209,10 +209,7 @@ def group_size(columns: int) -> int:
 def in_groups(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int | None = None
 ) -> Iterator[pa.Table]:
-    """The same records in tables of one chunk and exactly ``size``, the last one excepted.
-
-    Where it is not stated, the number of columns alone decides.
-    """
+    """The same records in tables of one chunk and exactly ``size``, the last one excepted."""
     if size is None:
         size = group_size(len(schema))
     held: list[pa.RecordBatch] = []

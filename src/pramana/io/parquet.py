@@ -88,11 +88,7 @@ class ParquetFormat(Format):
         return codecs, keys
 
     def write(self, path: Path, records: RecordStream) -> None:
-        """Write each group of records as a row group.
-
-        Without statistics: the range of values of a row group says nothing where records stand in
-        random order.
-        """
+        """Write each group of records as a row group, without statistics."""
         options = {"compression": COMPRESSION, "write_statistics": False}
         with pq.ParquetWriter(path, records.schema, **options) as writer:
             for group in records.groups:
@@ -166,10 +162,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
 @dataclass(frozen=True)
 class _File:
-    """One file; each part opens it anew, so that threads share no position.
-
-    ``written`` are the names of its columns as the file has them, before any was numbered.
-    """
+    """One file, opened anew for each part; ``written`` are its names before any was numbered."""
 
     stamp: FileStamp
     schema: pa.Schema
@@ -234,10 +227,7 @@ class _File:
         return list(dict.fromkeys(written[name] for name in columns))
 
     def _positions(self, read: Sequence[str], columns: Sequence[str]) -> list[int]:
-        """Return where columns are among the names that were read.
-
-        Columns of one name were all read, in the order of the file.
-        """
+        """Where columns are among the names that were read, duplicates in the order of the file."""
         positions: dict[str, list[int]] = {}
         for position, name in enumerate(read):
             positions.setdefault(name, []).append(position)
@@ -281,11 +271,7 @@ class _File:
 
 
 class _Wide:
-    """The columns of a file that has too many of them to be read side by side.
-
-    Each column that is being read holds a page and a dictionary, a megabyte or two. So some are
-    read after the others, and all are held to be put side by side.
-    """
+    """The columns of a very wide file, read some at a time: each holds a page in memory."""
 
     def __init__(self) -> None:
         self._held = DiskBuffer()

@@ -170,10 +170,7 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
 
 
 def _zone(about: Form) -> str | None:
-    """The zone of times; none for universal time, as R takes zones that it does not know.
-
-    Universal time is what haven gives to times of SPSS and Stata, which have no zone.
-    """
+    """The zone of times; none for UTC, which haven gives to times of SPSS and Stata."""
     zone = next((str(own) for own in about.get("tzone", ()) if own), "UTC")
     try:
         pa.scalar(0, pa.timestamp("us", zone)).cast(pa.string())

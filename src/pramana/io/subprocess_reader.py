@@ -54,10 +54,7 @@ ROOMS: Final = tuple(
 
 
 def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:
-    """What ``read_here`` of a room reads from a file, read by a process of its own.
-
-    ``title`` is what messages call such files; ``how`` goes to ``read_here``.
-    """
+    """What ``read_here`` of a module reads from a file, read by a child process."""
     with _LOCK, _child() as process:
         patience = PATIENCE + path.stat().st_size / 1e6
         too_late = threading.Event()
@@ -72,7 +69,8 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
             process.stdin.flush()
             told = json.loads(process.stdout.readline())
             if "refused" in told:
-                raise _refusal(told)
+                kind = getattr(import_module("pramana.errors"), told["kind"], InvalidTable)
+                raise kind(told["refused"], code=told["code"], **told["fields"])
             with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
                 table = whole(stream.read_all(), records=told["records"])
             return table, _labels(told["labels"])
@@ -107,12 +105,6 @@ def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> Non
     """End a child that does not answer; that it was for this is known before it is gone."""
     too_late.set()
     process.kill()
-
-
-def _refusal(told: Form) -> PramanaError:
-    kind = getattr(import_module("pramana.errors"), told["kind"], InvalidTable)
-    error: PramanaError = kind(told["refused"], code=told["code"], **told["fields"])
-    return error
 
 
 _LOCK: Final = threading.Lock()

@@ -61,11 +61,7 @@ def matrix_from_json(form: Form) -> TransitionMatrix:
 def with_fixed(
     labels: tuple[Label, ...], fixed: Collection[Label], *, retention: float
 ) -> TransitionMatrix:
-    """A uniform mixture of the values that may change, beside values that stay as they are.
-
-    A fixed value is neither left nor reached, so its record is exposed: gamma is infinite and
-    the anonymity ratio 0 by the same formulas as for any matrix.
-    """
+    """A uniform mixture of the values that may change; fixed ones stay (gamma is infinite)."""
     free = tuple(label for label in labels if label not in fixed)
     if len(free) == len(labels):
         return UniformMixture.of(labels, retention=retention)
@@ -79,11 +75,7 @@ def with_fixed(
 
 @dataclass(frozen=True)
 class Step:
-    """One matrix on ``columns``; or one matrix for each stratum, by the values of ``strata``.
-
-    The labels of a step on several columns are tuples, one value a column; combinations that
-    cannot exist are simply not among them.
-    """
+    """One matrix on ``columns``, or one for each stratum; labels of several columns are tuples."""
 
     columns: tuple[str, ...]
     matrix: TransitionMatrix | None = None
@@ -226,13 +218,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class AttributeSet:
-    """A set of columns that a record may be asked for.
-
-    Attributes:
-        columns: The columns, in the order of the schema.
-        weight: The probability of being asked for them, as an integer over 2**64.
-        matrix: What is done to their joint cell; labels are tuples where columns are several.
-    """
+    """A set of columns, the probability of being asked for it over 2**64, and its matrix."""
 
     columns: tuple[str, ...]
     weight: int
@@ -280,11 +266,9 @@ class AttributeSet:
 
 @dataclass(frozen=True)
 class AttributeSampler(Mechanism):
-    """All sets that a record may be asked for; their weights sum to 2**64.
+    """All attribute sets; their weights sum to 2**64.
 
-    It has no steps: whatever undoes or attacks steps on whole records does not take reports for
-    such, and who walks through its steps, as a promise may that knows of whole records alone, is
-    refused. One that found none would promise all that records which tell nothing keep.
+    It has no steps: code that iterates over steps, and so assumes whole records, is refused.
     """
 
     steps: tuple[Step, ...] = field(default=(), init=False)

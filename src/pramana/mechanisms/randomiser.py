@@ -38,14 +38,7 @@ from pramana.types import Codes, IntArray, Words
 
 @dataclass(frozen=True)
 class Randomiser:
-    """What is done to a batch of true records.
-
-    Attributes:
-        schema: what each column is.
-        mechanism: the matrices of the randomised columns.
-        types: the Arrow schema of the true table.
-        keystream: where the words come from.
-    """
+    """Randomises batches of original records by the matrices of a mechanism."""
 
     schema: Schema
     mechanism: Mechanism
@@ -432,10 +425,7 @@ class _WholeSets:
         return cls(whole, rows, sizes, other, cells * other - np.uint64(1), starts)
 
     def draw(self, asked: IntArray, words: Words, truth: Codes, reports: Codes) -> None:
-        """Fill in the numbers of reports, by cells as ``sample`` draws them, set by set.
-
-        Those of other sets mean nothing yet.
-        """
+        """Fill in the numbers of reports of these sets, as ``sample`` draws them."""
         records, steps = len(asked), np.arange(BLOCK)
         for begin in range(0, records, BLOCK):  # so that all arrays stay in the cache
             part = slice(begin, begin + BLOCK)

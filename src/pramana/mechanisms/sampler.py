@@ -323,13 +323,7 @@ def with_noise(table: Table, schema: Schema, keystream: Keystream) -> Table:
 
 @dataclass(frozen=True)
 class AddedNoise:
-    """What is done to a batch of released records.
-
-    Attributes:
-        types: their columns and types.
-        noise: what is added to which columns.
-        keystream: where the words come from.
-    """
+    """Adds noise to columns of released records."""
 
     types: pa.Schema
     noise: Mapping[str, Noise]

@@ -372,10 +372,7 @@ def _bits(number: int, group: int) -> str:
 
 
 def unpacked(text: str) -> list[int]:
-    """The numbers of a text; a ``ValueError`` where it holds none.
-
-    Whether groups are of the best size is not asked: whoever spells a certificate anew sees that.
-    """
+    """The numbers of a text; a ``ValueError`` where it holds none."""
     if not text:
         return []
     try:
@@ -465,10 +462,7 @@ class ListedCells(SparseRows):
 
 
 def listed_form(form: Form, sizes: list[int]) -> dict[str, list[int]]:
-    """The numbers of a plain form: cells, sources, rows, lengths, targets and which.
-
-    A ``ValueError`` where a text holds none. ``sizes`` are those of the axes.
-    """
+    """The numbers of a plain form; a ``ValueError`` where a text holds none."""
     names = ("cells", "sources", "rows", "lengths", "targets", "which")
     own = {name: unpacked(form[name]) for name in names}
     if form["rising"]:

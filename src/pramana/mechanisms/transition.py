@@ -52,10 +52,7 @@ def check_labels(labels: tuple[Label, ...]) -> None:
 
 
 def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ...]:
-    """The labels of a matrix on so many columns, each as a tuple with one value a column.
-
-    Those of one column may be tuples already, as the cells of a search are.
-    """
+    """The labels of a matrix on several columns, each as a tuple with one value a column."""
     if width > 1:
         return tuple(labels)
     return tuple(label if isinstance(label, tuple) else (label,) for label in labels)
@@ -91,10 +88,7 @@ def label_from_json(label: Any) -> Label:
 
 
 class TransitionMatrix(ABC):
-    """Base of all families; each family keeps and uses its structure.
-
-    Immutable: two matrices with the same labels and integers are equal.
-    """
+    """Base of all families of matrices; those with the same labels and integers are equal."""
 
     family: ClassVar[str]
     labels: tuple[Label, ...]
@@ -413,11 +407,7 @@ class UniformMixture(TransitionMatrix):
         gamma: float | Fraction | None = None,
         epsilon: float | None = None,
     ) -> UniformMixture:
-        """The mixture with the given retention, or gamma, or epsilon: never a weaker one.
-
-        Rounding goes to the next integer on the private side, so that the attained gamma and
-        epsilon are at or below the ones asked.
-        """
+        """The mixture with the given retention, gamma or epsilon, rounded to the private side."""
         given = [retention is not None, gamma is not None, epsilon is not None]
         if sum(given) != 1:
             raise InvalidNumber("Give exactly one of retention, gamma and epsilon.")

@@ -77,11 +77,7 @@ def unnamed_words(
     expected: ExpectedError,
     without: ExpectedError,
 ) -> Iterator[str]:
-    """A notice on columns in no declared table: their error, and what they cost the tables.
-
-    ``most`` holds these columns with their largest expected errors, and ``without`` the errors of
-    the tables if these columns were dropped.
-    """
+    """A notice on columns in no declared table, and the errors of tables ``without`` them."""
     others = list(most)
     if not others:
         return
@@ -289,11 +285,7 @@ class AttributeSampling(Method):
 
     @classmethod
     def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
-        """Whether the published tables, or all pairs, lead to these attribute sets and shares.
-
-        The number of records may differ from that of the plan, which decides whether single
-        columns are sampled too. A survey does not publish its tables: only budgets are checked.
-        """
+        """Whether the published tables, or all pairs, lead to these attribute sets and shares."""
         mechanism = certificate.mechanism
         if not isinstance(mechanism, AttributeSampler):
             return None

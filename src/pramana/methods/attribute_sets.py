@@ -64,13 +64,7 @@ FEW = 20.0
 
 @dataclass(frozen=True)
 class SetShares:
-    """The sets and their shares, with what tables cost under them.
-
-    Attributes:
-        sets: The sets of columns.
-        shares: How often each is asked for; they sum to 1.
-        retentions: The retention of each.
-    """
+    """Attribute sets, how often each is asked for (the shares sum to 1), and their retentions."""
 
     sets: tuple[Set, ...]
     shares: tuple[float, ...]
@@ -96,19 +90,11 @@ class SetShares:
         return math.fsum(share * kept**2 for share, kept in self._holding(table))
 
     def error(self, table: Sequence[str], cells: int, *, records: int) -> float:
-        """The expected L1 error of a table as a share of the records.
-
-        For truths as uneven as real tables are, of people who are all there are: each answers one
-        set, and the sets are averaged by their precision.
-        """
+        """The expected L1 error of a table as a share of the records, for an uneven table."""
         return self._error(table, cells, likely_shares(1 / cells), records=records)
 
     def most_error(self, table: Sequence[str], cells: int, records: int) -> float:
-        """The same where all cells are as frequent.
-
-        The variance is concave in the share of a cell, as the weights below sum to 1 at least
-        [Cauchy-Schwarz], and so is its root: no other truth is more in error.
-        """
+        """The largest error: that of equally frequent cells [Cauchy-Schwarz]."""
         return self._error(table, cells, np.full(1, 1 / cells), records=records)
 
     def _error(self, table: Sequence[str], cells: int, true: FloatArray, *, records: int) -> float:
@@ -204,10 +190,7 @@ def chosen_again(
     *,
     gamma: float,
 ) -> bool:
-    """Whether sets with these shares are chosen, for few records or for many.
-
-    Every certificate is held to it: who changes the choice must let certificates say which it was.
-    """
+    """Whether these sets and shares are chosen, for few records or for many."""
     # Weights are rounded: the dial of the choice may lie on the other side of a bound.
     dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
     for log_gamma, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
@@ -238,10 +221,7 @@ def _alone(
 def _left(
     wanted: Mapping[Set, float], others: Sequence[Set], cells: Callable[[Set], int], gamma: float
 ) -> dict[Set, float]:
-    """Columns in no table, at the weight by which LEFT of the records would be asked for them.
-
-    In the closed form shares go with price = (w sqrt(D) / p)^(2/3), and so with w^(2/3).
-    """
+    """Columns in no table, at the weight by which LEFT of the records would be asked for them."""
 
     def price(table: Set, weight: float) -> float:
         return float(
@@ -257,13 +237,7 @@ def _left(
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """Which set holds which table: one entry a table and a set that holds it.
-
-    Attributes:
-        table: the place of the table.
-        asked: the place of the set.
-        shape: how many tables and sets there are.
-    """
+    """Which attribute set contains which table: one entry a pair, by their places."""
 
     table: IntArray
     asked: IntArray

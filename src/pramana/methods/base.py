@@ -111,10 +111,7 @@ class Method(Protocol):
 
     @classmethod
     def trial_cost(cls, schema: Schema) -> int:
-        """The time of a trial on these keys, relative to the quickest method on few values.
-
-        Matrices are inverted for every table, cell by cell; releases of groups need no inversion.
-        """
+        """The time of a trial on these keys, relative to the quickest method."""
         sizes = {key.name: len(key.labels) for key in schema.randomised if key.domain is not None}
         tables = schema.tables or [sorted(sizes, key=sizes.__getitem__)[-2:]]
         cells = max(prod(sizes.get(name, 1) for name in table) for table in tables)
@@ -195,19 +192,7 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a method, as the command line and the studio show it.
-
-    Attributes:
-        name: the field.
-        flag: the option, such as ``--stay``.
-        help: one line.
-        kind: ``bool``, ``float``, ``int`` or ``str``.
-        choices: the only values, where they are few.
-        metavar: the placeholder of the value in the help.
-        default: the value if the option is not given.
-        read: parses the texts of an option that may be repeated.
-        chooses: whether the option alone selects the method.
-    """
+    """An option of a method, as the command line and the studio show it."""
 
     name: str
     flag: str
@@ -341,10 +326,8 @@ def published_standard_errors(
 ) -> Form:
     """The published statistics: the same standard error for all values of a column.
 
-    It is the largest standard error, rounded up on a grid of 1, 2, 5, 10, ...: an error for each
-    value would reveal which values are rare, and digits would reveal the counts. It is at least
-    ``least(size)``, the error of the method for even counts; a smaller one would reveal that
-    counts are uneven.
+    The largest error, at least ``least(size)``, is rounded up on a grid of 1, 2, 5, 10, ...: errors
+    by value, or exact digits, would reveal counts.
     """
     errors = {
         name: [coarse_up(math.sqrt(max(least(len(by_value)) ** 2, *by_value)))] * len(by_value)
@@ -354,11 +337,7 @@ def published_standard_errors(
 
 
 class Withheld(Method):
-    """Methods whose matrices are not published, because they reveal the counts.
-
-    Far fewer records change than under matrices that do not depend on the data. In exchange only
-    the owner can recompute the guarantees.
-    """
+    """Methods whose matrices are not published, because they reveal the counts."""
 
     kind: ClassVar[str] = "withheld"
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset({"standard_errors", "verbatim"})

@@ -153,19 +153,12 @@ def design_for(
 def estimate_changes(
     context: DesignContext, *guarantees: Guarantee, method: str | Method | None = None
 ) -> tuple[float, float] | None:
-    """Bounds on how many records a plan changes, by a rule of thumb that needs no search.
-
-    ``None`` if the design itself is quick.
-    """
+    """Bounds on how many records a plan changes; ``None`` if the design itself is quick."""
     return _chosen(method, guarantees).estimate_changes(context, guarantees)
 
 
 def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
-    """The plan, or that of the alternative method if its expected error is clearly smaller.
-
-    The default method serves tables that nobody has thought of yet, so that a small gain of the
-    alternative on the tables of the schema is not enough.
-    """
+    """The plan, or that of the alternative method if its expected error is clearly smaller."""
     alternative = alternative_method(plan)
     if alternative is None or isinstance(plan.method, alternative):
         return plan
@@ -213,10 +206,7 @@ def alternative_method(plan: Plan) -> type[Method] | None:
 
 
 def alternative_plan(plan: Plan) -> Plan | None:
-    """The plan of the alternative method for the same targets.
-
-    ``None`` if no method meets them, or the alternative was compared by the design already.
-    """
+    """The plan of the alternative method for the same targets; ``None`` if there is no other."""
     if plan.expected_error is None or "choice" in plan.statistics:
         return None
     alternative = alternative_method(plan)
@@ -235,11 +225,7 @@ def alternative_plan(plan: Plan) -> Plan | None:
 
 
 def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
-    """A sentence that compares a plan with its alternative; ``None`` if there is none.
-
-    It gives the expected error of a typical two-way table by both methods: the median over the
-    tables of the schema, or over all pairs of columns.
-    """
+    """A sentence that compares a typical two-way table with that of the alternative."""
     other = other or alternative_plan(plan)
     if other is None or plan.expected_error is None or other.expected_error is None:
         return None
@@ -262,11 +248,7 @@ def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
 
 
 def settle_bins(schema: Schema) -> Schema:
-    """Accept bins of sensitive columns, and refuse bins of other columns released unchanged.
-
-    Policies for missing values that are left open are filled in, by the schema alone. The anonymity
-    set is counted by the exact values of known columns, and weights are summed.
-    """
+    """Refuse bins of unchanged columns, unless sensitive; fill in policies for missing values."""
     for column in schema.released_as_is:
         used = column.binned and column.name not in schema.strata
         if isinstance(column.domain, Bins) and not used:
@@ -315,14 +297,7 @@ BINS = (5, 10, 15, *range(20, 101, 10))
 
 @dataclass(frozen=True)
 class GridPoint:
-    """One combination that was tried.
-
-    Attributes:
-        gamma: the largest ratio of two probabilities in a column of the matrix.
-        bins: the number N of bins; an attribute with fewer distinct values is not binned.
-        accuracy: of a learner on clean records, averaged over data sets where there are several.
-        error: of the estimated distributions, sum |estimate - truth| / records, on average.
-    """
+    """One combination of gamma and bins, with a learner's accuracy and the error of estimates."""
 
     gamma: float
     bins: int

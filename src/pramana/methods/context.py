@@ -78,10 +78,7 @@ class DesignContext:
 
     @classmethod
     def completed(cls, schema: Schema, opened: OpenedTable, *, keep_numbers: bool) -> DesignContext:
-        """The context of a table; domains that the schema leaves open are read off the table.
-
-        With ``keep_numbers`` a number without bins stays a number.
-        """
+        """The context of a table, open domains read off it (but numbers, if ``keep_numbers``)."""
         completed = complete(schema, opened)
         if keep_numbers:
             completed = completed.replace_columns(
@@ -106,11 +103,7 @@ class DesignContext:
         return cls(schema, records, records if smallest_group is None else smallest_group)
 
     def splitting(self, needed: float) -> list[str]:
-        """The known columns that leave fewer than ``needed`` records alike, the weight first.
-
-        These are columns that do so by themselves, or all known columns where only several
-        together do. At most one more than an error names is looked for.
-        """
+        """The known columns that leave fewer than ``needed`` records alike, the weight first."""
         weight = self.schema.weight
         known = sorted(self.schema.known, key=lambda name: weight is None or name != weight.name)
         opened = self.opened
@@ -196,9 +189,7 @@ class DesignContext:
     ) -> tuple[Made, tuple[Guarantee, ...]]:
         """Integer matrices that do not depend on the data, and the guarantees that they attain.
 
-        Rounding in floating point can overshoot by a few parts in 10**16, and a target must hold
-        to the last bit: ``make`` is called with growing shares by which ln gamma is trimmed, until
-        every target is met.
+        A target must hold to the last bit: ln gamma is trimmed by growing shares until all do.
         """
         for trim in (0.0, *(10.0**-power for power in range(15, 5, -1))):
             evidence = self.fixed(mechanism := make(trim))
@@ -221,10 +212,7 @@ class DesignContext:
 
     @cached_property
     def smallest_unchanged_group(self) -> int | None:
-        """The smallest number of records that agree in all columns released unchanged.
-
-        ``None`` where that is the anonymity set, or there are no data yet.
-        """
+        """The fewest records that agree in all unchanged columns; ``None`` if all are known."""
         if self.opened is None:
             return None
         with counting_refusals(self.schema, self.opened):
@@ -363,10 +351,7 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
 def randomised(
     plan: Plan, opened: OpenedTable, keystream: Keystream, *, context: DesignContext | None = None
 ) -> tuple[Table, Plan]:
-    """Every record through the matrices of the plan, then shuffled.
-
-    ``context`` is that of the table, where it has been counted already.
-    """
+    """Every record through the matrices of the plan, then shuffled."""
     plan = plan_for_table(
         plan, context or DesignContext.of(plan.schema, opened), seeded=keystream.reproducible
     )
@@ -381,13 +366,9 @@ def randomised(
 
 
 def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
-    """The plan with the numbers of this very table; refused if they fall short of the target.
+    """The plan with the numbers of this table; refused if they fall short of the targets.
 
-    Promises are computed anew. What a method of withheld matrices tells of its tables (unbiased as
-    they stand, with these errors) is true of the counts that it was made for alone, so that its
-    plan serves no others; published matrices are read as they are, whatever the counts, and of
-    their plan only the figures for the owner fall. With a seed, what rests on fresh randomness is
-    not promised.
+    A plan of withheld matrices serves no other counts than those that it was made for.
     """
     try:
         known = context.counted if plan.method.data_dependent else context.fixed

@@ -138,11 +138,7 @@ def _sizes(schema: Schema, table: Sequence[str]) -> tuple[int, ...]:
 def _sampling_variance(
     sampler: AttributeSampler, schema: Schema, table: Sequence[str], share: FloatArray
 ) -> FloatArray:
-    """The variance of each cell by record: estimates of all attribute sets, by their precision.
-
-    Unchanged columns are the last axes; they divide the records into groups that are estimated
-    separately.
-    """
+    """The variance of each cell by record, over all sets; unchanged columns are the last axes."""
     sets = sampler.containing(table)
     kept = np.array([float(attributes.matrix.retention) for attributes in sets])
     asked = np.array([attributes.share for attributes in sets])

@@ -51,10 +51,7 @@ def randomised_in(schema: Schema, table: Iterable[str]) -> Set:
 
 @dataclass(frozen=True)
 class StepDomain:
-    """The domain of a step: its columns, its values (cells if there are several columns).
-
-    ``fixed`` values are never changed.
-    """
+    """The columns of a step, its values or joint cells, and those of them that are fixed."""
 
     columns: tuple[str, ...]
     labels: tuple[Label, ...]
@@ -79,10 +76,7 @@ class StepDomain:
 
 
 def step_domains(schema: Schema, joint: Iterable[Sequence[str]] = ()) -> tuple[StepDomain, ...]:
-    """A step for each randomised column, or group of columns tied by impossible combinations.
-
-    ``joint`` ties further columns.
-    """
+    """A step for each randomised column, or group tied by impossible cells or ``joint``."""
     names = [column.name for column in schema.randomised]
     ties = [*(rule.columns for rule in schema.impossible), *joint]
     for name in (name for columns in ties for name in columns):
@@ -141,12 +135,7 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """The expected L1 error of all one- and two-way tables, as shares of the records.
-
-    Attributes:
-        tables: each table with its error.
-        asked: the tables of interest, if any are declared; mean and sentence refer to these.
-    """
+    """The expected L1 error of tables, as shares of the records; ``asked`` are of interest."""
 
     tables: tuple[tuple[tuple[str, ...], float], ...]
     asked: tuple[tuple[str, ...], ...] = ()
@@ -340,11 +329,7 @@ class ErrorModel:
         return float(self.errors(retentions).sum() / self.weights.sum())
 
     def slope(self, retentions: FloatArray) -> FloatArray:
-        """The derivative of the average error by each retention, by difference quotients.
-
-        A cell depends on few steps: the first steps of all cells are moved at once, then the
-        second ones.
-        """
+        """The derivative of the average error by each retention, by difference quotients."""
         reduced = self._reduced_for(retentions)
         slopes: FloatArray
         if reduced is not None:
@@ -395,13 +380,7 @@ class ErrorModel:
 
 @dataclass(frozen=True, eq=False)
 class _Reduced:
-    """A model of few steps that represent all exchangeable ones.
-
-    Attributes:
-        steps: the places of the representatives.
-        tables: for each table of the full model, the place of its representative.
-        model: of the representatives, with the number of tables that each represents as weight.
-    """
+    """A model of representative steps and, for each table, the place of its representative."""
 
     steps: IntArray
     tables: IntArray

@@ -125,10 +125,7 @@ class GivenMatrices(Method):
 
 @dataclass(frozen=True)
 class MatricesFromData(GivenMatrices):
-    """The same, for matrices that the steward made from these very data.
-
-    What compares this table with others cannot be promised then: neither epsilon nor rho2.
-    """
+    """The same, for matrices made from these data: neither epsilon nor rho2 can hold then."""
 
     name: ClassVar[str] = "matrix-from-data"
     when: ClassVar[str] = "You have matrices of your own that were made from these very data."
@@ -181,10 +178,7 @@ def by_labels(matrix: TransitionMatrix, column: Column) -> TransitionMatrix:
 
 
 def read_matrix(path: str | Path) -> Dense:
-    """A matrix from a CSV file (labels in the first row and column), or from a JSON file.
-
-    The JSON form is ``{"labels": [...], "values": [[...], ...]}``.
-    """
+    """A matrix from CSV (labels in first row and column) or JSON (``labels``, ``values``)."""
     path = Path(path)
     try:
         text = read_file(path, what="matrix file").decode("utf-8-sig")

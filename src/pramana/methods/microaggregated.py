@@ -126,10 +126,7 @@ class Grouped(Method):
 
     @classmethod
     def slow_reason(cls, schema: Schema, records: int) -> str:
-        """Why clustering takes long: many coordinates for many records.
-
-        More coordinates than can be clustered are refused at once, which takes no time.
-        """
+        """Why clustering takes long; more coordinates than can be clustered are refused at once."""
         from pramana.microaggregation.groups import MOST_COORDINATES
 
         values = sum(map(coordinates_of, schema.randomised))
@@ -212,9 +209,8 @@ class Grouped(Method):
     ) -> Anonymised:
         """The records with new keys, in their old order, and statistics of their groups.
 
-        Groups do not depend on the order of the original data. Ties among records with the same
-        keys are broken at random: broken by other values, groups would reveal these. Groups never
-        cross the values of known columns that are released unchanged.
+        Neither the order of the original data nor other values influence the groups: ties are
+        broken at random. Groups never cross the values of known unchanged columns.
         """
         from pramana.microaggregation.anonymisation import anonymise, known_groups
 
@@ -454,11 +450,7 @@ class Centroid(Grouped):
 
 
 def _refuse_copies(name: str, context: DesignContext) -> None:
-    """Refuse tables in which a record cannot be separated from its keys.
-
-    Groups never cross the values of known columns, which therefore go with the keys. Some other
-    column must differ among records that agree in the known ones.
-    """
+    """Refuse tables in which no other column differs among records that agree in the known ones."""
     schema, known = context.schema, context.schema.known
     rest = [c.name for c in schema.released if not c.randomised and c.name not in known]
     separable = bool(rest)

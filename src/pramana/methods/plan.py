@@ -115,9 +115,8 @@ class Plan(Shown):
     def published(self) -> tuple[Claim, ...]:
         """The claims that a certificate states.
 
-        Where the method looked at the data, digits of what is attained would tell the counts: so
-        what was asked is stated, which holds, and else only what anyone can compute again from
-        published matrices.
+        If the method looked at the data, digits of what is attained would reveal counts: then what
+        was asked is stated, and what anyone can recompute from published matrices.
         """
         if not self.method.data_dependent:
             return self.claims
@@ -163,11 +162,7 @@ class Plan(Shown):
 
     @property
     def notices(self) -> list[str]:
-        """What the steward should mend or know before an epsilon that was asked for is relied on.
-
-        A list of values that was read off the data is in the certificate: where one person alone
-        has a value, the list tells that they are there, whatever epsilon says.
-        """
+        """What the steward should correct or know before relying on the targets."""
         found = []
         choices, read = DataChoices.of(self.schema), DataChoices.of(self.schema).read
         if self.aims_at_epsilon and (choices.tried or not choices.choices.declared):

@@ -130,10 +130,7 @@ class FlowProblem:
 
     @cached_property
     def places(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Where the entries of the programs stand, column by column: all programs share that.
-
-        Rows, where each column begins, and in which order slopes, shortfalls and shares come.
-        """
+        """Rows and column starts of the entries of all programs, and the order of entries."""
         (c, _, pair), shares = self.served, self.dominance.tocoo()
         own, pairs = np.arange(self.rare), len(self.first)
         rows = np.concatenate([c, own, self.rare + shares.row])
@@ -277,10 +274,7 @@ def outflow_bound(times: FloatArray, m: float) -> FloatArray:
 
 
 def least_flows(times: IntArray, m: float) -> Flows:
-    """Flows inside one group of values, so that each has a correct match of at most 1/m.
-
-    The caller has made sure that the group has at least m records, or no rare value.
-    """
+    """Flows inside one group of values, so that each has a correct match of at most 1/m."""
     rare = np.flatnonzero((times > 0) & (times < m))
     common = np.flatnonzero(times >= m)
     if len(rare) == 0:

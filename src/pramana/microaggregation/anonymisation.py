@@ -52,10 +52,7 @@ class Anonymised:
 
 
 def key_of(column: Column, values: pa.ChunkedArray) -> Key:
-    """One key as numbers: the number itself, or the place of the category in the domain.
-
-    Bins and ordered categories are ordered; categories that are all numbers count as numbers.
-    """
+    """One key as numbers: the number itself, or the place of the category in the domain."""
     domain = column.domain
     if domain is None:
         return Key(column.name, numbers_of(column.name, values))
@@ -153,11 +150,7 @@ def replace_keys(
 
 
 def _to_centre(column: Column, key: Key, values: pa.ChunkedArray) -> Key:
-    """What the middle of a group is taken of: categories without order have no mean.
-
-    Numbers that stand for categories (race 1, 2, 3) are near one another when groups are formed,
-    and yet a group gets the commonest of them, for 1.2 is none.
-    """
+    """The key of which a centre is taken: categories without order have no mean."""
     domain = column.domain
     named = isinstance(domain, Categories) and not domain.ordered and key.kind == "number"
     if domain is None or not (named or domain.missing_values):
@@ -217,10 +210,9 @@ def permute_members(
 
 
 def centroid(key: Key, labels: IntArray) -> FloatArray:
-    """The middle of every group: mean of numbers, nearest rank to the mean, or commonest category.
+    """The middle of every group: mean, nearest rank to the mean, or commonest category (the first).
 
-    Missing where more than half of the group is; otherwise over what is known. Of equally common
-    categories the first.
+    Missing where more than half of the group is; otherwise over what is known.
     """
     groups = int(labels.max()) + 1
     if key.kind == "unordered":

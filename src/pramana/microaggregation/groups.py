@@ -114,10 +114,7 @@ def embed(keys: Sequence[Key], *, responses: Sequence[Key] = (), weight: float =
 def number_columns(
     points: ArrayLike | Columnar, response: ArrayLike | None = None
 ) -> tuple[list[Key], list[Key]]:
-    """Keys and responses of an array, or of a data frame of any kind.
-
-    ``response`` is an array beside the points, or names columns of the data frame.
-    """
+    """Keys and responses of an array or data frame; ``response``: an array, or names."""
     names = _names_of(response)
     if isinstance(points, np.ndarray | list | tuple):
         if names:
@@ -188,10 +185,7 @@ def compact(labels: NDArray[np.generic]) -> IntArray:
 
 
 def order_of_groups(labels: IntArray) -> IntArray:
-    """The records group by group, those of a group in the order that they are in.
-
-    Sorted by sixteen bits at a time, for which counting is enough.
-    """
+    """The records group by group, in their order, sorted by sixteen bits at a time."""
     order = np.argsort((labels & 0xFFFF).astype(np.uint16), kind="stable")
     high, top = labels >> 16, int(labels.max(initial=0)) >> 16
     while top > 0:
@@ -244,11 +238,7 @@ def rank_within(labels: IntArray, values: FloatArray | None = None) -> IntArray:
 
 
 def search_space(points: FloatArray) -> FloatArray:
-    """The points as they are searched for neighbours: on their main axes where there are many.
-
-    Distances on the first principal axes are never above the true ones and keep most of them.
-    Only the choice of candidates rests on them.
-    """
+    """The points on their main principal axes, if there are many, to search for neighbours."""
     if points.shape[1] <= MOST_AXES or len(points) <= FEW_POINTS:
         return np.ascontiguousarray(points)
     axes = np.linalg.eigh(np.cov(points, rowvar=False))[1][:, -MOST_AXES:]
@@ -263,10 +253,7 @@ def cells_of(points: FloatArray) -> IntArray:
 
 
 def chop(points: FloatArray, labels: IntArray, limit: int) -> IntArray:
-    """Cut groups of more than ``limit`` records into equal parts along their widest column.
-
-    With limit >= 2k - 1 and groups of k or more, no part has fewer than k.
-    """
+    """Cut groups of more than ``limit`` (at least 2k - 1) records into equal parts."""
     low, high = bounds(points, labels)
     sizes = np.bincount(labels)
     widest = (high - low).argmax(axis=1)
@@ -293,10 +280,7 @@ _SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
 
 @contextmanager
 def shared_groups() -> Iterator[None]:
-    """Inside, groups of the same records are formed once, whatever the keystream: for trials.
-
-    So are draws of Gaussian dither, which cost as much.
-    """
+    """Inside, groups and Gaussian draws for the same records are made once, for trials."""
     token = _SHARED.set(_Shared())
     try:
         yield

@@ -74,10 +74,7 @@ def merge_along(values: FloatArray, weights: IntArray, k: int) -> IntArray:
 
 
 def _neighbours(space: FloatArray) -> NDArray[np.int32]:
-    """The nearest points of every point, itself among them; asked for some points at a time.
-
-    The search gives distances and wide numbers, several times what is kept of it.
-    """
+    """The nearest points of every point, itself among them; searched a portion at a time."""
     from scipy.spatial import cKDTree
 
     tree, near = cKDTree(space), min(NEAR + 1, len(space))

@@ -104,10 +104,7 @@ def peel(cells: IntArray, labels: IntArray, k: int) -> IntArray:
 
 
 def fuse(cells: IntArray, labels: IntArray) -> tuple[IntArray, BoolArray]:
-    """Groups of equal records that hold the same value become one, at no cost.
-
-    Returns the labels and which groups hold equal records only.
-    """
+    """Groups of equal records with one value become one; labels, and which groups are so."""
     cell_of_group = np.empty(int(labels.max()) + 1, np.int64)
     cell_of_group[labels] = cells  # the cell of some member
     homogeneous = np.ones(cell_of_group.size, bool)
@@ -167,10 +164,7 @@ def epoch(
     limit: int,
     words: IntArray,
 ) -> IntArray:
-    """One look or more at every group with some of its neighbours: ``words`` says with which.
-
-    Groups that hold equal records only are ``whole``.
-    """
+    """One look or more at every group and its neighbours; ``whole``: of equal records only."""
     sizes = np.bincount(labels)
     # 2k records of a large cell take part, so that its neighbours can have some; k or more rest.
     large = whole & (sizes >= 3 * k)
@@ -266,15 +260,7 @@ def tries_for(n: int) -> list[int]:
 def anneal(
     points: FloatArray, labels: IntArray, *, k: int, limit: int, words: Iterable[IntArray]
 ) -> IntArray:
-    """Groups whose sum of squares is at most that of the given ones.
-
-    Args:
-        points: one row a record.
-        labels: groups to begin with.
-        k: the least size of a group.
-        limit: the largest size of a group.
-        words: random words, in chunks as ``tries_for`` says.
-    """
+    """Groups whose sum of squares is at most that of the given ones, by simulated annealing."""
     from scipy.spatial import cKDTree
 
     around = cKDTree(points).query(points, min(ANNEALING_NEIGHBOURS + 1, len(points)))[1][:, 1:]

@@ -69,14 +69,7 @@ class Dither(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """The joint distribution of the keys as sorted arrays.
-
-    Attributes:
-        codes: the keys in the order of the transformation: records by keys, ranks of values.
-        order: the records sorted by their keys.
-        starts: for every sorted place, where the run begins that shares the first j keys.
-        ends: where that run ends; both have one row for each j = 0, 1, ..., number of keys.
-    """
+    """The joint distribution of the keys: codes, sorted records, and runs that share j keys."""
 
     codes: IntArray
     order: IntArray

@@ -148,18 +148,10 @@ def refuse(column: Column, refused: Refused) -> None:
 
 
 def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array:
-    """The released values of ``codes``.
+    """The released values of ``codes``; ``words`` are one a code, for ``release = "draw"``.
 
-    The type follows from the domain alone. If it followed the original data, one value could change
+    The type follows from the domain alone: if it followed the original data, one value could change
     the type of the whole column, and no epsilon would hold.
-
-    Args:
-        column: Whose labels they are.
-        codes: Positions among the labels.
-        words: Uniform 64-bit words, one a code, for ``release = "draw"``.
-
-    Returns:
-        A dictionary array for text labels and bins, a plain array of the labels' type otherwise.
     """
     domain = _domain(column)
     gone = codes == len(domain.labels) if None in column.labels else None
@@ -319,10 +311,7 @@ def _taken(values: Values, indices: pa.Array) -> Values:
 
 
 def points_inside(indices: pa.Array, size: int) -> bool:
-    """Whether all of these point below the size, also in places that count as missing.
-
-    As unsigned ones, none of which is negative.
-    """
+    """Whether all indices, read as unsigned, are below the size, also where they are missing."""
     data = np.frombuffer(indices.buffers()[1] or b"", f"u{indices.type.bit_width // 8}")
     told = data[indices.offset : indices.offset + len(indices)]
     return not len(told) or int(told.max()) < size

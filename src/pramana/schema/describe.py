@@ -41,11 +41,7 @@ from pramana.types import Form
 
 
 def complete(schema: Schema, table: OpenedTable) -> Schema:
-    """The schema with undeclared domains and unstated policies for missing values filled in.
-
-    Domains are read off the data for randomised columns and strata that have none, and so are their
-    policies: they count as not declared. A declared domain gets the policy of `settle_missing`.
-    """
+    """The schema with undeclared domains of randomised columns and strata read off the data."""
     schema = settle_missing(schema)
     open_ended = [
         column
@@ -71,11 +67,9 @@ def complete(schema: Schema, table: OpenedTable) -> Schema:
 
 
 def settle_missing(schema: Schema) -> Schema:
-    """The schema with unstated policies of columns with declared domains filled in.
+    """The schema with unstated policies for missing values filled in, by the schema alone.
 
-    The schema alone decides. If the data decided, one empty cell would add a value to the release,
-    and no epsilon would hold. A column that names missing values, or codes that are taken as
-    missing, has them as one more value; any other column refuses them.
+    If the data decided, one empty cell would add a value to the release, and no epsilon would hold.
     """
     spoken = _naming_missing(schema)
     spoken |= {column.name for column in schema.columns if column.recoding.missing_codes}
@@ -200,13 +194,7 @@ class Profile:
 
 @dataclass(frozen=True, repr=False)
 class Description(Schema):
-    """A proposed schema that says why. It can be used wherever a schema can.
-
-    Attributes:
-        profiles: One entry a column.
-        records: The number of records.
-        unique: Records that no other one equals on the keys, as their domains cut them.
-    """
+    """A proposed schema with a profile of each column; ``unique`` records differ on the keys."""
 
     profiles: tuple[Profile, ...] = ()
     records: int = 0
@@ -263,14 +251,9 @@ def describe(
     k: int = 5,
     suggest: bool = False,
 ) -> Description:
-    """Look at a table and suggest what each column is; roles that are given are taken as given.
+    """Propose a role, a domain and recodings for each column, and say why.
 
-    Given keys are all keys, unless more are to be suggested. Of the other columns so many leave
-    unchanged that few people are unique on all of them.
-
-    A role that is suggested is read off the data, and the origin of the schema says so.
-
-    Recodings are suggested where fewer than ``k`` records hold a value.
+    Roles that are given are kept. Recodings are proposed where fewer than ``k`` share a value.
     """
     numbers = () if household is None else (household,)
     given = _given(
@@ -393,10 +376,9 @@ def _recodings(
 def _in_steps(
     table: OpenedTable, column: Column, seen: Tally, k: int, beside: Sequence[str]
 ) -> tuple[Column, str]:
-    """A weight that enough people share, and why; any other column as it is.
+    """A weight rounded so that enough people share each value, and why; other columns unchanged.
 
-    With the weight as it stands nobody could hide, and the next design would be refused for it. The
-    columns ``beside`` leave as they are, too, and split those who share a weight once more.
+    Columns ``beside`` it are released unchanged too, and split those who share a weight.
     """
     if column.role is not Role.WEIGHT:
         return column, ""

@@ -427,14 +427,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Labels:
-    """What a statistical package says about its columns, kept so that it can be written back.
-
-    Attributes:
-        variables: The label of a column.
-        values: The label of each value of a column.
-        measures: Nominal, ordinal or scale, in the words of the package.
-        missing: The values of a column that stand for missing, as the package calls them.
-    """
+    """Labels of columns and values, measurement levels, and values that stand for missing."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)
@@ -455,12 +448,10 @@ class Labels:
     def released(
         self, schema: Schema, occurring: Callable[[str], Collection[Label | None]]
     ) -> Labels:
-        """What may leave with a release: labels of values that the schema or the records tell.
+        """The labels that a release may show, in the order of the values.
 
-        A label of any other value speaks of the truth: of a value that was dropped, or that
-        nobody is shown to have. Columns with a domain keep the labels of the domain, others those
-        of the values that occur in the release; a number with noise is none that has a label.
-        They leave in the order of their values: the file may list them as its records came.
+        A label of a value that is neither in the domain nor in the release would disclose that it
+        occurred. A number with noise has no label.
         """
         names = [column.name for column in schema.released]
         domains = {
@@ -485,11 +476,7 @@ class Labels:
         )
 
     def beside_missing(self, schema: Schema) -> Labels:
-        """The same, with the values that the schema says stand for missing, as they leave.
-
-        The schema alone says which: a certificate keeps no other list, and a text file has none. A
-        code beside bins that leave by their names leaves as a text, and so does its label.
-        """
+        """The labels with the values that the schema lists as missing, as they are released."""
         values, missing = dict(self.values), {}
         for column in schema.released:
             domain = column.domain

@@ -141,11 +141,7 @@ def smallest_group(
     apart: bool = False,
     binned: Sequence[Column] = (),
 ) -> int:
-    """The fewest records of a table that share their values in ``columns``.
-
-    One where there are more than ``most`` combinations of them, or with ``apart`` a great many;
-    values of ``binned`` columns are alike where they lie in one bin.
-    """
+    """The fewest records that share their values in ``columns``; options as of ``GroupSizes``."""
     return group_sizes(opened, columns, most=most, apart=apart, binned=binned).smallest()
 
 

@@ -86,10 +86,10 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
 def columns_of_households(
     columns: Iterable[Column], table: OpenedTable, household: str, *, anonymity_set: int
 ) -> dict[str, bool]:
-    """Which columns ``require_unlinked`` would refuse as they are; whether each may be public.
+    """Which columns ``require_unlinked`` would refuse, and whether each may be released unchanged.
 
-    Those with the fewest values stay, as long as together they tell no household from all others
-    and leave everybody among ``anonymity_set`` records that share them.
+    Columns with the fewest values stay, as long as they identify no household and leave everybody
+    among ``anonymity_set`` records.
     """
     homes = households_of(table, household)
     several = np.bincount(homes)[homes] > 1
@@ -219,10 +219,7 @@ def _beyond_chance(homes: IntArray, codes: IntArray) -> bool:
 
 
 def _slips(homes: IntArray, codes: IntArray, several: BoolArray, agree: BoolArray) -> bool:
-    """Whether so few households disagree, and so many fewer than by chance, that these are slips.
-
-    What is rare, as a disease, is the same in most households without being of the household.
-    """
+    """Whether few households disagree, ten times fewer than by chance: these are errors."""
     _, first, people = np.unique(homes[several], return_index=True, return_counts=True)
     off = 1 - agree[several][first].mean()
     shares = np.unique(codes[several], return_counts=True)[1] / np.count_nonzero(several)

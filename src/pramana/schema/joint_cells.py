@@ -125,12 +125,7 @@ def _numbered(values: Codes) -> tuple[IntArray, int]:
 
 @dataclass(frozen=True, eq=False)
 class JointCells:
-    """Some combinations of labels, each with its position among them as a code.
-
-    Attributes:
-        labels: Of each column.
-        cells: The combinations that can be, one label a column.
-    """
+    """Some combinations of labels of several columns, each with its position as a code."""
 
     labels: tuple[tuple[Label, ...], ...]
     cells: tuple[tuple[Label, ...], ...]
@@ -173,13 +168,7 @@ class JointCells:
 
 @dataclass(frozen=True)
 class CellRules:
-    """For each column the values that stay, and combinations of values that cannot exist.
-
-    Attributes:
-        labels: of each column.
-        fixed: of each column, which of its values stay as they are.
-        impossible: one entry a rule: the places of its columns, and which values of each it names.
-    """
+    """For each column which values stay; and which values of several columns exclude each other."""
 
     labels: tuple[tuple[Label, ...], ...] = ()
     fixed: tuple[BoolArray, ...] = ()
@@ -373,8 +362,7 @@ class Counts:
 class Counter:
     """Counts records that come in batches.
 
-    A table of few possible combinations is counted into an array with a place for each. Otherwise
-    the combinations of each batch are sorted and merged, so that memory follows those that occur.
+    Few possible combinations are counted in an array; otherwise those of each batch are merged.
     """
 
     def __init__(self, columns: Sequence[str], labels: Sequence[tuple[Label, ...]]) -> None:

@@ -40,14 +40,7 @@ APART = 2.0  # times as far from the other values as these reach
 
 @dataclass(frozen=True)
 class Suspect:
-    """A value that looks as if it meant missing.
-
-    Attributes:
-        value: as it stands in the table.
-        records: how many hold it.
-        why: what makes it look so.
-        among_numbers: whether it is one of few texts in a column of numbers.
-    """
+    """A value that looks as if it meant missing, such as a text ``among_numbers``."""
 
     value: Label
     records: int
@@ -60,10 +53,7 @@ class Suspect:
 
 
 def codes_among_numbers(tallies: Mapping[str, Tally]) -> dict[str, list[str]]:
-    """The few texts in columns that are of numbers but for them, by column.
-
-    A code that is found in a column of many numbers is known in one of few as well.
-    """
+    """The few texts in columns of numbers, by column; a code of one column is known in all."""
     found = {name: among_numbers(tally) for name, tally in tallies.items()}
     known = {code for codes in found.values() for code in codes}
     if known:
@@ -72,10 +62,7 @@ def codes_among_numbers(tallies: Mapping[str, Tally]) -> dict[str, list[str]]:
 
 
 def looks_missing(tally: Tally, codes: Collection[str] = ()) -> list[Suspect]:
-    """The values of a column that may mean missing, most frequent first.
-
-    ``codes`` are those that keep it from being one of numbers.
-    """
+    """The values that may mean missing, most frequent first; ``codes`` are texts among numbers."""
     if not tally.complete or tally.distinct < 2:
         return []
     if tally.distinct > MOST_LOOKED_AT:
@@ -171,8 +158,7 @@ def merge_of_rare(
 ) -> tuple[int, dict[str, tuple[Label, ...]]] | None:
     """How many values fewer than ``k`` records hold, and what to merge so that k hold each.
 
-    Ordered values are merged with their neighbours, others into one called "other". ``None`` where
-    no value is rare, or nothing would be left beside the merged ones.
+    Ordered values are merged with neighbours, others into "other"; ``None`` if nothing remains.
     """
     if not isinstance(domain, Categories) or not tally.complete:
         return None

@@ -31,10 +31,8 @@ from pramana.types import Words
 class FileStamp:
     """Size, modification time and inode of a file at one moment.
 
-    Some changes that keep the size stay unseen: two within the resolution of the file system's
-    times (milliseconds on Linux, two seconds on FAT), one whose time is set back, one through a
-    memory map that has not been flushed, and one that the cache of a network file system hides.
-    Readers also compare the number of records of every pass.
+    Changes that keep the size can stay unseen: within the resolution of the file system's times, if
+    a time is set back, or by a network cache. Readers compare record counts too.
     """
 
     path: Path
@@ -83,13 +81,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Part:
-    """A batch that is still to be loaded, possibly in another thread.
-
-    Attributes:
-        position: The position of its first record in the whole table.
-        records: How many records it will have.
-        load: Reads or computes it.
-    """
+    """A batch that is still to be loaded, with the position of its first record and its size."""
 
     position: int
     records: int
@@ -193,10 +185,7 @@ class OpenedTable:
         function: Callable[[Iterator[pa.RecordBatch]], Made],
         columns: Sequence[str] | None = None,
     ) -> Iterator[Made]:
-        """What ``function`` makes of all records, in one summary or in several to be put together.
-
-        A table that lies on many machines gives one summary a partition.
-        """
+        """What ``function`` makes of all records: one summary, or one for each partition."""
         yield function(self.batches(columns))
 
     def require_unchanged(self) -> None:

@@ -55,13 +55,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class DataChoices:
-    """What an epsilon takes as public, because the data decided it.
-
-    Attributes:
-        read: randomised columns whose values were read off the data.
-        tried: randomised columns whose values were chosen by trials on the data.
-        choices: the origin of roles, method and target.
-    """
+    """Randomised columns read off the data or chosen by trials; the origin of other choices."""
 
     read: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()

@@ -123,13 +123,7 @@ HEALTH = re.compile(
 
 @dataclass(frozen=True)
 class Proposal:
-    """A role and the reason for it.
-
-    Attributes:
-        role: The role.
-        why: The reason.
-        place: Whether the column says where people are.
-    """
+    """A role with its reason; whether it is a place, or would be a key if there were fewer keys."""
 
     role: Role
     why: str
@@ -278,10 +272,7 @@ def _amount(tally: Tally) -> str:
 
 
 def are_codes(name: str, tally: Tally) -> bool:
-    """Whether whole numbers are codes of something: by name, or as few between them occur.
-
-    Numbers that were rounded leave gaps of one size, which are no sign of codes.
-    """
+    """Whether whole numbers are codes: by name, or as few of the numbers between them occur."""
     if not FEW_NUMBERS < tally.distinct <= MANY_TEXTS or not tally.whole:
         return False
     if tally.seen < SHARED * tally.distinct:
@@ -338,11 +329,7 @@ def _row_number(name: str, tally: Tally, records: int) -> str | None:
 
 
 def _differ_more_than_by_chance(tally: Tally) -> bool:
-    """Whether far fewer records share a number than if numbers were drawn from their range.
-
-    Numbers of people and files differ on purpose. Amounts and measures are equal now and then: even
-    spread gives the fewest equal pairs, any other distribution more.
-    """
+    """Whether far fewer records share a number than if numbers were drawn evenly."""
     if not tally.complete or not tally.whole:
         return False
     values, _ = distribution(tally)
@@ -358,10 +345,7 @@ def _differ_more_than_by_chance(tally: Tally) -> bool:
 
 
 def numbers_groups(tally: Tally) -> bool:
-    """Whether whole numbers count groups of few records, in whatever order the records come.
-
-    Of numbers drawn from a range chance leaves many out; of numbers of households hardly one is.
-    """
+    """Whether numbers count small groups: of numbers of households hardly any is left out."""
     if not tally.complete or not tally.whole or int(tally.numbers.max(initial=0)) > LARGEST_HOME:
         return False
     values, _ = distribution(tally)
@@ -378,20 +362,14 @@ def weighs_bodies(tally: Tally) -> bool:
 
 
 def _long_numbers(values: FloatArray) -> int:
-    """How many digits numbers have that are as long as those of people and files; 0 if not.
-
-    Amounts differ in their digits.
-    """
+    """The usual number of digits of numbers of people and files; 0 if they vary as amounts do."""
     lengths = np.bincount(np.floor(np.log10(np.maximum(values, 1))).astype(np.int64) + 1)
     usual = int(lengths.argmax())
     return usual if usual >= LONG and lengths[usual] > NEARLY * len(values) else 0
 
 
 def _counts_rows(values: FloatArray) -> bool:
-    """Whether numbers that all differ are evenly spread, as the numbers of rows are.
-
-    Those of a sample, or of rows that a filter left, have gaps of many sizes.
-    """
+    """Whether numbers that all differ are evenly spaced, as row numbers are."""
     even = np.linspace(values[0], values[-1], len(values))
     strays = min(EVENLY, KOLMOGOROV / math.sqrt(len(values)))
     return bool(np.abs(values - even).max() <= strays * (values[-1] - values[0]))
@@ -447,10 +425,7 @@ def propose_domain(
 
 
 def propose_bins(tally: Tally) -> Bins:
-    """About ten bins of like numbers of records, cut at round numbers.
-
-    The outer edges are rounded outward, so that they do not tell the extremes.
-    """
+    """About ten bins of similar size with round edges; the outer edges hide the extremes."""
     values, shares = distribution(tally)
     cuts = [_quantile(values, shares, i / BINS) for i in range(BINS + 1)]
     whole = float((values == np.floor(values)).all())

@@ -217,15 +217,7 @@ def _spelled_out(texts: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class RecodedColumn:
-    """What is done to the values of a column, a batch at a time.
-
-    Attributes:
-        name: The column.
-        recoding: What is done.
-        field: The column afterwards.
-        number: The type of its numbers, where texts are read as such.
-        weight: Whether nobody's number may become nothing by rounding.
-    """
+    """What is done to the values of a column, a batch at a time."""
 
     name: str
     recoding: Recoding

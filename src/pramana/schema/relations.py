@@ -45,15 +45,7 @@ PARTS = 2_000
 
 @dataclass(frozen=True)
 class Follows:
-    """One column follows from another: whoever knows that one knows it.
-
-    Attributes:
-        column: what follows.
-        source: from which.
-        both: whether each follows from the other, so that they are one column twice.
-        nested: whether codes of the source begin with those of the column, as places and classes
-            within larger ones do.
-    """
+    """One column follows from another; ``both`` ways, or ``nested`` as places in larger ones."""
 
     column: str
     source: str
@@ -226,10 +218,9 @@ def _determines(source: IntArray, column: IntArray) -> bool:
 
 
 def _nearly_determines(source: IntArray, column: IntArray) -> bool:
-    """Whether each value of ``source`` comes with one of ``column``, but for few records.
+    """Whether each value of ``source`` comes with one of ``column``, with few exceptions.
 
-    A group of ages with some values missing still tells the age's group. The exceptions are
-    compared with the records that do not hold the commonest value, so that a column of nearly one
+    Exceptions are compared with the records without the commonest value: a column of nearly one
     value follows from no other by that alone.
     """
     if not len(source):
@@ -254,10 +245,7 @@ def may_number_households(table: OpenedTable, seen: Tally) -> bool:
 def shared_within(
     table: OpenedTable, name: str, tallies: Mapping[str, Tally], others: Sequence[str]
 ) -> list[str]:
-    """Columns that are the same for all records with one value of ``name``, as of a home.
-
-    Such as hold the same value for nearly all records say nothing, and are not named.
-    """
+    """Varied columns that are the same for all records with one value of ``name``."""
     varied = [own for own in others if own != name and _varies(tallies[own])]
     codes = first_codes(table, [name, *varied], FIRST)
     groups = codes[name]

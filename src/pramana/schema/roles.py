@@ -429,10 +429,7 @@ def _fewer_keys(
     *,
     suggest: bool,
 ) -> Roles:
-    """Of many keys those by which people are recognised most easily; the others are none.
-
-    What strangers see is dropped then. What they can hardly know may leave unchanged.
-    """
+    """Of many keys those by which people are recognised most easily; why the others are none."""
     keys = _proposed_keys(roles, given)
     labels = {name: _label(table, name) for name in keys}
     known = [name for name in keys if roles[name].place or visible(name, labels[name])]

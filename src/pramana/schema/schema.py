@@ -513,10 +513,7 @@ class Schema(Shown):
 
     @cached_property
     def known(self) -> tuple[str, ...]:
-        """Columns that are published unchanged and that an adversary may know.
-
-        A sampling weight is one of them: who drew the sample, or knows how, knows it.
-        """
+        """Columns released unchanged that an adversary may know, sampling weights among them."""
         return tuple(
             column.name
             for column in self.released_as_is
@@ -525,10 +522,7 @@ class Schema(Shown):
 
     @cached_property
     def attached(self) -> tuple[str, ...]:
-        """Columns that are published unchanged, where some of them are taken to be unknown.
-
-        Whoever does know them finds a smaller anonymity set than that of the known ones.
-        """
+        """All columns released unchanged, if some of them are assumed unknown to an adversary."""
         names = tuple(column.name for column in self.released_as_is)
         return names if set(names) > set(self.known) else ()
 

@@ -244,16 +244,7 @@ FAR, NEAR, DIGITS = 1e300, 1e-9, 7
 
 @dataclass(frozen=True)
 class Shape:
-    """How the values of a column lie.
-
-    Attributes:
-        name: The column.
-        bars: What, and how many records hold it, in the order of the values.
-        values: The values that bars stand for, where each stands for one.
-        other: Records with values that have no bar.
-        missing: Records without a value.
-        numbers: Whether the bars are those of a histogram.
-    """
+    """The bars of a column's chart, with the values they stand for, and the other records."""
 
     name: str
     bars: tuple[tuple[str, int], ...]
@@ -343,10 +334,7 @@ def _histogram(name: str, seen: Tally) -> Shape:
 
 
 def _round_bins(values: FloatArray, numbers: NDArray[Any]) -> tuple[float, float, float]:
-    """The width of bins that a reader can say, and the places of the first and the last in widths.
-
-    A few values far away would leave all others to one bin: then the outer bins are open.
-    """
+    """The width of round bins, and the numbers of the first and last; outer ones may be open."""
     order = np.argsort(values)
     reached = np.cumsum(numbers[order])
     ends = values[order][np.searchsorted(reached, np.array([TAIL, 1 - TAIL]) * reached[-1])]

@@ -38,13 +38,7 @@ ELSEWHERE = "\0"
 
 @dataclass(frozen=True)
 class Line:
-    """A header or an entry of a schema file.
-
-    Attributes:
-        number: counted from 1.
-        column: whose entry it is; ``None`` for entries of the whole schema.
-        key: the entry; ``None`` for the header of a column.
-    """
+    """A header (without key) or an entry (of a column, or of the schema) of a schema file."""
 
     number: int
     column: str | None
@@ -543,13 +537,7 @@ def write_schema(
     reasons: Mapping[str, str] | None = None,
     notes: Mapping[str, Iterable[str]] | None = None,
 ) -> str:
-    """The schema as a TOML text that ``read_schema`` reads to an equal schema.
-
-    Args:
-        schema: What to write.
-        reasons: A comment for each column, by name.
-        notes: Further comments for each column.
-    """
+    """The schema as a TOML text that ``read_schema`` reads, with comments by column."""
     lines: list[str] = []
     if not schema.origin.declared:
         lines.append(f"{entry_of('origin', str(schema.origin))}  {ORIGIN_NOTE}")
@@ -585,10 +573,7 @@ def header_of(name: str) -> str:
 
 
 def rewritten(text: str, schema: Schema, name: str) -> str:
-    """The file of a schema in which one column is another now; its other lines as they were.
-
-    Where more has changed, or lines do not tell what a file says, all of it is written anew.
-    """
+    """The text of a schema file with one column changed; written anew if that does not suffice."""
     lines, own = text.splitlines(), _column_lines(schema.column(name), "")[1:]
     begin, end = section_of(text, name)
     gap = [""] if end < len(lines) else []

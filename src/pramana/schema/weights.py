@@ -123,10 +123,7 @@ def proposed_by(tally: Tally, k: float) -> CoarseWeight | None:
 
 
 def best_steps(values: FloatArray, numbers: IntArray, needed: float) -> CoarseWeight | None:
-    """The step and cut that keep weights and their total best, with ``needed`` people at each.
-
-    Steps that keep the weights of the middle half as a whole come first.
-    """
+    """The step and cut that keep weights and their total best, ``needed`` people at each."""
     order = np.argsort(values)
     values, numbers = values[order], numbers[order]
     median = _at(values[values > 0], numbers[values > 0], 0.5)

@@ -61,12 +61,7 @@ SUMMARIES = "part int, made binary"
 
 @dataclass(frozen=True)
 class SparkOpened(OpenedTable):
-    """A Spark data frame whose partitions have been counted.
-
-    Attributes:
-        sizes: How many records each partition has.
-        known: The marks of the columns that were counted, by partition.
-    """
+    """A Spark data frame whose partitions have been counted, with marks of columns by partition."""
 
     sizes: tuple[int, ...] = ()
     known: dict[int, dict[str, int]] = field(default_factory=dict, repr=False, compare=False)
@@ -122,10 +117,7 @@ class _Mapped:
 def open_spark(
     frame: DataFrame | SparkOpened, *, schema: Schema | None = None, computed: bool = True
 ) -> SparkOpened:
-    """Open a Spark data frame: its types, that it can be read again, and its partitions' sizes.
-
-    A data frame that is kept and never ``computed`` again has its records in one order.
-    """
+    """Open a Spark data frame that gives the same order again, or is never ``computed`` again."""
     if isinstance(frame, SparkOpened):
         checked(frame, schema=schema)
         return frame

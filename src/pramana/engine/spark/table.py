@@ -67,11 +67,7 @@ RANGE_BITS_MOST: Final = 15
 
 @dataclass(frozen=True)
 class SparkTable(SteppedTable):
-    """A Spark data frame with the five verbs of :class:`pramana.engine.base.Table`.
-
-    Attributes:
-        opened: The data frame, with the sizes of its partitions.
-    """
+    """A Spark data frame with the five verbs of :class:`pramana.engine.base.Table`."""
 
     opened: SparkOpened
 
@@ -96,10 +92,7 @@ class SparkTable(SteppedTable):
         labels: Labels | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write all records to a folder of Parquet files, which appears whole or not at all.
-
-        The workers must see the folder under the same path as the driver does.
-        """
+        """Write a folder of Parquet files; workers must see it under the driver's path."""
         if file_format != "parquet":
             raise InvalidTable(f"Spark writes Parquet, not {file_format}. Ask for parquet.")
         del labels  # a Parquet file has none
@@ -123,10 +116,7 @@ class SparkTable(SteppedTable):
         return pa.Table.from_batches(batches, self.schema())
 
     def to_opened(self) -> SparkOpened:
-        """A Spark data frame of the records, made now and kept by the workers.
-
-        It never asks for a key again: a part that gets lost is lost, and not drawn anew.
-        """
+        """A Spark data frame of the records, made now and kept by the workers."""
         with one_line(), self._frame() as frame:
             return open_spark(frame.localCheckpoint(eager=True), computed=False)
 

@@ -87,11 +87,7 @@ Begin: TypeAlias = Callable[[Iterator[pa.RecordBatch], int], Placed]
 
 @dataclass(frozen=True)
 class Task:
-    """One stage: where records come from, what is done to them, how they leave.
-
-    Attributes:
-        luggage: (begin, functions on batches, end).
-    """
+    """One stage: (begin, functions on batches, end), packed."""
 
     luggage: Luggage
 
@@ -171,14 +167,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The records of a range, ordered by their words as every engine orders them.
-
-    Attributes:
-        schema: Of the records.
-        keystream, stream: Where the words of the shuffle come from.
-        bits: How many leading bits of a word tell the range.
-        ranges: How many records each range has: a fact about the words alone.
-    """
+    """The records of a range, ordered by their words as every engine orders them."""
 
     schema: pa.Schema
     keystream: Keystream

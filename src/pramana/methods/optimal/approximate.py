@@ -96,10 +96,7 @@ class Saddle:
         return 1 / (arrive + 2), 1 / (leave + own + 2 * self.weight), prices, supplied
 
     def solve(self, *, within: float, start: State | None = None) -> Near | None:
-        """An answer whose cost is within this share of the bound, or what was reached in the end.
-
-        Nothing if the program has no solution.
-        """
+        """An answer within this share of the bound, or the last; ``None`` without solution."""
         if self.floor is None:
             return None
         best: Near | None = None
@@ -206,10 +203,7 @@ class Saddle:
         return inflow, raised
 
     def _added(self, rows: IntArray, short: FloatArray) -> FloatArray:
-        """For each combination that lacks records the target that does the most, and how many.
-
-        A target takes what the least of the lacks that chose it asks, so that none gets too much.
-        """
+        """For each combination that lacks records the target that does the most, and how many."""
         gain = self._back[0] @ np.maximum(short, 0.0)
         part = self.covers[rows]
         place = np.repeat(np.arange(len(rows)), np.diff(part.indptr))

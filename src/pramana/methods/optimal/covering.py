@@ -376,10 +376,7 @@ def _bounds(targets: int, movers: int, count: int, ends: FloatArray) -> FloatArr
 def _needs(
     cells: KeyCells, rows: _Rows, rare: IntArray, movers: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The row and the mover of each need: one for each rare cell m of each combination k.
-
-    Cells that do not leave all ask the same of a combination: one need for all of them, mover -1.
-    """
+    """The row and the mover of each need; cells that do not leave share one need, mover -1."""
     numbers = rows.place[cells.combination[rare]]
     cell, choice = np.nonzero(numbers >= 0)
     k = numbers[cell, choice]

@@ -50,14 +50,7 @@ ROUNDS: Final = 60
 
 @dataclass
 class GrowingPrograms:
-    """C1 as linear constraints on the entries off the diagonal and on the denominators.
-
-    Attributes:
-        numbers: how many records are in each cell.
-        member: cells x combinations, 1 where a cell has one.
-        alpha: the target.
-        pairs: the transitions that may happen.
-    """
+    """C1 as linear constraints on transitions and denominators, added as they are needed."""
 
     numbers: FloatArray
     member: FloatArray
@@ -338,10 +331,7 @@ def _holds(P: FloatArray, member: FloatArray, numbers: FloatArray, alpha: float)
 def _stages(
     programs: Programs, cells: KeyCells, keep: float, most: tuple[int, int]
 ) -> DenseAnswer | None:
-    """The best of the answers from several starts; the first one where it stays near.
-
-    Far from the identity the loss bends both ways, and where one ends depends on where one starts.
-    """
+    """The best of the answers from several starts; the first one where it stays near."""
     best: DenseAnswer | None = None
     for floor in FLOORS:
         found = _from_floor(programs, cells, keep, floor, most)

@@ -28,20 +28,10 @@ LASTS, FEW = 64, 64
 
 @dataclass
 class Inverse:
-    """The inverse of a matrix, and products from which the loss after every step follows.
+    """The inverse Q of a matrix P, and products from which the loss after every step follows.
 
     A step changes the inverse by a matrix of rank one, so that all products are updated by a few
-    vectors. Rounding errors add up: after ``LASTS`` steps all are recomputed.
-
-    Attributes:
-        P: the matrix.
-        numbers: the number of records in each cell.
-        weights: what an error of each cell counts for, W = diag(weights).
-        Q: its inverse.
-        released: the records expected in each cell.
-        inner: Q W Q'.
-        scaled: Q' diag(released).
-        weighed: Q' diag(released) Q W Q'.
+    vectors. After ``LASTS`` steps all are recomputed, as rounding errors add up.
     """
 
     P: FloatArray
@@ -155,12 +145,8 @@ def stepped(
 ) -> FloatArray | None:
     """The best matrix on the grid that meets C1; ``None`` if none was found.
 
-    Args:
-        cells: the joint cells and their combinations.
-        start: a matrix to begin with; it need not meet C1.
-        alpha: the target.
-        grid: the probabilities that moves may have, in rising order.
-        keep: the least probability that a record stays unchanged, if it is not lower already.
+    ``start`` need not meet C1; ``grid`` holds the probabilities of moves, rising; records stay with
+    probability ``keep`` at least, unless that is lower already.
     """
     results = [
         _search(_State.of(cells, start, alpha, np.append(0.0, grid), keep, price))

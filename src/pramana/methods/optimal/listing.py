@@ -165,10 +165,7 @@ def _with(
     also: IntArray | None = None,
     most: int | None = None,
 ) -> KeyCells:
-    """With cells whose combinations are worth more than ``limit`` together, the best ones.
-
-    What arrives in a cell that is ``left`` again is of little use: such cells are not sought.
-    """
+    """With cells whose combinations are worth more than ``limit``, none of them ``left``."""
     starts, pins = _starts(cells, worth)
     if also is not None and len(also):
         starts = np.concatenate([starts, also])

@@ -297,10 +297,7 @@ def _with_decoys(step: Step, schema: Schema, numbers: FloatArray, keystream: Key
 def _solver(
     target: SpontaneousRecognition, context: DesignContext, listed: KeyCells | None, method: Optimal
 ) -> Solver:
-    """The design for an alpha before it is put on a grid: made once, since grids share it.
-
-    That for a lower aim mostly tells how low the next one must be: less time is spent on it.
-    """
+    """The design for an alpha before it is put on a grid, with less effort for lower aims."""
     schema = context.schema
     names = tuple(column.name for column in schema.randomised)
     counts = context.counts.margin(*names)

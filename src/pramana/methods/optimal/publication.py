@@ -74,14 +74,7 @@ def with_decoys(
     *,
     stays: Callable[[Label], bool] = lambda _: False,
 ) -> TransitionMatrix:
-    """The matrix with decoys among the cells that nobody is in.
-
-    Args:
-        matrix: of the joint cells, with the identity's rows where nobody is.
-        numbers: how many are in each cell.
-        keystream: draws which cells are decoys, and of which others.
-        stays: cells that must stay as they are whoever is there.
-    """
+    """The matrix with decoys among the cells without records, drawn by the keystream."""
     rows, columns, _ = transitions(matrix)
     movers = np.unique(rows[numbers[rows] > 0])
     idle = (numbers == 0) & ~np.isin(np.arange(matrix.size), np.concatenate([rows, columns]))
@@ -103,16 +96,9 @@ def with_listed_decoys(
     columns: Sequence[tuple[Label, ...]],
     rules: CellRules,
 ) -> ListedCells:
-    """The matrix with decoys among cells that it does not list, which nobody is in.
+    """The matrix with decoys among cells that it does not list.
 
-    A decoy takes each key from one of two rare cells that move, by a coin: it looks like them.
-
-    Args:
-        matrix: of the joint cells that matter.
-        numbers: how many are in each.
-        keystream: draws the decoys.
-        columns: the labels of each column: cells are listed in their order.
-        rules: which cells can exist, and which must stay.
+    A decoy takes each key from one of two rare cells that move, by a coin, and looks like them.
     """
     codes = np.ascontiguousarray(cell_codes(columns, matrix.labels).T)
     movers = np.unique(matrix.sources[numbers[matrix.sources] > 0])
@@ -290,14 +276,7 @@ def room_of_certificate(matrix: TransitionMatrix, context: DesignContext) -> int
 
 
 def room_of_records(step: Step, numbers: FloatArray, context: DesignContext, *, enough: int) -> int:
-    """Return a lower bound on the bytes of a file of the released records, at most ``enough``.
-
-    Args:
-        step: the joint step of the randomised columns.
-        numbers: the number of records in each of its cells.
-        context: the table to protect.
-        enough: the bytes at which counting stops.
-    """
+    """A lower bound on the bytes of the released records; counting stops at ``enough``."""
     released = step.matrices[0].apply(numbers)
     bits = sum(_bits(_added(codes, released, 0)) for codes in _codes(step))
     for column_bits in _kept(context):
@@ -326,11 +305,7 @@ def _kept(context: DesignContext) -> Iterator[float]:
 
 
 def published_errors(step: Step, numbers: FloatArray) -> Entries:
-    """The published statistics of a withheld matrix: the same error for all values of a column.
-
-    It is the largest |b| + s, with the bias b and the standard deviation s of a value's released
-    count, rounded up on a grid of 1, 2, 5, 10, ... and at least 1.
-    """
+    """The published standard errors of a withheld matrix: one coarse number for each column."""
     rows, columns, moves = transitions(step.matrices[0])
     chances = moves.astype(np.float64) / TOTAL
     errors = {}
@@ -375,12 +350,7 @@ PRICE, HALVINGS = 2.0, 40
 
 
 def estimated_changes(totals: Iterable[FloatArray | IntArray], alpha: float) -> tuple[float, float]:
-    """Bounds on the number of records that a design for ``alpha`` changes.
-
-    Args:
-        totals: for each choice of keys, the records of each combination of values.
-        alpha: the largest posterior probability allowed.
-    """
+    """Bounds on the changed records, from the records by combination of each choice of keys."""
     most = max(changes_of_choice(np.asarray(by_key, dtype=np.float64), alpha) for by_key in totals)
     return TIMES[0] * most, TIMES[1] * most
 

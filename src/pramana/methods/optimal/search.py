@@ -271,11 +271,7 @@ WAYS = 4
 
 
 def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> SparseSolution | None:
-    """A sparse matrix that meets C1 in floating point, and its relative gap.
-
-    Targets should be cells that stay. Empty ones do; where they do not cover all, or the domain is
-    small enough to try both, rare cells that serve as targets are made to stay.
-    """
+    """A sparse matrix that meets C1 in floating point, and its relative gap."""
     answers = []
     for empty_targets in (True, False):
         answer = _repeat(cells, alpha, empty_targets=empty_targets, keep=keep)
