@@ -249,6 +249,11 @@ def test_numeric_models_and_loadings_that_differ_are_a_no():
     useless = {"original": (0.03, 0.05, 0.04), "resample": (0.03, 0.025, 0.009)}
     found = answers(wei._shift_findings(shifted(**useless), ""))
     assert found["Do nonparametric weights lower the bias"[:34]] == "no"
+    states = {"state": ["a", "b"], "none": [0.01, 0.02], "nonparametric": [0.02, 0.005]}
+    assert [own.answer for own in wei._state_findings(states)] == ["yes"]
+    worse = states | {"nonparametric": [0.03, 0.005]}
+    assert [own.answer for own in wei._state_findings(worse)] == ["no"]
+    assert wei._state_findings({"state": []}) == ()
     rows = {"loading": [0.1, 1.0], "average": [0.1, 0.05]}
     assert wei._loading_finding(rows).answer == "yes"
     assert wei._loading_finding(rows | {"average": [0.05, 0.1]}).answer == "no"

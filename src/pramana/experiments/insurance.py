@@ -192,6 +192,48 @@ def make_markets(number: int, setting: Setting) -> dict[str, FloatArray]:
     return markets
 
 
+STATES_FILE = "acs2018_income_sample.parquet"
+YEARS_OF_SCHOOL = {
+    "Regular high school diploma": 12, "GED or alternative credential": 12,
+    "Some college, but less than 1 year": 13, "Associate's degree": 14,
+    "1 or more years of college credit, no degree": 14, "Bachelor's degree": 16,
+    "Master's degree": 17, "Professional degree beyond a bachelor's degree": 17,
+    "Doctorate degree": 17, "12th grade - no diploma": 11,
+} | {f"Grade {grade}": grade for grade in range(1, 12)}  # fmt: skip
+"""By the words of the American Community Survey; anything else is less than a grade."""
+
+NATION = 50.0
+"""So many records of the nation are added to those of a state, whose rare cells are few."""
+
+
+def make_states(number: int, setting: Setting) -> dict[str, FloatArray]:
+    """The same for the largest states, by sex, age and education; none without their records."""
+    if setting.data is None or not (setting.data / STATES_FILE).is_file():
+        return {}
+    from pyarrow import parquet
+
+    table = parquet.read_table(
+        setting.data / STATES_FILE, columns=["State", "Gender", "Age", "Education"]
+    )
+    school = [YEARS_OF_SCHOOL.get(words, 0) for words in table["Education"].to_pylist()]
+    levels = (
+        (np.array(table["Gender"].to_pylist()) == "Female").astype(np.int64),
+        np.digitize(table["Age"].to_numpy(), AGES),
+        np.digitize(school, SCHOOL),
+    )
+    sizes = SIZES[:3]
+    cells, state = cell_numbers(levels, sizes), np.array(table["State"].to_pylist())
+    nation = np.bincount(cells, minlength=int(np.prod(sizes))).astype(np.float64)
+    share = nation / nation.sum()
+    names, counts = np.unique(state, return_counts=True)
+    markets = {}
+    for name in names[np.argsort(-counts, kind="stable")[:number]]:
+        own = np.bincount(cells[state == name], minlength=nation.size) + NATION * share
+        tilt = np.divide(own / own.sum(), share, out=np.ones_like(share), where=share > 0)
+        markets[str(name)] = np.repeat(tilt, SIZES[3])
+    return markets
+
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """Half of the people train, half test; of those that train some are enrolled."""

@@ -36,6 +36,7 @@ from pramana.experiments.insurance import (
     load_people,
     make_markets,
     make_splits,
+    make_states,
     market_weight,
     mean_score,
     score,
@@ -102,17 +103,19 @@ def run(setting: Setting) -> Experiment:
     shifted = _tables(people, markets, splits, setting)
     curves = _curves(people, markets, splits[: sizes.curve_splits], sizes, setting)
     attacks = _attacks(people, splits[0], sizes, setting)
+    states = _states(people, make_states(18, setting), splits[: sizes.curve_splits])
     loadings = _loadings(people, splits[0], sizes, setting)
     findings = (
         *_shift_findings(shifted, QUICK_SHIFT if setting.quick else ""),
         *_curve_findings(curves, sizes.ks, QUICK_CURVES if setting.quick else ""),
         *_attack_findings(attacks),
         _loading_finding(loadings),
+        *_state_findings(states),
     )
     return Experiment(
         data=people.words,
         findings=findings,
-        tables=_columns(shifted, curves, attacks) | {"loadings": loadings},
+        tables=_columns(shifted, curves, attacks) | {"loadings": loadings, "states": states},
         pictures=_pictures(curves, attacks, sizes.ks),
         remarks=(
             f"{sizes.markets} markets, simulated by tilting the demographics at random, instead "
@@ -247,6 +250,42 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[
             line["centroid", "none"] < size["centroid", "none"],
             threshold="a smaller bias than the dummy-coded model, both without weights",
             because=noise,
+        ),
+    )
+
+
+def _states(people: Insured, states: dict[str, FloatArray], splits: list[Split]) -> dict[str, Any]:
+    """Unprotected data in real markets: the size of the bias of each state, by weights."""
+    table: dict[str, Any] = {"state": list(states)}
+    for shift in SHIFTS:
+        table[shift] = []
+        for tilt in states.values():
+            biases = []
+            for split in splits:
+                existing, _, _ = people.sums(people.cells[split.train], split.train)
+                tested, _, _ = people.sums(people.cells[split.test], split.test)
+                weight = market_weight(shift, existing, tilt * tested)
+                cells = people.cells[split.enrolled]
+                found = score(people, split, cells, tilt=tilt, weight=weight, form="dummy")
+                biases.append(found.bias)
+            table[shift].append(abs(float(np.mean(biases))))
+    return table
+
+
+def _state_findings(states: dict[str, Any]) -> tuple[Finding, ...]:
+    """Nothing without the records of the states."""
+    if not states["state"]:
+        return ()
+    none, weighted = (float(np.mean(states[shift])) for shift in ("none", "nonparametric"))
+    better = sum(np.array(states["nonparametric"]) < np.array(states["none"]))
+    return (
+        Finding(
+            "Do nonparametric weights lower the bias in real markets?",
+            "0.79 % with, 3.06 % without, in 18 rating areas (Table 1)",
+            f"{weighted:.2%} with, {none:.2%} without, in {len(states['state'])} states; lower in "
+            f"{better} of them",
+            weighted < none,
+            threshold="a smaller bias with weights, averaged over markets",
         ),
     )
 
