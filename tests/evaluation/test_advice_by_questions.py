@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import pramana as pm
 from pramana import Categories, Column, Role, Schema, api
+from pramana.api import open_source
 from pramana.evaluation.advise import Advice
+from pramana.evaluation.compare import SEED, Scenario
+from pramana.evaluation.questions import QuestionLoss, as_it_is, questions_of
+from pramana.protecting import trial_release
 
 ASKED = ("sex*region", "income by region", "income ~ sex")
 SCHEMA = Schema(
@@ -84,3 +91,75 @@ def test_a_table_that_protect_refuses_is_said_first(people):
     advice = api.advise(numbered, schema, k=5, methods=["retention"])
     assert advice.why()[0].startswith("protect refuses this table: An attacker who knows number")
     assert advice.done
+
+
+def test_costs_are_told_in_the_terms_of_the_question(advice, people):
+    """By hand: a mean by group, its relative error in the middle and the largest one."""
+    best = advice.recommended
+    assert best is not None
+    assert "income by region: median error " in advice.why()[0]
+    assert ", worst group " in advice.why()[0]
+    truth = QuestionLoss("income by x", "means", 0.1, answered=True, median=0.031, worst=0.062)
+    assert truth.words == "income by x: median error 3.1 %, worst group 6.2 %"
+    plan = pm.design(
+        replace(SCHEMA, tables=tuple({q.columns: None for q in questions_of(ASKED, SCHEMA)})),
+        pm.PkAnonymity(k=5),
+        data=people,
+        method="retention",
+    )
+    release = trial_release(open_source(people, schema=plan.schema), plan, seed=SEED)
+    found = np.array(release.mean("income", by=("region",), weighted=False).estimate)
+    frame = people.to_pandas().groupby("region")["income"].mean()
+    errors = np.abs(found / frame.loc[["n", "s", "w"]].to_numpy() - 1)
+    (question,) = questions_of(["income by region"], SCHEMA)
+    exact = as_it_is(SCHEMA, lambda schema, method: _made(people, schema, method))
+    lost = question.lost(release, exact)
+    assert lost.median == pytest.approx(np.median(errors))
+    assert lost.worst == pytest.approx(errors.max())
+
+
+def _made(people, schema, method):
+    opened = open_source(people, schema=schema)
+    return trial_release(opened, api.design(schema, data=opened, method=method), seed=SEED)
+
+
+@pytest.mark.deep
+def test_advice_and_comparison_recommend_the_same(advice, people):
+    """For the same file, chance and questions, whatever was tried."""
+    made = api.compare(people, SCHEMA, k=[5], asked=ASKED)
+    assert made.recommended is not None
+    assert made.recommended.scenario == advice.recommended.scenario
+
+
+def test_unchanged_records_speak_against_no_guarantee_that_bounds_links():
+    """They count where the guarantee speaks of something else, and where no link was tried."""
+    covered = Scenario("resample", "k = 5", pm.KAnonymity(k=5), chance=0.2)
+    other = Scenario("inverse-frequency", "xi = 0.2", pm.CorrectMatch(xi=0.2), chance=0.2)
+    assert covered.exposure(0.1, 0.9) == 0.1
+    assert other.exposure(0.1, 0.9) == 0.9
+    assert covered.exposure(None, 0.0) == other.exposure(None, 0.0) == 1.0
+
+
+def test_changes_that_make_a_method_usable_are_tried():
+    """Keys that are not asked for are dropped, and the command to paste says so."""
+    rng = np.random.default_rng(1)
+    columns = {f"k{i}": rng.integers(0, 4, 2_000) for i in range(6)}
+    columns["k1"] = columns["k0"]
+    schema = Schema(
+        tuple(Column(n, Role.KEY, Categories((0, 1, 2, 3)), missing="refuse") for n in columns)
+    )
+    advice = api.advise(pa.table(columns), schema, k=5, methods=["retention"], asked=["k0*k1"])
+    assert advice.recommended is None
+    assert "Each of these changes makes one usable:" in advice.why()
+    first = advice.ways[0]
+    assert first.without == ("k2", "k3", "k4", "k5")
+    fewer = Schema(tuple(schema.column(name) for name in ("k0", "k1")))
+    again = api.advise(
+        pa.table({name: columns[name] for name in ("k0", "k1")}),
+        fewer,
+        k=5,
+        methods=["retention"],
+        asked=["k0*k1"],
+    )
+    assert again.recommended is not None
+    assert again.recommended.error == pytest.approx(first.error)

@@ -395,7 +395,13 @@ def test_trying_tells_how_far_it_is(opened: Visitor) -> None:
     table = table_of(opened.client.app._app.state.studio)  # type: ignore[attr-defined]
     text = opened.session.now.schema
     tasks.advise(
-        Workbench(theirs, Shelf()), table=table, schema=text, tables=[], k=5, methods=methods
+        Workbench(theirs, Shelf()),
+        table=table,
+        schema=text,
+        tables=[],
+        k=5,
+        methods=methods,
+        asked=[],
     )
     heard = []
     while ours.poll():

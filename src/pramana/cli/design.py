@@ -305,8 +305,8 @@ def compare(
       --plan TOML: Schema and what will be asked, from a plan file.
       --k NUMBERS: Targets, as 10,100.
       --epsilon NUMBERS: Targets, as 2,6.
-      --method NAMES: Designs to compare; where not given, those that hold whatever the data
-        are.
+      --method NAMES: Methods to compare; all where not given, or with --epsilon those that
+        are not made from the data.
       --ask: What will be asked: sex*age, 'income by sex', 'income ~ age'.
       --output -o HTML: Write a page with the plot.
       --force: Replace an existing file.
@@ -321,8 +321,8 @@ def compare(
         schema = schema or found_there.schema_beside(plan)
         ask = ask or list(found_there.asked)
     place = require_schema(schema, table)
-    methods = names_of(method) or list(api.compared())
     targets = _numbers("--k", k), _numbers("--epsilon", epsilon)
+    methods = names_of(method) or api.compared(fixed=bool(targets[1]))
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
         found = api.compare(
             original_data(table, encoding, rename),

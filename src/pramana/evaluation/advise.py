@@ -2,10 +2,10 @@
 
 Each method is aimed at the same chance (one in k, as its own guarantee says it), tried on the
 table, attacked, and asked the owner's questions: tables, means and models. Nothing is published. A
-method that cannot answer a question is out. Of the others one is recommended if neither a link nor
-a copy of a unique record goes beyond the chance, and if its answers have the least error; ties go
-to the guarantee that holds whatever the data are. No method is recommended if the error of the best
-one is above ``USABLE``.
+method that cannot answer a question is out. Of those that link nobody beyond the chance the one
+with the least error is recommended; ties go to the guarantee that holds whatever the data are.
+Unchanged unique records count where the guarantee bounds no link. No method is recommended if the
+error of the best one is above ``USABLE``: changes of the schema are tried then.
 """
 
 from __future__ import annotations
@@ -21,14 +21,24 @@ import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, as_tables, percent_up, text_down
+from pramana.base.text import Shown, as_tables, listed, percent_up, text_down
 from pramana.base.workers import side_by_side
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of
 from pramana.evaluation.audit import link_risks
 from pramana.evaluation.cli_hints import CliHints, Hint, target_words
-from pramana.evaluation.compare import DRAWS, LINKING, SEED, Scenario, scenarios_of
+from pramana.evaluation.compare import (
+    DRAWS,
+    LINKING,
+    SEED,
+    Scenario,
+    best_of,
+    by_responses,
+    compared,
+    responses_of,
+    scenarios_of,
+)
 from pramana.evaluation.questions import (
     Answer,
     QuestionLoss,
@@ -40,10 +50,13 @@ from pramana.evaluation.questions import (
     stated_tables,
 )
 from pramana.evaluation.schema_suggestions import (
+    DROPPED,
     POOR,
     SchemaSuggestion,
+    changed_columns,
     share_text,
     suggest_changes,
+    with_column,
 )
 from pramana.evaluation.trial_releases import Errors, draws_of, errors_of, typical
 from pramana.methods.base import METHODS, Method
@@ -52,21 +65,17 @@ from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import shared_groups
 from pramana.protecting import trial_release
-from pramana.release.methods import NewKeys
 from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import measure_unchanged
 from pramana.schema.domains import Label, Labels
-from pramana.schema.opened_table import OpenedTable, is_number
+from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
-from pramana.schema.schema import Role, Schema, require_keys
+from pramana.schema.schema import Column, Role, Schema, require_keys
 from pramana.types import Form, Progress, TableLike
 
 MOST_RECORDS = 100_000
 """Larger tables are tried on so many of their records, drawn by chance."""
-
-MOST_RESPONSES = 3
-"""Columns by whose values groups are formed."""
 
 USABLE = 0.3
 """A method whose answers are off by more is not recommended."""
@@ -136,12 +145,22 @@ class MethodTrial:
     @property
     def usable(self) -> bool:
         """Whether it answers every question with an error that leaves something to learn."""
-        return bool(self.answers) and not self.unanswered and self.error <= USABLE
+        return self.answers_all and self.error <= USABLE
 
     @property
     def exposure(self) -> float:
-        """Link or copy, whichever is the larger share."""
-        return max(1.0 if self.link is None else self.link, self.copies)
+        """The share of people at risk."""
+        return self.scenario.exposure(self.link, self.copies)
+
+    @property
+    def answers_all(self) -> bool:
+        """Whether it was made, and answers every question."""
+        return bool(self.answers) and not self.unanswered
+
+    @property
+    def loss(self) -> float:
+        """Its error."""
+        return self.error
 
     @property
     def lacks(self) -> str:
@@ -157,7 +176,7 @@ class MethodTrial:
         """Its error in words, question by question where they were asked in words."""
         if not self.losses:
             return f"a typical table is off by {share_text(self.error)}"
-        each = ", ".join(f"{asked.text}: {share_text(asked.loss)}" for asked in self.losses)
+        each = "; ".join(asked.words for asked in self.losses)
         return f"its answers are off by {share_text(self.error)} ({each})"
 
     def to_json(self) -> Form:
@@ -218,20 +237,8 @@ class Advice(Shown):
 
     @property
     def best(self) -> MethodTrial | None:
-        """Of those that answer every question: within the chance, with the least error.
-
-        The least exposed one where none is within the chance.
-        """
-        able = [one for one in self.done if not one.unanswered]
-        fixed = {False: 0, True: 1}
-
-        def order(one: MethodTrial) -> tuple[float, int]:
-            return round(one.error, 4), fixed[one.method.data_dependent]
-
-        within = [one for one in able if one.exposure <= self.chance]
-        if within:
-            return min(within, key=order)
-        return min(able, key=lambda one: (one.exposure, one.copies, *order(one)), default=None)
+        """The one to take by the rule of every recommendation."""
+        return best_of(self.tried)
 
     def why(self) -> list[str]:
         """The recommendation in words."""
@@ -272,15 +279,13 @@ class Advice(Shown):
             of = (
                 f"; of the methods that stay within the chance, its tables are off least ({beaten})"
             )
-            said += of if others else "; it alone keeps links and copies within the chance"
+            said += of if others else "; it alone stays within the chance"
         else:
             said += "; no method stays within the chance, and this one exceeds it least"
         lines = [f"{said}."]
         if beyond and within:
             names = ", ".join(f"{one.scenario.title} {_up(one.exposure)}" for one in beyond)
-            lines.append(
-                f"Beyond {_up(self.chance)} by links or copies of unique records: {names}."
-            )
+            lines.append(f"More than {_up(self.chance)} of people are found after: {names}.")
         lines.append(f"{best.scenario.method}: {best.method.when}")
         if best.lacks:
             lines.append(best.lacks)
@@ -379,11 +384,6 @@ class Advice(Shown):
         }
 
 
-def aiming_methods() -> list[str]:
-    """The methods that are tried: all that aim at a promise."""
-    return [name for name, method in METHODS.items() if method.aims]
-
-
 def advise(
     table: TableLike,
     schema: Schema | str | Path,
@@ -423,7 +423,7 @@ def advise(
     questioned = questions_of(asked, described) if asked else ()
     if questioned:
         described = replace(described, tables=tuple(dict.fromkeys(q.columns for q in questioned)))
-    names = list(methods or aiming_methods())
+    names = list(methods or compared())
     people = _some(opened, described)
     say = progress or (lambda _: None)
 
@@ -436,8 +436,8 @@ def advise(
         return done
 
     scenarios = list(scenarios_of(described, methods=names, k=[k]))
-    if not methods:
-        scenarios += _by_responses(scenarios, _responses(described, opened, questioned))
+    if questioned or not methods:
+        scenarios += by_responses(scenarios, responses_of(described, opened, questioned))
     with unheard(Warning):  # nothing is promised, and nothing leaves
         exact = as_it_is(described, made) if questioned else None
 
@@ -458,8 +458,64 @@ def advise(
     best = advice.best
     if best is None or best.plan is None or best.error < POOR:
         return advice
+    if questioned and not best.usable:
+        with unheard(Copies, Warning), shared_groups():
+            changes = tuple(_usable_changes(people, described, best, questioned))
+        return replace(advice, ways=changes)
     ways = suggest_changes(best.plan, opened=people, before=best.errors)
     return replace(advice, ways=tuple(ways))
+
+
+def _usable_changes(
+    table: OpenedTable, schema: Schema, best: MethodTrial, asked: Sequence[StatedQuestion]
+) -> Iterator[SchemaSuggestion]:
+    """Fewer keys, or a coarser one, with which the best method answers the questions."""
+    wanted = {name for question in asked for name in question.columns}
+    keys = sorted(schema.randomised, key=lambda column: -len(column.labels))
+    free = tuple(column.name for column in keys if column.name not in wanted)
+    if free:
+        fewer = schema
+        for name in free:
+            fewer = with_column(fewer, Column(name, Role.IDENTIFIER))
+        change = SchemaSuggestion(
+            f"Without {listed(free)}",
+            "",
+            DROPPED,
+            0.0,
+            best.error,
+            without=free,
+            origin=Provenance.TRIALS,
+        )
+        yield from _if_usable(table, fewer, best, asked, change)
+    for key in (key for key in keys if key.name in wanted):
+        for what, entry, column in changed_columns(key, table):
+            if column.randomised:
+                way = SchemaSuggestion(
+                    what, key.name, entry, 0.0, best.error, origin=Provenance.TRIALS
+                )
+                yield from _if_usable(table, with_column(schema, column), best, asked, way)
+
+
+def _if_usable(
+    table: OpenedTable,
+    schema: Schema,
+    best: MethodTrial,
+    asked: Sequence[StatedQuestion],
+    way: SchemaSuggestion,
+) -> Iterator[SchemaSuggestion]:
+    """The change with its error, if the best method is usable with it."""
+    people = recoded(table, schema)
+
+    def made(own: Schema, method: Method) -> Release:
+        return trial_release(people, design(own, data=people, method=method), seed=SEED)
+
+    try:
+        exact = as_it_is(schema, made)
+    except PramanaError:
+        return
+    changed = _try(people, schema, best.scenario, stated_tables(schema), asked, exact)
+    if changed.usable:
+        yield replace(way, error=changed.error)
 
 
 def _refused_columns(schema: Schema, table: OpenedTable) -> str:
@@ -469,28 +525,6 @@ def _refused_columns(schema: Schema, table: OpenedTable) -> str:
     except NotCovered as error:
         return str(error)
     return ""
-
-
-def _responses(
-    schema: Schema, table: OpenedTable, asked: Sequence[StatedQuestion]
-) -> tuple[str, ...]:
-    """Unchanged numbers whose means or models are asked for; else all sensitive ones, a few."""
-    numbers = [
-        column.name
-        for column in schema.released_as_is
-        if column.role is Role.SENSITIVE and is_number(table.schema.field(column.name).type)
-    ]
-    wanted = {name for question in asked for name in question.response}
-    return tuple([name for name in numbers if name in wanted] or numbers)[:MOST_RESPONSES]
-
-
-def _by_responses(scenarios: Sequence[Scenario], responses: tuple[str, ...]) -> list[Scenario]:
-    """Methods that draw keys from members of a group, with groups that are alike in responses."""
-    return [
-        replace(scenario, responses=responses)
-        for scenario in scenarios
-        if responses and getattr(METHODS[scenario.method], "new_keys", None) is NewKeys.FROM_MEMBERS
-    ]
 
 
 def _require_one(tried: Sequence[MethodTrial]) -> None:
@@ -564,14 +598,7 @@ def _mean_losses(
         [release], (trial_release(table, plan, seed=SEED + draw) for draw in range(1, DRAWS))
     )
     draws = [losses_of(made, exact, asked) for made in releases]
-    return tuple(
-        replace(
-            question[0],
-            loss=float(np.mean([drawn.loss for drawn in question])),
-            answered=all(drawn.answered for drawn in question),
-        )
-        for question in zip(*draws, strict=True)
-    )
+    return tuple(QuestionLoss.mean_of(question) for question in zip(*draws, strict=True))
 
 
 def _attacked(done: MethodTrial, release: Release, table: OpenedTable) -> MethodTrial:

@@ -14,9 +14,10 @@ several times, and loss is the mean, told with how far one release lies from it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -29,7 +30,13 @@ from pramana.engine.base import open_source
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of
 from pramana.evaluation.audit import audit_release
-from pramana.evaluation.questions import QuestionLoss, as_it_is, losses_of, questions_of
+from pramana.evaluation.questions import (
+    QuestionLoss,
+    StatedQuestion,
+    as_it_is,
+    losses_of,
+    questions_of,
+)
 from pramana.evaluation.utility import UtilityReport, assess_utility
 from pramana.guarantees.base import Guarantee, Need
 from pramana.guarantees.claims import Claim, guarantee_from_json
@@ -41,13 +48,14 @@ from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
 from pramana.protecting import trial_release
+from pramana.release.methods import NewKeys
 from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
 from pramana.reporting.pages import render_comparison
 from pramana.risk.unchanged_records import UnchangedRecords
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import ALL_DECLARED, DataChoices
-from pramana.schema.schema import Schema, require_keys
+from pramana.schema.schema import Role, Schema, require_keys
 from pramana.types import FloatArray, Form, Progress, TableLike
 
 
@@ -61,6 +69,7 @@ class Scenario:
         guarantee: what is asked of it.
         refused: why nothing can be asked of it, if so: other methods are tried all the same.
         responses: numbers that similar records should share, where the method forms groups by them.
+        chance: the one in k that it is aimed at, if it is aimed at one.
     """
 
     method: str
@@ -68,6 +77,15 @@ class Scenario:
     guarantee: Guarantee
     refused: str = ""
     responses: tuple[str, ...] = ()
+    chance: float | None = None
+
+    def exposure(self, link: float | None, copies: float) -> float:
+        """The share of people at risk: those who are linked, or all where no link could be tried.
+
+        Records that are released unchanged count where the guarantee bounds no link.
+        """
+        share = 1.0 if link is None else link
+        return share if self.guarantee.link_bound is not None else max(share, copies)
 
     @property
     def name(self) -> str:
@@ -123,9 +141,15 @@ class ScenarioOutcome:
 
     @property
     def exposure(self) -> float:
-        """Link or copy, whichever is the larger share; 1 where no attack could be measured."""
-        link = 1.0 if self.risk is None else self.risk.value
-        return link if self.verbatim is None else max(link, self.verbatim.unique_share)
+        """The share of people at risk; 1 where no attack could be measured."""
+        copies = 0.0 if self.verbatim is None else self.verbatim.unique_share
+        return self.scenario.exposure(None if self.risk is None else self.risk.value, copies)
+
+    @property
+    def answers_all(self) -> bool:
+        """Whether it was made, and answers every question that was asked."""
+        asked = () if self.utility is None else self.utility.asked
+        return self.measured and all(question.answered for question in asked)
 
     @property
     def loss(self) -> float | None:
@@ -165,9 +189,40 @@ class ScenarioOutcome:
         }
 
 
-def compared() -> tuple[str, ...]:
-    """What is compared where nothing is stated: promises that hold whatever the data are."""
-    return tuple(name for name, own in METHODS.items() if own.aims and not own.data_dependent)
+def compared(*, fixed: bool = False) -> list[str]:
+    """The methods that are compared where none is stated: all that aim at a promise.
+
+    With ``fixed`` only those whose promises hold whatever the data are.
+    """
+    return [
+        name for name, own in METHODS.items() if own.aims and not (fixed and own.data_dependent)
+    ]
+
+
+MOST_RESPONSES = 3
+"""Columns by whose values groups are formed."""
+
+
+def responses_of(
+    schema: Schema, table: OpenedTable, asked: Sequence[StatedQuestion]
+) -> tuple[str, ...]:
+    """Unchanged numbers whose means or models are asked for; else all sensitive ones, a few."""
+    numbers = [
+        column.name
+        for column in schema.released_as_is
+        if column.role is Role.SENSITIVE and is_number(table.schema.field(column.name).type)
+    ]
+    wanted = {name for question in asked for name in question.response}
+    return tuple([name for name in numbers if name in wanted] or numbers)[:MOST_RESPONSES]
+
+
+def by_responses(scenarios: Sequence[Scenario], responses: tuple[str, ...]) -> list[Scenario]:
+    """Methods that draw keys from members of a group, with groups that are alike in responses."""
+    return [
+        replace(scenario, responses=responses)
+        for scenario in scenarios
+        if responses and getattr(METHODS[scenario.method], "new_keys", None) is NewKeys.FROM_MEMBERS
+    ]
 
 
 def scenarios_of(
@@ -202,10 +257,10 @@ def _of_k(method: str, k: float, schema: Schema) -> Scenario:
         guarantee = kind.one_in(k, schema=schema)
     except NotCovered as error:
         one = PkAnonymity.one_in(k)
-        return Scenario(method, f"1 in {text_down(k, 6)}", one, refused=str(error))
+        return Scenario(method, f"1 in {text_down(k, 6)}", one, str(error), chance=1 / k)
     letter = kind.cli_options[0]
     asked = guarantee.shown()[letter.entry].replace(",", "")
-    return Scenario(method, f"{letter.field} = {asked}", guarantee)
+    return Scenario(method, f"{letter.field} = {asked}", guarantee, chance=1 / k)
 
 
 SEED = 20
@@ -216,6 +271,61 @@ THREADS = 2
 LINKING = ("nearest record", "likeliest record")
 UNNOTICED = 1e-4
 """Shares below are not told apart: nothing that anyone would notice."""
+
+
+ONE_CHANCE = (
+    "Of the scenarios that answer every question and find no more people than the chance allows, "
+    "it loses least; where none does, it finds fewest."
+)
+"""The rule of every recommendation."""
+
+FRONTIER = (
+    "It lies on the frontier (nothing here has both less risk and less loss) and is the "
+    "nearest there to the corner of least risk and least loss, both by their logarithms, "
+    "from their least to their greatest value; of those that keep the same promise, with a "
+    "risk within it, the one with the least loss counts."
+)
+
+
+class Rated(Protocol):
+    """A scenario that was tried."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The method and its target."""
+
+    @property
+    def answers_all(self) -> bool:
+        """Whether every question has an answer."""
+
+    @property
+    def exposure(self) -> float:
+        """The share of people at risk."""
+
+    @property
+    def loss(self) -> float | None:
+        """What is lost of the answers."""
+
+
+Tried = TypeVar("Tried", bound=Rated)
+
+
+def best_of(tried: Iterable[Tried]) -> Tried | None:
+    """The one to take of scenarios aimed at one chance; the rule of every recommendation.
+
+    It answers every question, its exposure is within the chance, and its loss is the least. Ties go
+    to methods that do not depend on the data. Where none is within the chance, the least exposed.
+    """
+    able = [one for one in tried if one.answers_all]
+
+    def order(one: Tried) -> tuple[float, bool]:
+        lost = 1.0 if one.loss is None else one.loss
+        return round(lost, 4), METHODS[one.scenario.method].data_dependent
+
+    within = [one for one in able if one.exposure <= (one.scenario.chance or 0.0)]
+    if within:
+        return min(within, key=order)
+    return min(able, key=lambda one: (one.exposure, *order(one)), default=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,6 +340,12 @@ class Comparison(Shown):
         return not any(outcome.promises for outcome in self.outcomes)
 
     @property
+    def _one_chance(self) -> bool:
+        """Whether all scenarios are aimed at one chance in k."""
+        chances = {one.scenario.chance for one in self.outcomes}
+        return len(chances) == 1 and None not in chances
+
+    @property
     def frontier(self) -> tuple[ScenarioOutcome, ...]:
         """Those that no other one beats in risk and in loss."""
         known = [outcome for outcome in self.outcomes if outcome.measured]
@@ -237,14 +353,17 @@ class Comparison(Shown):
 
     @property
     def recommended(self) -> ScenarioOutcome | None:
-        """The one on the frontier nearest to its corner of least risk and least loss.
+        """The best of one chance; of several, the one on the frontier nearest to its corner.
 
-        Both count by their logarithms, from their least to their greatest value; as they are, one
-        scenario with a huge loss would make ten times the loss of another look small. Of scenarios
-        that keep the same promise and whose risk stays within it, the one with the least loss
-        stands for all: what was asked for is met, and only loss is left to weigh. Of two that
-        are as near, as any two alone are, the one with less risk is taken.
+        The corner is that of least risk and least loss. Both count by their logarithms, from their
+        least to their greatest value; as they are, one scenario with a huge loss would make ten
+        times the loss of another look small. Of scenarios that keep the same promise and whose risk
+        stays within it, the one with the least loss stands for all: what was asked for is met, and
+        only loss is left to weigh. Of two that are as near, as any two alone are, the one with less
+        risk is taken.
         """
+        if self._one_chance:
+            return best_of(self.outcomes)
         best = [one for one in self.frontier if not any(_spares(o, one) for o in self.frontier)]
         if not best:
             return None
@@ -258,16 +377,13 @@ class Comparison(Shown):
         """The recommendation in words."""
         one = self.recommended
         if one is None or one.loss is None:
-            return ["No scenario could be measured; see the notes."]
+            return self._unable() or ["No scenario could be measured; see the notes."]
         lines = [
             f"Recommended: {one.scenario.name}, with a loss of {_percent(one.loss)} and a risk of "
             f"{_risk(one.exposure)}{_risk_words(one)}.",
             f"Loss is averaged over what will be asked: {_loss_words(one)}; over {DRAWS} draws of "
             "each scenario, ± the standard deviation of one.",
-            "It lies on the frontier (nothing here has both less risk and less loss) and is the "
-            "nearest there to the corner of least risk and least loss, both by their logarithms, "
-            "from their least to their greatest value; of those that keep the same promise, with a "
-            "risk within it, the one with the least loss counts.",
+            ONE_CHANCE if self._one_chance else FRONTIER,
         ]
         if len({outcome.scenario.guarantee.name for outcome in self.outcomes}) > 1:
             lines.append(
@@ -285,7 +401,16 @@ class Comparison(Shown):
         choices = DataChoices.together(outcome.choices for outcome in self.outcomes)
         if choices:
             lines.append(f"Of every epsilon here:{choices.sentence()}")
-        return lines
+        return [*lines, *self._unable()]
+
+    def _unable(self) -> list[str]:
+        """Scenarios that cannot answer a question."""
+        return [
+            f"{one.scenario.name} cannot answer: {', '.join(unanswered)}."
+            for one in self.outcomes
+            if one.utility is not None
+            and (unanswered := [asked.text for asked in one.utility.asked if not asked.answered])
+        ]
 
     def rows(self) -> tuple[Row, list[Row]]:
         """Heads and rows of a table of text."""
@@ -426,19 +551,23 @@ def compare(
         schema: what each column is.
         k: targets.
         epsilon: targets.
-        methods: which to try, by name; where not given, those of ``compared()``.
+        methods: which to try, by name; where not given, all that aim at a promise, or with
+            ``epsilon`` those whose promises hold whatever the data are.
         asked: what will be asked, and loss is averaged over: tables as ``sex*age``, means as
             ``income by region``, models as ``income ~ age + sex``. Else the tables that the schema
             states, else tables and means of the keys.
         progress: is told of each scenario done.
     """
     schema = schema_of(schema)
-    scenarios = scenarios_of(schema, methods=methods or compared(), k=k, epsilon=epsilon)
+    tried = methods or compared(fixed=bool(epsilon))
+    scenarios = scenarios_of(schema, methods=tried, k=k, epsilon=epsilon)
     opened = open_source(table, schema=schema)
     require_keys(schema)
     schema = settle_bins(schema)
     require_coded(schema, opened)
     questions = questions_of(asked, schema)
+    if asked:
+        scenarios += tuple(by_responses(scenarios, responses_of(schema, opened, questions)))
     schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
 
     def made(own: Schema, method: Method) -> Release:

@@ -23,7 +23,7 @@ from pramana.analysis.question import Question
 from pramana.analysis.records import codes_and_labels
 from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
-from pramana.base.text import as_table, tables_in
+from pramana.base.text import as_table, percent, tables_in
 from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
 from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.transition import UniformMixture
@@ -40,6 +40,13 @@ MOST_QUESTIONS = 10
 """So many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
+
+ENOUGH = 20
+"""Records of a cell or group whose relative error is stated."""
+
+CLEAR = 2
+"""Standard errors from zero of a coefficient whose relative error is stated."""
+
 CountedTable: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
 """A table of the truth: records by cell, and the labels of each column."""
 
@@ -282,7 +289,15 @@ class StatedQuestion:
         except PramanaError as error:
             return QuestionLoss(self.text, self.kind, 1.0, answered=False, reason=str(error))
         loss = float(np.nan_to_num(self._apart(found, truth, exact), nan=1.0))
-        return QuestionLoss(self.text, self.kind, min(loss, 1.0), answered=True)
+        errors = self._relative_errors(found, truth, exact)
+        return QuestionLoss(
+            self.text,
+            self.kind,
+            min(loss, 1.0),
+            answered=True,
+            median=float(np.median(errors)) if len(errors) else None,
+            worst=float(errors.max()) if len(errors) else None,
+        )
 
     def _answer(self, release: Release) -> Any:
         if self.kind == "tables":
@@ -290,6 +305,25 @@ class StatedQuestion:
         if self.kind == "means":
             return release.mean(self.of, by=self.by, weighted=False)
         return release.regress(self.of, family=self.family, weighted=False)
+
+    def _relative_errors(self, found: Any, truth: Any, exact: Release) -> FloatArray:
+        """How far each cell, group or coefficient is off, as a share of what it is.
+
+        Cells and groups of few records, and coefficients within their own error, are left out.
+        """
+        if self.kind == "models":
+            estimates, exactly = found.coefficients, truth.coefficients
+            comparable = found.names == truth.names
+            shown = np.abs(exactly) > CLEAR * truth.se
+        else:
+            estimates, exactly = np.asarray(found.estimate), np.asarray(truth.estimate)
+            people = exact.crosstab(*self.by, share=True, weighted=False).estimate
+            comparable = found.labels == truth.labels
+            shown = (np.asarray(people) * exact.opened.rows >= ENOUGH) & (exactly != 0)
+        if not comparable or not shown.any():
+            return np.zeros(0)
+        errors: FloatArray = np.abs(estimates[shown] / exactly[shown] - 1)
+        return np.nan_to_num(errors, nan=1.0)
 
     def _apart(self, found: Any, truth: Any, exact: Release) -> float:
         if self.kind == "models":
@@ -320,6 +354,9 @@ class QuestionLoss:
             off, as a share of their size, both in standard errors of the truth.
         answered: whether the release answers at all; where not, all is lost.
         reason: why it does not answer.
+        median: the relative error in the middle of the cells, groups or coefficients; cells and
+            groups of few records and coefficients within their own error are left out.
+        worst: the largest one of them.
     """
 
     text: str
@@ -327,6 +364,32 @@ class QuestionLoss:
     loss: float
     answered: bool
     reason: str = ""
+    median: float | None = None
+    worst: float | None = None
+
+    @classmethod
+    def mean_of(cls, draws: Sequence[QuestionLoss]) -> QuestionLoss:
+        """What is lost of one question on average over several releases."""
+        medians = [one.median for one in draws if one.median is not None]
+        worst = [one.worst for one in draws if one.worst is not None]
+        return replace(
+            draws[0],
+            loss=float(np.mean([one.loss for one in draws])),
+            answered=all(one.answered for one in draws),
+            median=float(np.mean(medians)) if medians else None,
+            worst=float(np.mean(worst)) if worst else None,
+        )
+
+    @property
+    def words(self) -> str:
+        """The error in the terms of the question."""
+        if self.median is None or self.worst is None:
+            return f"{self.text}: {percent(self.loss, 2)} lost"
+        part = {"tables": "cell", "means": "group", "models": "coefficient"}[self.kind]
+        return (
+            f"{self.text}: median error {percent(self.median, 2)}, worst {part} "
+            f"{percent(self.worst, 2)}"
+        )
 
     def to_json(self) -> Form:
         """A plain form."""

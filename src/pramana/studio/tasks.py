@@ -129,6 +129,7 @@ def advise(
     tables: list[list[str]],
     k: float,
     methods: list[str],
+    asked: list[str],
 ) -> dict[str, Any]:
     """Every method on the steward's own questions, told one by one as they are done."""
     from dataclasses import replace
@@ -144,9 +145,9 @@ def advise(
     advice: Any = None
     for done, name in enumerate(sorted(methods, key=takes.__getitem__)):
         bench.say(f"Trying {name}, one in {k:.12g}, {done + 1} of {len(methods)} methods")
-        one = partial(api.advise, opened, stated, k=k, tables=tables, methods=[name])
+        one = partial(api.advise, opened, stated, k=k, tables=tables, methods=[name], asked=asked)
         try:
-            advice = bench.patiently(f"advise {name} {k} {tables} {schema}", one)
+            advice = bench.patiently(f"advise {name} {k} {tables} {asked} {schema}", one)
         except PramanaError as error:  # the others can still be tried
             refused[name] = error
         else:

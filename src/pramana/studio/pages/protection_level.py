@@ -251,6 +251,7 @@ def _jobs(studio: Studio) -> Iterator[Job]:
             tables=tables,
             k=k,
             methods=list(now.tried),
+            asked=wish_texts(now.wishes),
             table=table_of(studio),
         )
 
@@ -279,12 +280,15 @@ def _same(studio: Studio) -> SameWork:
     file, told = schema_words(studio)
     now = studio.session.now
     chances = now.chances or (CHANCE,)
-    alone = ("--method", ",".join(now.tried)) if now.tried else ()
+    asked = wish_texts(now.wishes)
+    alone: tuple[str, ...] = ("--method", ",".join(now.tried)) if now.tried else ()
+    alone += tuple(word for text in asked for word in ("--ask", text))
     commands = tuple(
         ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}", *alone)
         for k in chances
     )
     tried = f", methods={list(now.tried)!r}" if now.tried else ""
+    tried += f", asked={asked!r}" if asked else ""
     code = "\n".join(
         f'print(pm.advise({source_code(studio)}, "schema.toml", k={k:.12g}{tried}))'
         for k in chances
