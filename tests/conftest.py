@@ -6,9 +6,10 @@ import gc
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,13 +44,20 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="module")
-def risk_accepted() -> Iterator[None]:
-    """Tables whose columns follow from each other, or number the records so that a test finds them.
+def risk_accepted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Accept the risk of the unchanged columns that a module names in ``RISK_ACCEPTED``.
 
-    ``protect`` refuses such columns where they are unchanged. tests/risk looks at that.
+    They follow from others, or number the records so that a test finds them; ``protect`` refuses
+    all other such columns. tests/risk looks at that.
     """
+    from pramana.risk.unchanged_columns import require_covered
+
+    def with_accepted(schema: Any, table: Any, accepted: Sequence[str] = ()) -> None:
+        unchanged = {column.name for column in schema.released_as_is}
+        require_covered(schema, table, [*accepted, *unchanged & set(request.module.RISK_ACCEPTED)])
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pramana.protecting.require_covered", lambda *_: None)
+        patch.setattr("pramana.protecting.require_covered", with_accepted)
         yield
 
 

@@ -19,6 +19,7 @@ from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"cut", "pay"}
 
 PAY = np.array([1.0, 4, 9, 10, 15, 19, 20, 35, 60, 100] * 40)
 PEOPLE = pa.table({"sex": ["f", "m"] * 200, "pay": PAY, "cut": PAY})

@@ -23,6 +23,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"r"}
 
 ANSWERED = Schema((Column("y", Role.KEY, Categories((0, 1))), Column("x", Role.SENSITIVE)))
 GROUPED = Schema(

@@ -18,6 +18,7 @@ from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"rooms"}
 
 N = 40_000
 TRUTH = people(N)

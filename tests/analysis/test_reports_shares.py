@@ -9,6 +9,7 @@ import pytest
 import pramana as pm
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"w"}
 
 
 def test_shares_by_kept_groups_have_the_error_of_a_ratio():

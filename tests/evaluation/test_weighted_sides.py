@@ -15,6 +15,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"pay", "w"}
 
 PLAIN = Schema(
     (

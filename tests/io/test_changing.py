@@ -17,6 +17,7 @@ from pramana.io.opening import open_table
 from pramana.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"kept"}
 
 SCHEMA = """
 [columns.sex]

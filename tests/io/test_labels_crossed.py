@@ -16,6 +16,7 @@ from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"half", "income", "place"}
 
 VARIABLE = {"sex": "Sex of the person", "income": "Income in euros"}
 VALUES = {"sex": {1.0: "male", 2.0: "female"}}

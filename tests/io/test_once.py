@@ -21,6 +21,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"x"}
 
 RNG = np.random.default_rng(3)
 N = 2000

@@ -25,6 +25,7 @@ from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import REPORTED, Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"note"}
 
 RNG = np.random.default_rng(8)
 N = 3000

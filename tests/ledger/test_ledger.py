@@ -23,8 +23,6 @@ from pramana.ledger.chain import Chain
 from pramana.ledger.fingerprints import table_prints
 from pramana.ledger.ledger import booked
 
-pytestmark = pytest.mark.usefixtures("risk_accepted")
-
 SEX = pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")), missing="refuse")
 AGE = pm.Column("age", pm.Role.KEY, pm.Categories((1, 2, 3)), missing="refuse")
 TOWN = pm.Column("town", pm.Role.PUBLIC, pm.Categories(("x", "y")), missing="refuse")

@@ -29,6 +29,7 @@ from pramana.schema.schema import Column, Role, Schema
 from tests.release.people import people, plan
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"flag", "grade", "icd", "income", "member"}
 
 SCHEMA = Schema((
     Column("sex", Role.KEY, Categories((1, 2), missing_values=(9,)), missing="category"),

@@ -138,3 +138,44 @@ def test_avoided_errors_are_those_of_leaving_one_out(pairs):
     wrong = len(pairs) - guessed
     expected = (right - guessed) / wrong if wrong else 0.0
     assert avoided_errors(known, hidden) == pytest.approx(expected)
+
+
+def joined(records: int, *, slips: float = 0.0) -> tuple[pa.Table, pm.Schema]:
+    """A key that is the sum of two unchanged columns, and follows from none of them alone."""
+    rng = np.random.default_rng(4)
+    first, second, other = (rng.integers(0, 3, records) for _ in range(3))
+    key = (first + second) % 3
+    key = np.where(rng.random(records) < slips, rng.integers(0, 3, records), key)
+    columns = {"key": key, "first": first, "second": second, "other": other}
+    rest = (pm.Column(name, pm.Role.SENSITIVE) for name in ("first", "second", "other"))
+    return pa.table(columns), pm.Schema(
+        (pm.Column("key", pm.Role.KEY, pm.Categories((0, 1, 2))), *rest)
+    )
+
+
+@pytest.mark.parametrize("records", [400, 30_000])
+def test_columns_that_give_a_key_away_together_are_refused(records):
+    """Though none does alone, and a few records differ; not where many differ."""
+    table, schema = joined(records, slips=0.05)
+    plan = pm.design(schema, pm.PkAnonymity(k=5), records=records)
+    with pytest.raises(NotCovered, match="'first' and 'second' together give .* 'key' away") as no:
+        pm.protect(table, plan)
+    assert no.value.code == "gives-away"
+    assert no.value.fields["columns"] == ["first", "second"]
+    assert pm.protect(table, plan, accept_risk=["first"]).certificate.accepted_risk == ("first",)
+    table, _ = joined(records, slips=0.3)
+    pm.protect(table, plan)
+
+
+def test_unrelated_columns_give_nothing_away_together():
+    """Many columns of many values tell records apart, but not what their keys are."""
+    rng = np.random.default_rng(5)
+    columns = {f"c{n}": rng.integers(0, 2 + n, 1_000) for n in range(14)}
+    schema = pm.Schema(
+        (
+            pm.Column("key", pm.Role.KEY, pm.Categories((0, 1))),
+            *(pm.Column(name, pm.Role.SENSITIVE) for name in columns),
+        )
+    )
+    table = pa.table({"key": rng.integers(0, 2, 1_000), **columns})
+    pm.protect(table, pm.design(schema, pm.PkAnonymity(k=5), records=1_000))

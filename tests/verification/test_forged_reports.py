@@ -23,6 +23,7 @@ from pramana.release.certificate import Certificate
 from pramana.release.folder import fingerprint
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"kept"}
 
 RECORDS = 300
 

@@ -31,6 +31,7 @@ from pramana.verification.randomisation_test import Passage, _bet, _doubts, _sta
 from pramana.verification.shuffle_test import Ordered, Orders, _bets
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"town"}
 
 RECORDS = 3_000
 DOMAINS = {"a": ("p", "q"), "b": ("r", "s", "t"), "c": ("u", "v", "w", "x")}

@@ -13,14 +13,17 @@ avoids (Goodman and Kruskal's lambda).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from pramana.base.text import quoted
 from pramana.errors import NotCovered, UnknownColumn
 from pramana.schema.codec import encode
+from pramana.schema.joint_cells import joint_groups
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import Column, Schema
 from pramana.types import IntArray, Words
@@ -31,6 +34,18 @@ PARTS: Final = 8
 
 LOOKED_AT: Final = 2**13
 """Records of each of these parts."""
+
+FEWEST: Final = 200
+"""Records below which columns that agree together may do so by chance."""
+
+PAIRED: Final = 12
+"""Unchanged columns of which all pairs are tried."""
+
+WIDEST: Final = 4
+"""Columns that are taken together."""
+
+WIDENED: Final = 3
+"""Pairs, and wider sets, that are widened."""
 
 GIVES_AWAY: Final = 0.9
 """An unchanged column that avoids this share of the errors gives the randomised one away."""
@@ -71,10 +86,12 @@ def require_covered(schema: Schema, table: OpenedTable, accepted: Sequence[str] 
         if key is not None:
             raise _refused(
                 [column.name],
-                _gives_away(column.name, key),
+                _gives_away([column.name], key),
                 code="gives-away",
                 given_away=key,
             )
+    for columns, key in given_away_together(sample, doubtful, randomised):
+        raise _refused(columns, _gives_away(columns, key), code="gives-away", given_away=key)
 
 
 def columns_given_away(schema: Schema, table: OpenedTable) -> list[str]:
@@ -85,19 +102,24 @@ def columns_given_away(schema: Schema, table: OpenedTable) -> list[str]:
         return []
     sample = _sample(table, [column.name for column in (*unchanged, *randomised)])
     keys = {column.name: given_away(sample, column, randomised) for column in unchanged}
-    return [_gives_away(name, key) for name, key in keys.items() if key is not None]
+    single = [_gives_away([name], key) for name, key in keys.items() if key is not None]
+    rest = [column for column in unchanged if keys[column.name] is None]
+    together = given_away_together(sample, rest, randomised)
+    return [*single, *(_gives_away(columns, key) for columns, key in together)]
 
 
-def _gives_away(name: str, key: str) -> str:
+def _gives_away(names: Sequence[str], key: str) -> str:
+    known = quoted(names)
+    what = f"Column {known} gives" if len(names) == 1 else f"Columns {known} together give"
     return (
-        f"Column '{name}' gives the randomised column '{key}' away: '{key}' follows from it for "
-        "nearly everybody."
+        f"{what} the randomised column '{key}' away: '{key}' follows from "
+        f"{'it' if len(names) == 1 else 'them'} for nearly everybody."
     )
 
 
 def _refused(names: Sequence[str], reason: str, *, code: str, **fields: str) -> NotCovered:
     first, *others = names
-    more = f" The same holds for {', '.join(others)}." if others else ""
+    more = f" The same holds for {', '.join(others)}." if others and code == "identifies" else ""
     return NotCovered(
         f"{reason}{more} '{first}' would be released unchanged: give it the role identifier (it is "
         f"dropped) or key (it is randomised), or accept the risk with --accept-risk {first}.",
@@ -138,6 +160,49 @@ def given_away(sample: pa.Table, column: Column, randomised: Sequence[Column]) -
         if avoided_errors(words, codes) >= GIVES_AWAY:
             return key.name
     return None
+
+
+def given_away_together(
+    sample: pa.Table, columns: Sequence[Column], randomised: Sequence[Column]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Unchanged columns from which a randomised one follows together, though from none alone.
+
+    All pairs of the columns with most values in common are tried, and the best are widened.
+    """
+    if sample.num_rows < FEWEST:
+        return
+    step = max(1, sample.num_rows // LOOKED_AT)
+    some = sample.take(pa.array(range(0, sample.num_rows, step)))
+    coded = {
+        column.name: np.unique(_words(some, column.name), return_inverse=True)[1].astype(np.int64)
+        for column in columns
+    }
+    shared = [name for name, codes in coded.items() if 0 < codes.max(initial=0) < len(codes) / 2]
+    for key in randomised if len(shared) > 1 else ():
+        hidden = encode(key, some.column(key.name)).astype(np.int64)
+        alone = {name: avoided_errors(coded[name], hidden) for name in shared}
+        first = sorted(shared, key=lambda name: -alone[name])[:PAIRED]
+        beam: list[tuple[float, tuple[str, ...], IntArray]] = [
+            (avoided, pair, groups)
+            for pair in itertools.combinations(first, 2)
+            if (avoided := avoided_errors(groups := _joined(coded, pair), hidden)) > 0
+        ]
+        for _ in range(WIDEST - 1):
+            beam = sorted(beam, key=lambda own: -own[0])[:WIDENED]
+            if beam and beam[0][0] >= GIVES_AWAY:
+                yield tuple(sorted(beam[0][1], key=list(coded).index)), key.name
+                break
+            beam = [
+                (avoided_errors(wider, hidden), (*names, name), wider)
+                for _, names, groups in beam
+                for name in first
+                if name not in names
+                for wider in (joint_groups([groups, coded[name]]),)
+            ]
+
+
+def _joined(coded: dict[str, IntArray], names: Sequence[str]) -> IntArray:
+    return joint_groups([coded[name] for name in names])
 
 
 def avoided_errors(known: IntArray, hidden: IntArray) -> float:

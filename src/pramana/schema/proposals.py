@@ -36,17 +36,23 @@ SHARED = 4  # records hold a value of a column of codes, on average
 LONG_TAIL = 10  # times the middle half is where the tail of an amount reaches
 
 WEIGHTS = re.compile(r"wgh?t|weight|^w$|^wt|_wt$|perwt|hhwt|^(rb050|db090|pb040)a?$")
-LABELLED_WEIGHTS = re.compile(r"(sampl|survey|design|person|household|final|expansion).*weight")
+LABELLED_WEIGHTS = re.compile(
+    r"(sampl|survey|design|person|household|final|expansion|population|country|strati).*weight"
+)
 """What labels call sampling weights, whose names say nothing."""
 BODIES = re.compile(
     r"body|birth|baby|bmi|overweight|underweight|obes|kilo|gram|pound|(^|_)(kgs?|lbs?|st|gain|loss)(_|$)"
 )
 """Weights of bodies and not of answers."""
 MEASURES = re.compile(
-    r"(^|_)(bmi|height|waist|hdl|ldl|iron|zinc|copper|(m|mc|u)g_d?l)(_|$)|blood|serum|cholest|triglyc|"
+    r"(^|_)(bmi|height|waist|hdl|ldl|iron|zinc|copper|(m|mc|u)g_d?l)(_|$)|blood|serum|chol|triglyc|"
     r"glucos|albumin|h(a?emo)globin|h(a?emato)crit|vitamin|systol|diastol|temperatur"
 )
 """Measures of bodies and of blood: they can lie as weights do."""
+QUANTITIES = re.compile(
+    r"(^|_)(years?|months?|weeks?|days?|hours?|minutes?|experience|scores?|index|percent|rate)(_|$)"
+)
+"""Numbers in units of their own, which weigh nothing."""
 BODY_WEIGHTS = (2.0, 250.0)
 """Where body weights lie, in kilograms or pounds."""
 LARGEST_HOME = 25
@@ -54,7 +60,7 @@ LARGEST_HOME = 25
 FEWER_TIES, EXPECTED_TIES = 0.05, 10
 """The share of the equal pairs, or of the gaps, that chance would give, and the fewest of these."""
 IDENTIFIERS = re.compile(
-    r"^(first|last|middle|given|maiden)$|forename|nickname|^id$|_id$|^id_|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
+    r"^(first|last|middle|given|maiden)$|forename|nickname|^id$|_id$|^id_|^id(unit|firm|hh|pers|no|nr)|[b-z](?<!o)id$|hid$|hhid|^pid$|uuid|guid|ident|(?<!user)name$|^name|surname|"
     r"e_?mail|phone|mobile|^fax|^ssn|social_sec|passport|iban|account|licen[cs]e|"
     r"address|street|^ip$|_ip$|^url|serial|record_?n|column_1$"
 )
@@ -82,12 +88,12 @@ DESIGN = re.compile(
 VISIBLE = (
     r"^age(p|x|[0-9].*|s|_.*)?$|_age|born|birth(?!.*child)|^dob",
     r"sex(?!ual)|gender|^rb090$",
-    r"state$|region|county|puma|zip|postal|district|munic|urb|division|place_?size|siz_?place|"
+    r"state$|fips|region|county|puma|zip|postal|district|munic|urb|division|place_?size|siz_?place|"
     r"^(south|smsa|db040)$",
     r"race|ethni|etni|rac1p|hisp|ancestry|ancstry",
-    r"marit|marst|married|civil|^msp$|^mar$|^pb190$",
+    r"marit|marst|marry|married|civil|^msp$|^mar$|^pb190$",
     r"educ|^edu|schl|degree|yearsch|school|^grade$|^collgrad$|^pe040$",
-    r"occu|profession|^jobs?(_|$)|^indp|industry|socprof|workclass|empstat|^pl03|"
+    r"occu|profession|^jobs?(_|$)|^indp|industry|^nace|naics|^isic|^(firm_?)?size$|socprof|workclass|empstat|^pl03|"
     r"(labou?r|econ|activity|employment)_?(force_?)?status",
     r"citizen|nativ|national|^pob|language|english|^pb220a?$",
     r"(hou(se?hold|s)|hh|fam(ily)?|^h)_?siz|^(nof_?child|num_?child|children)|relat(ionship)?($|_to)",
@@ -96,11 +102,11 @@ VISIBLE = (
 LABELLED = (
     r"(^|_)age(_|$)|year_of_birth|date_of_birth|birth_year",
     r"(^|_)(sex|gender)(_|$)",
-    r"(^|_)(region|province|county|district|state|municipality|urban|rural|country)(_|$)",
+    r"(^|_)(region|province|county|district|state|municipality|urban|rural)(_|$)",
     r"(^|_)(race|ethnic|ethnicity|tribe)(_|$)",
     r"(^|_)marital(_|$)|civil_status",
-    r"(^|_)education(_|$)|highest_degree|level_of_schooling",
-    r"(^|_)(occupation|profession)(_|$)",
+    r"(^|_)education(al)?(_|$)|highest_degree|level_of_schooling",
+    r"(^|_)(occupation|profession)(_|$)|(employment|labou?r_force|activity)_status",
     r"(^|_)(citizenship|nationality|mother_tongue|language|country_of_birth)(_|$)",
     r"(house)?hold_size|(persons|people|members)_in_(the_)?household|number_of_children",
 )
@@ -111,7 +117,7 @@ PARADATA = re.compile(
     r"interviewer|enumerator|fieldwork|field_?team|supervisor|interview_?(id|no|number|length|"
     r"date|day|time|start|end|duration|language)|(length|date|duration|time|start|end)_of_"
     r"(the_)?interview|(start|end|submit|stamp)_?time|time_?stamp|(^|_)(ip|gps|latitude|longitude)(_|$)|"
-    r"interlen|data_?entry|keyer"
+    r"interlen|data_?entry|keyer|date_?intr|intr_?date|^intno"
 )
 """How, where and by whom answers were collected."""
 PLACES = 2
@@ -187,14 +193,14 @@ def in_plain_letters(name: str) -> str:
 
 def propose_role(name: str, tally: Tally, records: int, *, label: str = "") -> Proposal:
     """The role that the name, the label and the values of a column suggest."""
-    plainly = in_plain_letters(name)
+    plainly, labelled = in_plain_letters(name), in_plain_letters(label)
+    if PARADATA.search(f"{plainly}_{labelled}"):
+        return COLLECTED
     if tally.distinct < 2:
         held = "no values" if not tally.distinct else "a single value"
         return Proposal(Role.PUBLIC, f"it holds {held}")
     if tally.kind in ("integer", "number"):
-        return _role_of_number(plainly, tally, records, in_plain_letters(label))
-    if PARADATA.search(f"{plainly}_{in_plain_letters(label)}"):
-        return COLLECTED
+        return _role_of_number(plainly, tally, records, labelled)
     return _role_of_text(plainly, tally, records)
 
 
@@ -204,8 +210,6 @@ COLLECTED = Proposal(Role.IDENTIFIER, "name or label speak of how answers were c
 def _role_of_number(name: str, tally: Tally, records: int, label: str) -> Proposal:
     many = tally.distinct > FEW_NUMBERS
     named = _named_role(name, tally, many, label)
-    if PARADATA.search(f"{name}_{label}"):
-        return COLLECTED
     if many and not MONEY.search(name) and _differ_more_than_by_chance(tally):
         if named is not None and named.role is Role.IDENTIFIER:
             return named

@@ -80,12 +80,18 @@ def propose_roles(
     roles |= _weights(table, tallies, roles, given)
     roles |= _households(table, tallies, roles, given)
     roles |= _parts(table, tallies, roles, given)
-    roles |= _derived(tallies, roles, given, follows)
-    roles |= _twins(table, tallies, roles, given)
-    roles |= {} if household is None else _of_household(table, roles, given, household)
-    roles |= _places(table, tallies, roles, given, follows)
-    roles |= _fewer_keys(table, tallies, roles, given, suggest=suggest)
-    return roles | _telling(roles, given, follows)
+    gone: Roles = {}
+    while True:
+        found = roles | gone
+        found |= _derived(tallies, found, given, follows)
+        found |= _twins(table, tallies, found, given)
+        found |= {} if household is None else _of_household(table, found, given, household)
+        found |= _places(table, tallies, found, given, follows)
+        found |= _fewer_keys(table, tallies, found, given, suggest=suggest)
+        telling = _telling(found, given, follows)
+        if not telling.keys() - gone.keys():
+            return found | telling
+        gone |= telling  # what is dropped tells nothing: nothing else is dropped for it
 
 
 def _of_household(

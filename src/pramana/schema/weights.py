@@ -29,6 +29,7 @@ from pramana.schema.proposals import (
     HEALTH,
     MEASURES,
     MONEY,
+    QUANTITIES,
     distribution,
     visible,
 )
@@ -238,7 +239,7 @@ def behaves_as_weight(name: str, tally: Tally, records: int, *, label: str = "")
     amounts are round, have zeros, or would be of more people than there are. What is called an
     amount or a measure is one, however it behaves.
     """
-    kinds = (BODIES, MEASURES, HEALTH, MONEY)
+    kinds = (BODIES, MEASURES, HEALTH, MONEY, QUANTITIES)
     called = any(words.search(f"{name}_{label}") for words in kinds) or visible(name)
     if not tally.complete or called or tally.missing:
         return ""
