@@ -27,9 +27,10 @@ from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
 from pramana.analysis import association as strengths_known
 from pramana.analysis.channels import Channels
-from pramana.analysis.counts import clip, estimate_counts, estimate_means, estimate_totals
+from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.em import Climb
 from pramana.analysis.layout import Layout, Moments
+from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import synthesize_records

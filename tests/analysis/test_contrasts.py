@@ -10,8 +10,9 @@ import pytest
 from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Influence, SharesWithin
-from pramana.analysis.counts import estimate_counts, estimate_means, estimate_totals
+from pramana.analysis.counts import estimate_counts
 from pramana.analysis.layout import Moments
+from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism, Step

@@ -339,8 +339,8 @@ def test_what_reports_say_of_their_bias():
     release = released("attribute-sampling")
     exact = [release.crosstab("a"), release.crosstab("a", share=True), release.total("inc", by="a")]
     ratios = [
-        release.mean("inc", by="a"), release.quantile("inc", by="a"),
-        release.proportion("inc>=100", by="a"),
+        release.mean("inc", by="a", method="unbiased"), release.quantile("inc", by="a"),
+        release.proportion("inc>=100", by="a", method="unbiased"),
         release.crosstab("a", "ill", share="row", method="unbiased"),
         release.crosstab("a", where={"b": "b1"}, share=True, method="unbiased"),
     ]  # fmt: skip

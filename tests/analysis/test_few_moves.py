@@ -7,8 +7,9 @@ import pytest
 from benchmarks._lattice import both_sides_held, law_of_error, least_held
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.counts import estimate_counts, estimate_means, estimate_totals
+from pramana.analysis.counts import estimate_counts
 from pramana.analysis.layout import Moments
+from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.quantiles import OrderedRecords, estimate_quantiles
 from pramana.analysis.question import Question
 from pramana.mechanisms.mechanism import Mechanism, Step

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.analysis.counts import estimate_means, estimate_totals
 from pramana.analysis.layout import Moments
+from pramana.analysis.means import estimate_means, estimate_totals, pulled
 from pramana.analysis.question import Question, quantile
 from pramana.analysis.variance import Ratio, bounded_interval
-from pramana.errors import InvalidTable
+from pramana.errors import InvalidTable, NotCovered
+from pramana.mechanisms.mechanism import Mechanism
+from tests.analysis.releases import released, truth
 from tests.analysis.worlds import layout_of, mixtures
+
+UNBIASED = Question(method="unbiased")
 
 
 def released_rows(codes, layout, rng):
@@ -45,7 +49,7 @@ def test_two_groups_by_hand():
     moments = Moments([60, 40], [60, 40], [60, 40], sums, sums, squares)
 
     total = estimate_totals(moments, layout, of="cost")
-    mean = estimate_means(moments, layout, of="cost")
+    mean = estimate_means(moments, layout, of="cost", question=UNBIASED)
 
     assert np.allclose(total.estimate, [120, 40])
     assert np.allclose(mean.estimate, [120 / 70, 40 / 30])
@@ -118,18 +122,19 @@ def test_a_group_that_may_be_empty_has_no_bounded_mean():
     layout = layout_of((2,), mixtures((2,), 0.1))
     moments = Moments([50, 50], [50, 50], [50, 50], [50.0, 30], [50.0, 30], [90.0, 60])
 
-    result = estimate_means(moments, layout, of="cost")
-    small = estimate_means(
-        Moments([90, 10], [90, 10], [90, 10], [50.0, 30], [50.0, 30], [90.0, 60]),
-        layout,
-        of="cost",
-    )
+    result = estimate_means(moments, layout, of="cost", question=UNBIASED)
+    few = Moments([90, 10], [90, 10], [90, 10], [50.0, 30], [50.0, 30], [90.0, 60])
+    small = estimate_means(few, layout, of="cost", question=UNBIASED)
+    shrunken = estimate_means(few, layout, of="cost")
 
     assert np.isinf(result.low).all()
     assert np.isnan(small.estimate[1])
     assert np.isnan(small.se[1])
     assert np.isnan(result.estimate).all()  # positive counts, and nothing can be told all the same
     assert small.to_json()["cells"][1]["estimate"] is None
+    assert np.isnan(shrunken.unbiased[1])
+    assert np.isinf(shrunken.high[1])
+    assert 0.4 < shrunken.estimate[1] < 2  # near the mean of all, 0.8
 
 
 def test_fieller_meets_the_first_order_interval_where_the_denominator_is_sure():
@@ -175,10 +180,90 @@ def test_intervals_of_numbers_that_cannot_be_negative_hold_everywhere(level):
     chance = np.diff(ndtr(np.append(estimates, 16) - 0.0005))
 
     assert ((low >= 0) & (high > low)).all()
-    for truth in (0.0, 0.05, 0.3, 1.0, 2.0, 4.0, 8.0):
-        inside = (low <= truth) & (truth <= high)
-        shifted = np.interp(estimates - truth, estimates, chance)
+    for right in (0.0, 0.05, 0.3, 1.0, 2.0, 4.0, 8.0):
+        inside = (low <= right) & (right <= high)
+        shifted = np.interp(estimates - right, estimates, chance)
         assert (shifted * inside).sum() == pytest.approx(level, abs=0.003)
+
+
+SETTINGS = {
+    "many groups": ((10,), 0.6, 1000, 0.3),
+    "strong noise": ((10,), 0.3, 1000, 0.1),
+    "two columns": ((5, 4), 0.5, 2000, 0.3),
+    "hardly any noise": ((8, 3), 0.8, 20_000, 0.5),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
+    """60 files a setting: root mean square errors, by group size, and intervals that hold.
+
+    Means of the released records were better than the unbiased ones by 1.2 to 2.3 times.
+    """
+    shape, retention, size, effect = SETTINGS[setting]
+    rng = np.random.default_rng(31)
+    layout, cells = layout_of(shape, mixtures(shape, retention)), int(np.prod(shape))
+    squares = {"naive": 0.0, "unbiased": 0.0, "shrunk": 0.0}
+    held = []
+    for _ in range(60):
+        codes = np.stack([rng.choice(k, size, p=rng.dirichlet(np.full(k, 5))) for k in shape], 1)
+        values = rng.normal(size=size)
+        for k, column in zip(shape, codes.T, strict=True):
+            values += (effect * rng.normal(size=k))[column]
+        rows = released_rows(codes, layout, rng)
+        flat, seen = (np.ravel_multi_index(part.T, shape) for part in (codes, rows))
+        number, shown = np.bincount(flat, minlength=cells), np.bincount(seen, minlength=cells)
+        right = np.bincount(flat, values, cells) / np.maximum(number, 1)
+        means = estimate_means(Moments.of_records(layout, rows, values=values), layout, of="cost")
+        there = (number > 0) & (shown > 0)
+        unbiased = np.asarray(means.unbiased).ravel()
+        tried = {
+            "naive": np.bincount(seen, values, cells) / np.maximum(shown, 1),
+            "unbiased": np.where(np.isnan(unbiased), means.estimate.ravel(), unbiased),
+            "shrunk": means.estimate.ravel(),
+        }
+        for name, own in tried.items():
+            squares[name] += float((number * (own - right) ** 2)[there].sum())
+        told = there & np.isfinite(means.high.ravel())
+        held += list(((means.low.ravel() <= right) & (right <= means.high.ravel()))[told])
+
+    assert squares["shrunk"] < 1.05**2 * squares["naive"]
+    assert squares["shrunk"] < 1.05**2 * squares["unbiased"]
+    assert 0.93 <= np.mean(held) <= 0.985
+
+
+def test_means_of_unchanged_columns_are_never_shrunk():
+    """Where nothing was randomised the mean is the mean, whatever is asked for."""
+    rng = np.random.default_rng(32)
+    layout = layout_of((3,), Mechanism(()))
+    codes, values = rng.integers(0, 3, (50, 1)), rng.normal(size=50)
+    moments = Moments.of_records(layout, codes, values=values)
+
+    means = estimate_means(moments, layout, of="cost", question=Question(method="shrunk"))
+
+    own = np.bincount(codes[:, 0], values) / np.bincount(codes[:, 0])
+    assert np.allclose(means.estimate, own)
+    assert means.method == "unbiased"
+
+
+def test_one_certain_group_keeps_its_mean_and_a_doubtful_one_is_pulled():
+    """By hand: with t^2 = 1 for sure, R = 5, N = 10 and v = 100 half of 0.5 is kept."""
+    one = np.ones(1)
+    ratio = Ratio(5 * one, 10 * one, v_above=100 * one, cov=0 * one, v_below=0 * one)
+    sure = Ratio(5 * one, 10 * one, v_above=0 * one, cov=0 * one, v_below=0 * one)
+
+    assert pulled(sure, 0 * one, 10 * one, deviation=1.0) == pytest.approx([0.5])
+    assert 0 < pulled(ratio, 0 * one, 10 * one, deviation=1.0)[0] < 0.25
+    assert pulled(ratio, 0.5 * one, 10 * one, deviation=1.0) == pytest.approx([0.0])
+
+
+def test_clipped_means_are_refused():
+    """Only counts cannot be below 0."""
+    layout = layout_of((2,), mixtures((2,), 0.5))
+    moments = Moments([60, 40], [60, 40], [60, 40], [1.0, 2], [1.0, 2], [1.0, 4])
+
+    with pytest.raises(NotCovered, match="counts and shares"):
+        estimate_means(moments, layout, of="cost", question=Question(method="clipped"))
 
 
 def test_means_without_values_are_refused():
@@ -191,3 +276,24 @@ def test_means_without_values_are_refused():
         estimate_totals(Moments(*([np.zeros(2)] * 6)), layout, of="cost")
     with pytest.raises(InvalidTable, match="finite"):
         Moments([1, 2], [1, np.nan], [1, 2])
+
+
+def test_shrunken_means_of_attribute_sampling_are_nearer():
+    """30 releases, by a randomised and an unchanged column: smaller errors, intervals that hold.
+
+    Where noise hides a group the mean of all stands in for its unbiased one.
+    """
+    table = truth().to_pandas()
+    right = table.groupby(["b", "region"])["inc"].mean().unstack().to_numpy()
+    errors, held = {"shrunk": 0.0, "unbiased": 0.0}, []
+    for seed in range(30):
+        found = released("attribute-sampling", seed).mean("inc", by=["b", "region"])
+        unbiased = np.asarray(found.unbiased)
+        unbiased = np.where(np.isfinite(unbiased), unbiased, table["inc"].mean())
+        errors["shrunk"] += float(((found.estimate - right) ** 2).sum())
+        errors["unbiased"] += float(((unbiased - right) ** 2).sum())
+        held += list(((found.low <= right) & (right <= found.high))[np.isfinite(found.high)])
+
+    assert found.method == "shrunk"
+    assert errors["shrunk"] < 0.6 * errors["unbiased"], errors
+    assert np.mean(held) >= 0.93, np.mean(held)

@@ -29,7 +29,6 @@ from pramana.analysis.attribute_sampling_sums import (
 from pramana.analysis.contrasts import SharesWithin
 from pramana.analysis.counts import (
     SMALL_ERROR,
-    CountMethod,
     expected_error,
     require_method,
 )
@@ -38,10 +37,17 @@ from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.independence import IndependenceTest, chi_square_tail
 from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb
+from pramana.analysis.means import (
+    deviation_of,
+    is_shrunk,
+    pulled,
+    relative_error,
+    shrunken_words,
+)
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.observed import Answers, Feature, Observed, different
 from pramana.analysis.quantiles import stacked
-from pramana.analysis.question import Question
+from pramana.analysis.question import CountMethod, Question
 from pramana.analysis.readings import SYNTHETIC_NOTE, BesidePlain
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
@@ -55,6 +61,7 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
+from pramana.analysis.variance import Ratio
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
@@ -334,17 +341,49 @@ class AttributeSamplingReading(BesidePlain):
         counts, totals = sums.totals(sums.weights()), sums.totals(sums.values())
         noise = self._noise(of, question, sums, counts.totals)
         if not total:
-            ratio = sums.ratio(counts, totals, question, noise**2)
-            return sums.estimate(
-                ratio.told(question.z(ratio.above.size)), question, f"mean of {of}", totals,
-                ratio=True, together=sums.averaged(ratio, question),
-            )  # fmt: skip
+            return self._means(question, of, sums, counts, totals)
         estimate, se = totals.totals, np.hypot(totals.se(question), noise)
         wide = question.z(estimate.size) * se + totals.half(question)
         return sums.estimate(
             (estimate, se, estimate - wide, estimate + wide), question, f"total of {of}", totals,
             ratio=False, together=sums.summed(totals, question),
         )  # fmt: skip
+
+    def _means(
+        self,
+        question: Question,
+        of: str,
+        sums: ReportSums,
+        counts: ReportedTotals,
+        totals: ReportedTotals,
+    ) -> Estimate:
+        """Totals over counts, shrunk where noise would make them err much."""
+
+        def ratio_about(asked: Question) -> Ratio:
+            noise = self._noise(of, asked, sums, counts.totals) ** 2
+            return sums.ratio(counts, totals, asked, noise)
+
+        ratio = ratio_about(question)
+        figures = ratio.told(question.z(ratio.above.size))
+        made = sums.estimate(
+            figures, question, f"mean of {of}", totals, ratio=True,
+            together=sums.averaged(ratio, question),
+        )  # fmt: skip
+        whole = {name: own.sum(axis=0) for name, own in sums.sums.items()}
+        deviation = deviation_of({name: float(own.sum()) for name, own in whole.items()})
+        error = relative_error(np.nan_to_num(np.maximum(counts.totals, 0)), figures[1], deviation)
+        there = (sums.bases > 0).any(axis=0)  # else filtered out
+        bounded = bool((np.isfinite(figures[3]) | ~there).all())
+        if not is_shrunk(question, error, bounded=bounded):
+            return made
+        alone = ratio_about(question.about_records())
+        centre = whole["wy"] / np.maximum(whole["w"], 1e-300)
+        apart = pulled(
+            alone, centre, sums.possible(counts), deviation=deviation, strata=len(centre)
+        )
+        shrunken = np.where(there, centre + apart, np.nan).reshape(sums.shape).transpose(sums.order)
+        why = f"{made.why[:-1].replace('nearly unbiased, from', 'from')}; {shrunken_words(error)}"
+        return replace(made, method="shrunk", estimate=shrunken, unbiased=made.estimate, why=why)
 
     def _noise(
         self, of: str, question: Question, sums: ReportSums, weights: FloatArray

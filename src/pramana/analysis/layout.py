@@ -380,6 +380,12 @@ class Moments:
         return cls(*sums)
 
     @property
+    def totals(self) -> dict[str, float]:
+        """Each over all cells."""
+        sums = {name: getattr(self, name) for name in ("records", "w", "ww", "wy", "wwy", "wwyy")}
+        return {name: float(own.sum()) for name, own in sums.items() if own is not None}
+
+    @property
     def weighted(self) -> bool:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.w, self.records) and np.array_equal(self.ww, self.w))

@@ -41,13 +41,13 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.contrasts import Apart
-from pramana.analysis.counts import CountMethod, as_released, require_method
+from pramana.analysis.counts import as_released, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.independence import IndependenceTest, independence_test
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.quantiles import estimate_quantiles
-from pramana.analysis.question import USUAL, Question
+from pramana.analysis.question import USUAL, CountMethod, Question
 from pramana.analysis.readings import BesidePlain
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
@@ -177,11 +177,7 @@ class GroupsReading(BesidePlain):
         if not self.records.changed(question.names):
             return self.plain.counts(question, method=method, share=share)
         drawn = self._drawn()
-        if method != "auto":
-            raise NotCovered(
-                f"Method {method} undoes matrices, and this release has none: keys were replaced "
-                "within groups. Leave the method out."
-            )
+        _require_no_method(method)
         found = grouped_counts(
             *self.records.sums(question, Mechanism(())),
             drawn=drawn,
@@ -196,6 +192,7 @@ class GroupsReading(BesidePlain):
         if not self.records.changed([*question.names, of]):
             return self.plain.values(question, of, total=total)
         drawn = self._drawn()
+        _require_no_method(question.method)
         self.records.require_number(of)
         found = grouped_values(
             *self.records.sums(question, Mechanism(()), value=of),
@@ -339,4 +336,13 @@ class GroupsReading(BesidePlain):
         return (
             f" Ask the steward for groups that keep it: responses={names!r}, on the command line "
             f"--response {','.join(names)}."
+        )
+
+
+def _require_no_method(method: str) -> None:
+    """Refuse a way of undoing matrices where there are none."""
+    if method != "auto":
+        raise NotCovered(
+            f"Method {method} undoes matrices, and this release has none: keys were replaced "
+            "within groups. Leave the method out."
         )

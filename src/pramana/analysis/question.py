@@ -35,6 +35,10 @@ Inference = Literal["records", "population"]
 """About these records (randomisation only), or about the population that they were drawn from."""
 
 
+CountMethod = Literal["auto", "unbiased", "clipped", "shrunk"]
+METHODS: tuple[CountMethod, ...] = ("auto", "unbiased", "clipped", "shrunk")
+
+
 @dataclass(frozen=True)
 class Question:
     """Which table is estimated, from which records, and what its intervals mean.
@@ -48,6 +52,7 @@ class Question:
         weighted: Whether the weights of the release are used, where it has any.
         replicates: Columns of replicate weights for errors about the population.
         beyond: Replaces the values of a column by whether they lie beyond a number.
+        method: Whether means are ``unbiased`` or ``shrunk``; ``auto`` is the better of them.
     """
 
     by: tuple[str, ...] = ()
@@ -58,10 +63,12 @@ class Question:
     weighted: bool = True
     replicates: Replicates | None = None
     beyond: Condition | None = None
+    method: CountMethod = "auto"
 
     def __post_init__(self) -> None:
         require_number("level", self.level, low=0, high=1, low_open=True, high_open=True)
         require_choice("infer", self.infer, ("records", "population"))
+        require_choice("method", self.method, METHODS)
         if not all(isinstance(name, str) for name in self.by):
             raise InputError("Columns are asked for by their names, as in crosstab('sex', 'age').")
         if len(set(self.by)) < len(self.by):

@@ -24,11 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.counts import (
-    CountMethod,
     bounded_counts,
     estimate_counts,
-    estimate_means,
-    estimate_totals,
     invariant_counts,
     require_method,
 )
@@ -36,9 +33,10 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.layout import Layout
+from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.quantiles import estimate_quantiles
-from pramana.analysis.question import Question
+from pramana.analysis.question import CountMethod, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression

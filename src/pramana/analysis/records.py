@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.layout import Layout, Moments
-from pramana.analysis.question import Question, meets
+from pramana.analysis.question import CountMethod, Question, meets
 from pramana.base.registry import Registry
 from pramana.engine.base import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
@@ -32,7 +32,6 @@ from pramana.schema.schema import Column
 from pramana.types import Codes
 
 if TYPE_CHECKING:
-    from pramana.analysis.counts import CountMethod
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.independence import IndependenceTest
     from pramana.analysis.regression import Family

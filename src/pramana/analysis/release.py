@@ -56,11 +56,10 @@ from pramana.schema.opened_table import OpenedTable, TableFormat, require_unchan
 from pramana.types import Learner, TableLike
 
 if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads what it needs
-    from pramana.analysis.counts import CountMethod
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.independence import IndependenceTest
     from pramana.analysis.population_weights import PopulationWeights, RatioMethod
-    from pramana.analysis.question import Inference, Where
+    from pramana.analysis.question import CountMethod, Inference, Where
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.shares import Normalize, Share
     from pramana.analysis.synthesis import SynthesisMethod
@@ -303,6 +302,7 @@ class Release:
         *,
         by: Sequence[str] = (),
         where: Where = None,
+        method: CountMethod = "auto",
         level: float = 0.95,
         infer: Inference = "records",
         simultaneous: bool = False,
@@ -315,6 +315,7 @@ class Release:
             of: a column of numbers.
             by: the columns of the table, randomised or not.
             where: which records, by their true values.
+            method: ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
             level: of the intervals.
             infer: about these ``records``, or about the ``population`` they were drawn from.
             simultaneous: whether all intervals shall hold together.
@@ -324,6 +325,7 @@ class Release:
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
+        question = replace(question, method=method)
         return self._of_values(of, question, lambda one, asked: one.values(asked, of, total=False))
 
     def total(
@@ -340,7 +342,7 @@ class Release:
     ) -> Estimate:
         """The total of a column released as it is, by groups of the true table.
 
-        The arguments are those of ``mean``.
+        The arguments are those of ``mean``; totals are unbiased.
         """
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
@@ -355,6 +357,7 @@ class Release:
         *,
         by: Sequence[str] = (),
         where: Where = None,
+        method: CountMethod = "auto",
         level: float = 0.95,
         infer: Inference = "records",
         simultaneous: bool = False,
@@ -371,7 +374,7 @@ class Release:
         question = self._question(
             by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
         )
-        condition = beyond_of(beyond)
+        question, condition = replace(question, method=method), beyond_of(beyond)
         self._released_records.require_without_noise([condition.column])
         require_told(self.certificate.schema, [condition])
         return self._with_replicates(
@@ -685,7 +688,7 @@ class Release:
             from pramana.analysis.replicates import replicated_estimate
 
             others = [
-                np.asarray(ask(reading, question).unbiased)
+                np.asarray(ask(reading, replace(question, method="unbiased")).unbiased)
                 for reading in self._replicate_readings(used, question, estimate)
             ]
             least = ask(self.reading, question.about_records()).se

@@ -21,11 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.contrasts import Apart, SharesWithin
-from pramana.analysis.counts import CountMethod
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
-from pramana.analysis.question import Question, conditions_of
+from pramana.analysis.question import CountMethod, Question, conditions_of
 from pramana.analysis.records import Reading, ReleasedRecords
 from pramana.engine.base import Condition, number_in, sums_in
 from pramana.errors import InvalidNumber, InvalidTable
@@ -295,6 +294,7 @@ def proportion(reading: Reading, question: Question, beyond: Condition) -> Estim
     return replace(
         found,
         what=f"share with {beyond.column} {beyond.comparison} {limit}",
+        estimate=np.clip(found.estimate, 0.0, 1.0) if found.method == "shrunk" else found.estimate,
         low=np.clip(found.low, 0.0, 1.0),
         high=np.clip(found.high, 0.0, 1.0),
     )

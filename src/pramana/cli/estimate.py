@@ -83,12 +83,13 @@ def estimate(
     columns = names_of(by)
     of = {"mean": mean, "total": total, "proportion": proportion, "quantile": quantile}
     table_only = {"share": share, "method": None if method == "auto" else method}
+    shrinking = {"mean", "proportion"}  # by the methods of tables
     pair = {"difference": difference, "ratio": ratio}
     errors = {"infer": None if infer == "records" else infer, "replicates": replicates}
     if independence:
         _refuse_beside("--independence", of | table_only | pair | errors | {"csv": csv or None})
     for verb in (verb for verb, column in of.items() if column is not None):
-        _refuse_beside(f"--{verb}", table_only)
+        _refuse_beside(f"--{verb}", {"share": share} if verb in shrinking else table_only)
     if difference or ratio:
         _refuse_beside("one cell beside another", {"csv": csv or None})
     release = api.load(folder)
@@ -301,6 +302,8 @@ def _asked(
         raise InputError("--at says which quantiles: give --quantile COLUMN with it.")
     for verb, column in named.items():
         which = {"q": _shares(at)} if verb == "quantile" and at else {}
+        if verb in ("mean", "proportion"):
+            which = {"method": shares["method"]}
         found: Estimate = getattr(release, verb)(column, by=columns, **which, **asked)
         return found
     if not columns:
