@@ -69,6 +69,27 @@ class Apart:
 
 
 @dataclass(frozen=True, eq=False)
+class Reach:
+    """How far numbers can lie below and above where a few values decide; 0 elsewhere.
+
+    Attributes:
+        ends: Below and above, by group, for intervals of ``z`` errors.
+        z: Wider intervals reach farther in proportion.
+    """
+
+    ends: tuple[FloatArray, FloatArray]
+    z: float
+
+    def below(self, z: float) -> FloatArray:
+        """How far below at least."""
+        return self.ends[0] * max(z / self.z, 1.0)
+
+    def above(self, z: float) -> FloatArray:
+        """How far above at least."""
+        return self.ends[1] * max(z / self.z, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Influence(VaryTogether):
     """Numbers that are sums over records: of weights, of values, or of residuals of means.
 
@@ -90,7 +111,7 @@ class Influence(VaryTogether):
     slope: FloatArray
     level: FloatArray
     first: FloatArray
-    told: Unseen | None = None
+    told: Unseen | Reach | None = None
 
     @classmethod
     def of_counts(

@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from pramana.analysis.association import USUAL_STRENGTH
 from pramana.analysis.channels import Channels, Unchanged
-from pramana.analysis.contrasts import Influence
+from pramana.analysis.contrasts import Influence, Reach
 from pramana.analysis.counts import (
     BESIDE,
     SMALL_ERROR,
@@ -47,7 +47,7 @@ from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import USUAL, Inference, Question
 from pramana.analysis.variance import Ratio, Sums, count_covariance, half_a_record, normal_interval
 from pramana.errors import InvalidTable, NotCovered
-from pramana.types import FloatArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 GRID: Final = 64
 """Factors of shrinkage that are averaged over."""
@@ -57,7 +57,13 @@ ROUNDS: Final = 30
 
 
 def estimate_totals(
-    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
+    moments: Moments,
+    layout: Layout,
+    *,
+    of: str,
+    question: Question = USUAL,
+    noise: float = 0.0,
+    far: FarValues | None = None,
 ) -> Estimate:
     """The total of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
@@ -74,20 +80,31 @@ def estimate_totals(
     low, high = normal_interval(total, se, z=question.z(total.size))
     people = np.maximum(channels.known(moments.records), 1.0)
     half = _half(se, np.sqrt(channels.known(wwyy) / people), question)
+    figures, reach = (total, se, low - half, high + half), None
+    if far is not None:
+        around = far.around(moments, channels, question, total=True)
+        figures, reach = decided_by_few(figures, around, question)
     return Estimate.of(
         layout,
-        (total, se, low - half, high + half),
+        figures,
         question,
         what=f"total of {of}",
         method="unbiased",
-        why=_why(channels, "sums are corrected like counts; unbiased."),
+        why=_why(channels, "sums are corrected like counts; unbiased.")
+        + (DECIDED if reach else ""),
         records=moments.count,
-        together=Influence.of_totals(moments, channels, total, question.infer),
+        together=replace(Influence.of_totals(moments, channels, total, question.infer), told=reach),
     )
 
 
 def estimate_means(
-    moments: Moments, layout: Layout, *, of: str, question: Question = USUAL, noise: float = 0.0
+    moments: Moments,
+    layout: Layout,
+    *,
+    of: str,
+    question: Question = USUAL,
+    noise: float = 0.0,
+    far: FarValues | None = None,
 ) -> Estimate:
     """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
@@ -103,6 +120,10 @@ def estimate_means(
     mean, se, low, high = ratio.told(question.z(ratio.above.size))
     half = _half(se, _step(moments, channels, ratio), question)
     low, high = low - half, high + half
+    reach = None
+    if far is not None:
+        around = far.around(moments, channels, question, total=False)
+        (_, se, low, high), reach = decided_by_few((mean, se, low, high), around, question)
     shrunken, why = (
         None,
         _why(channels, "a corrected total over a corrected count; nearly unbiased."),
@@ -119,9 +140,9 @@ def estimate_means(
         question,
         what=f"mean of {of}",
         method="unbiased" if shrunken is None else "shrunk",
-        why=why + (UNBOUNDED if np.isinf(high).any() else ""),
+        why=why + (UNBOUNDED if np.isinf(high).any() else "") + (DECIDED if reach else ""),
         records=moments.count,
-        together=Influence.of_means(moments, channels, ratio, question.infer),
+        together=replace(Influence.of_means(moments, channels, ratio, question.infer), told=reach),
         unbiased=mean,
     )
 
@@ -318,6 +339,172 @@ def _summed_over(
     names = ("records", "w", "ww", "wy", "wwy", "wwyy")
     sums = [np.asarray(getattr(moments, name)).sum(axis=places) for name in names]
     return Moments(*sums, released=moments.released), Channels(fewer)
+
+
+# -- values far from the others -----------------------------------------------------------------
+
+FAR: Final = 5.0
+"""A value is far from the others from this many root mean squares on."""
+
+MOST_FAR: Final = 50
+"""Of them the largest are looked at one by one."""
+
+MISPLACED: Final = 0.05
+"""The part of the misses allowed for that is left to more values elsewhere than counted on."""
+
+DECIDED: Final = (
+    " A few values far from the others decide some of these numbers: their intervals count with "
+    "values that belong to another group than the one they were released in."
+)
+
+
+def far_limits(moments: Moments, layout: Layout, *, total: bool) -> tuple[float, float] | None:
+    """Below and above which values are far from the others; none where nothing was randomised."""
+    channels = Channels(layout)
+    if not channels.randomised:
+        return None
+    centre, _, least = _scales(moments, channels, total=total)
+    noisy = np.isfinite(least) & (least > 0)
+    if not noisy.any():
+        return None
+    weight = math.sqrt(moments.totals["ww"] / moments.count)
+    reach = float(np.sqrt(least[noisy].min())) / max(weight, 1e-300)
+    return float(centre.min()) - reach, float(centre.max()) + reach
+
+
+def _scales(
+    moments: Moments, channels: Channels, *, total: bool
+) -> tuple[FloatArray, Ratio, FloatArray]:
+    """What values are measured from, sums about it, and the square from which on one is far."""
+    _, wwy, wwyy = _values(moments, "")
+    centre = _known_mean(moments, channels) * (not total)
+    sums = _ratio(moments, channels, "records", 0.0)
+    about = Ratio(
+        sums.above - centre * sums.below,
+        sums.below,
+        v_above=np.maximum(sums.v_above - 2 * centre * sums.cov + centre**2 * sums.v_below, 0),
+        cov=sums.cov - centre * sums.v_below,
+        v_below=sums.v_below,
+    )
+    squares = channels.known(wwyy) - 2 * centre * channels.known(wwy)
+    squares = squares + centre**2 * channels.known(moments.ww)
+    people = np.maximum(channels.known(moments.records), 1.0)
+    least = np.maximum(FAR**2 * squares / people, 2 * about.v_above)
+    return centre, about, np.where(about.v_above > 0, least, np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class FarValues:
+    """Released records whose values may be far from the others.
+
+    Attributes:
+        places: The position of each in the released table.
+        weights: Their weights.
+        values: Their values.
+    """
+
+    places: IntArray
+    weights: FloatArray
+    values: FloatArray
+
+    def around(
+        self, moments: Moments, channels: Channels, question: Question, *, total: bool
+    ) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Where they decide, and the ends of the interval there, by group."""
+        from scipy.special import ndtr, ndtri
+
+        centre, about, least = _scales(moments, channels, total=total)
+        order = np.argsort(-np.abs(self.weights * (self.values - float(centre.mean()))))[:MOST_FAR]
+        off, count, out, less, cross = (np.zeros_like(about.above) for _ in range(5))
+        more, fewer = [], []
+        for place, weight, value in zip(
+            self.places[order], self.weights[order], self.values[order], strict=True
+        ):
+            alone = np.zeros(channels.layout.shape)
+            alone.flat[place] = 1.0
+            own = weight * (value - centre)
+            far = (channels.known(alone) > 0) & (own**2 > least)
+            own = np.where(far, own, 0.0)
+            counts, here = channels.solve(alone), channels.merge(alone) > 0
+            spread = channels.spread(alone) - counts
+            out += counts * own
+            less += spread * own**2
+            cross += spread * own * weight
+            off += np.where(here, own, 0.0)
+            count += far
+            more.append(np.maximum(np.where(here, -own, own), 0))
+            fewer.append(np.maximum(np.where(here, own, -own), 0))
+        z = question.z(about.above.size)
+        miss = 2 * float(ndtr(-z))
+        moved = _may_have_moved(count, _leaving(channels), miss * MISPLACED)
+        gains, losses = (_largest(np.stack(parts), moved) for parts in (more, fewer))
+        z = float(-ndtri(miss * (1 - MISPLACED) / 2))
+        bulk = replace(
+            about,
+            above=about.above - out + off,
+            v_above=np.maximum(about.v_above - less, 0),
+            cov=about.cov - cross,
+        )
+        lower = replace(bulk, above=bulk.above - losses)
+        upper = replace(bulk, above=bulk.above + gains)
+        if total:
+            wide = z * np.sqrt(bulk.v_above)
+            return count > 0, lower.above - wide, upper.above + wide
+        return count > 0, centre + lower.interval(z)[0], centre + upper.interval(z)[1]
+
+
+def _leaving(channels: Channels) -> float:
+    """The largest probability that a record leaves its cell."""
+    stays = 1.0
+    for axis in channels.layout.axes:
+        if axis.step is not None:
+            stays *= min(float(matrix.diagonal.min()) for matrix in axis.step.matrices)
+    return 1 - stays
+
+
+def _may_have_moved(numbers: FloatArray, leaving: float, miss: float) -> FloatArray:
+    """How many of some records have moved at most, but for a probability ``miss``."""
+    from scipy.special import bdtrc
+
+    found = np.zeros_like(numbers)
+    for number in np.unique(numbers[numbers > 0]):
+        most = 0
+        while most < number and float(bdtrc(most, int(number), leaving)) > miss:
+            most += 1
+        found[numbers == number] = most
+    return found
+
+
+def _largest(parts: FloatArray, numbers: FloatArray) -> FloatArray:
+    """The sum of the largest of each group, as many as are asked for."""
+    ranked = -np.sort(-parts, axis=0)
+    rank = np.arange(len(parts)).reshape(-1, *[1] * numbers.ndim)
+    return np.asarray(np.where(rank < numbers, ranked, 0.0).sum(axis=0), dtype=np.float64)
+
+
+Figures: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def decided_by_few(
+    figures: Figures, around: tuple[BoolArray, FloatArray, FloatArray], question: Question
+) -> tuple[Figures, Reach | None]:
+    """Intervals, and errors to match, where a few values decide; and how far these reach."""
+    estimate, se, low, high = figures
+    decided, lower, upper = around
+    decided = decided & np.isfinite(high)
+    if not decided.any():
+        return figures, None
+    if question.infer == "population":  # which holds for these records too
+        lower, upper = np.minimum(lower, low), np.maximum(upper, high)
+    low, high = np.where(decided, lower, low), np.where(decided, upper, high)
+    z = question.z(estimate.size)
+    with np.errstate(invalid="ignore"):
+        se = np.where(decided & np.isfinite(high - low), np.fmax(se, (high - low) / (2 * z)), se)
+        ends = tuple(
+            np.where(decided, np.nan_to_num(np.maximum(end, 0), posinf=0), 0.0)
+            for end in (estimate - low, high - estimate)
+        )
+    return (estimate, se, low, high), Reach((ends[0], ends[1]), z)
 
 
 # -- steps and noise ----------------------------------------------------------------------------

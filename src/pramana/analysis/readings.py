@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
 from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.layout import Layout
-from pramana.analysis.means import estimate_means, estimate_totals
+from pramana.analysis.means import FarValues, estimate_means, estimate_totals, far_limits
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import CountMethod, Question
@@ -48,8 +48,10 @@ from pramana.analysis.synthesis import (
     with_drawn_column,
 )
 from pramana.base.randomness import Keystream
-from pramana.errors import NotCovered
+from pramana.engine.base import Condition, Operator, sums_in
+from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
+from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray
 
 SYNTHETIC_NOTE = (
@@ -86,7 +88,41 @@ class PublishedReading:
         self.records.require_number(of)
         sums = self.records.sums(question, self.mechanism, value=of)
         estimate = estimate_totals if total else estimate_means
-        return estimate(*sums, of=of, question=question, noise=self.records.noise(of))
+        noise, far = self.records.noise(of), None
+        if not noise and question.beyond is None and self.records.weigh_by is None:
+            limits = far_limits(*sums, total=total)
+            far = limits and self._far_values(question, of, limits, sums[1])
+        return estimate(*sums, of=of, question=question, noise=noise, far=far)
+
+    def _far_values(
+        self, question: Question, of: str, limits: tuple[float, float], layout: Layout
+    ) -> FarValues | None:
+        """The records with values beyond the limits."""
+        places, weights, values = [], [], []
+        for comparison, limit in zip(("<", ">"), limits, strict=True):
+            beyond = Condition(of, cast("Operator", comparison), (limit,))
+            asked = replace(question, where=(*question.where, beyond))
+            try:
+                cells = self.records.cells(asked, self.mechanism, also=[of])
+            except InvalidTable:  # there are none
+                continue
+            codes = [
+                np.array([layout.labels[name].index(label) for label in cells.layout.labels[name]])[
+                    cells.codes[name]
+                ]
+                for name in layout.columns
+            ]
+            rows = cells.table.num_rows
+            sums = sums_in(cells.table)
+            number = sums["n"].astype(np.int64)
+            flat = cell_numbers(layout.positions(codes), layout.shape, records=rows)
+            places.append(np.repeat(flat, number))
+            weights.append(np.repeat(sums["w"] / np.maximum(number, 1), number))
+            own = cells.table.column(of).cast(pa.float64(), safe=False).to_numpy()
+            values.append(np.repeat(own, number))
+        if not places:
+            return None
+        return FarValues(*(np.concatenate(parts) for parts in (places, weights, values)))
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the corrected share of smaller values reaches the one asked for."""
