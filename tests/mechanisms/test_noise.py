@@ -89,3 +89,6 @@ def test_the_owner_finds_the_noise_that_was_stated_on_whole_numbers(law):
 
     assert with_noise_check(column, shown, truth, level=1e-4).state is State.PASSED
     assert with_noise_check(column, truth, truth, level=1e-4).state is State.FAILED
+    for wrong in (np.asarray(released) + 1, np.rint(np.asarray(pay) + 2 * drawn).astype(np.int64)):
+        other = OpenedTable.of_arrow(pa.table({"pay": wrong}))
+        assert with_noise_check(column, other, truth, level=1e-4).state is State.FAILED

@@ -154,3 +154,19 @@ def test_a_value_that_rules_leave_no_room_for_is_no_fault_of_a_certificate(tmp_p
 
 def _sets(folder):
     return api.load(folder).certificate.mechanism.sets
+
+
+def test_each_test_of_transitions_and_reports_fails_by_itself():
+    """With another original column of the same size, whatever the other tests say."""
+    truth = people(20_000)
+    whole = api.protect(truth, plan(records=20_000), seed=1)
+    truth_of_reports, _, reports = _reported()
+    for original, release, name in (
+        (truth, whole, "transitions of "),
+        (truth_of_reports, reports, "reports of "),
+    ):
+        place = original.column_names.index("sex")
+        one = pa.chunked_array([pa.array(["F"] * original.num_rows)])
+        other = original.set_column(place, "sex", one)
+        found = failures(release, other)
+        assert any(check.startswith(name) and "sex" in check for check in found), found

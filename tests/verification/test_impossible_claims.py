@@ -107,6 +107,12 @@ def test_no_release_keeps_what_no_release_can(releases, name, claimed):
         )
 
 
+def test_what_a_kind_of_release_never_offers_cannot_be_promised(releases):
+    """A number within all bounds, of which not even the owner has what it takes."""
+    claimed = Claim(pm.KAnonymity(2), None)
+    assert claimed.attained.name in failed(releases["retention"], claims=(claimed,))
+
+
 @pytest.mark.parametrize(
     "claimed",
     [pm.SpontaneousRecognition(0.1, 3), pm.SpontaneousRecognition(0.1, 2, (("a", "none"),)),
