@@ -8,7 +8,7 @@ Command line and studio are shells over this module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +113,7 @@ def describe(
     household: str | None = None,
     k: int = 5,
     suggest: bool = False,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> Description:
     """Look at a table and propose what each column is.
 
@@ -128,6 +129,8 @@ def describe(
             common is proposed to leave as it is or not at all.
         k: recodings are suggested where fewer records than this hold a value.
         suggest: suggest further keys beside those that are given.
+        ranges: the lowest and the highest number of columns of amounts, from what is public: they
+            are put on a grid, so that guarantees cover them.
 
     Returns:
         A schema that also says why each role was suggested.
@@ -142,6 +145,7 @@ def describe(
         household=household,
         k=k,
         suggest=suggest,
+        ranges=ranges,
     )
 
 

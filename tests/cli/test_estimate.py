@@ -86,7 +86,7 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--by", "sex", "--at", "0.5"), "--quantile"),
         (("--quantile", "income", "--at", "half"), "between 0 and 1"),
         (("--quantile", "income", "--at", "2"), "A quantile"),
-        (("--quantile", "age"), "released as they are"),
+        (("--quantile", "age"), "holds no numbers"),
         (("--proportion", "income!=3"), "income>=50000"),
         (("--proportion", "income>=inf"), "finite"),
         (

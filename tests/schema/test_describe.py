@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pramana.api import describe, design
+from pramana.api import describe, design, protect
 from pramana.errors import Infeasible, InvalidSchema, OutsideDomain, TooLarge, UnknownColumn
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
@@ -278,3 +278,29 @@ def test_roles_that_are_given_are_taken_beside_a_household():
         describe(PEOPLE, household="hid")
     with pytest.raises(InvalidSchema, match="two roles"):
         describe(PEOPLE, household="sex", keys=["sex"])
+
+
+def test_an_amount_whose_range_is_stated_goes_on_a_grid():
+    """The range is the steward's, nothing of it is read off; others stay as they were."""
+    table = pa.table({"sex": ["F", "M"] * 50, "pay": [1_000.5 + 3 * at for at in range(100)]})
+    found = describe(table, keys=["sex"], sensitive=["pay"], ranges={"pay": (0, 5_000)})
+    column = found.column("pay")
+
+    assert (column.role, column.randomised, column.declared) == ("sensitive", True, True)
+    assert column.labels == (0, 1_250, 2_500, 3_750, 5_000)
+    assert (column.recoding.bottom, column.recoding.top) == (0, 5_000)
+    assert not describe(table, keys=["sex"], sensitive=["pay"]).column("pay").randomised
+    plan = design(found, PkAnonymity(k=5), data=table)
+    assert set(protect(table, plan, seed=1).opened.to_arrow()["pay"].to_pylist()) <= {
+        None,
+        *column.labels,
+    }
+
+
+@pytest.mark.parametrize("name", ["sex", "wage"])
+def test_a_range_of_what_is_no_number_is_refused(name):
+    """A column of texts, and one that is not there."""
+    table = pa.table({"sex": ["F", "M"] * 5, "pay": list(range(10))})
+
+    with pytest.raises(UnknownColumn, match="column of numbers"):
+        describe(table, ranges={name: (0, 5)})

@@ -262,7 +262,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         said = plan.expected_error.sentence()
         strong = NOISY <= plan.expected_error.mean < math.inf
         bullet(console, f"By unbiased estimates {said[0].lower()}{said[1:]}" if strong else said)
-    for sentence in plan.choice:
+    for sentence in (*plan.means, *plan.choice):
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]
     if binned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ def describe(
     weight: str | None = None,
     household: str | None = None,
     suggest: bool = False,
+    range_: list[str] | None = None,
     all_: bool = False,
     k: int = 5,
     output: Path | None = None,
@@ -53,6 +55,7 @@ def describe(
       --weight NAME: Sampling weights.
       --household NAME: The number of a household.
       --suggest: Suggest keys beside those you name.
+      --range NAME=LOW:HIGH: Put an amount on a grid in this public range, under the guarantee.
       --k NUMBER: Suggest recodings where fewer records hold a value.
       --output -o TOML: Write the schema here.
       --force: Replace an existing schema.
@@ -76,6 +79,7 @@ def describe(
         household=household,
         k=k,
         suggest=suggest,
+        ranges=dict(map(_range, range_ or ())),
     )
     if output is not None:
         found.save(output, force=force)
@@ -88,11 +92,25 @@ def describe(
         named |= {"--household": [household]} if household else {}
         given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
         given += ["--suggest"] if suggest else []
+        given += [word for text in range_ or () for word in ("--range", text)]
         read = reading(encoding, rename)
         _show(found, whole=all_ or len(found.profiles) <= SCREEN)
         note(
             _next(found, as_file(str(table)), output, given, read, str(api.usual_k(found.records)))
         )
+
+
+def _range(text: str) -> tuple[str, tuple[float, float]]:
+    """``income=0:200000``."""
+    name, _, ends = text.rpartition("=")
+    try:
+        low, high = map(float, ends.split(":"))
+    except ValueError:
+        low = high = math.nan
+    if not name or not -math.inf < low < high < math.inf:
+        raise InputError(f"--range must read like income=0:200000, got {text!r}.")
+    first, last = (int(own) if own.is_integer() else own for own in (low, high))
+    return name, (first, last)
 
 
 def _to_json(found: Description, to: Path | None) -> dict[str, Any]:

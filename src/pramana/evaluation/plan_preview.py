@@ -34,6 +34,7 @@ from pramana.methods.choice import alternative_plan, alternative_summary
 from pramana.methods.data_errors import errors_on_data
 from pramana.methods.expected_error import ExpectedError, randomised_in
 from pramana.methods.microaggregated import Grouped
+from pramana.methods.number_errors import grid_words, mean_error_sentence, mean_errors
 from pramana.methods.plan import Plan
 from pramana.release.kinds import KINDS
 from pramana.schema.opened_table import OpenedTable
@@ -59,6 +60,10 @@ def preview_plan(
             yield from map(Hint, _of_groups(plan, plan.method, opened))
         return
     plan = asking(plan)
+    if opened is not None:
+        told = mean_error_sentence(mean_errors(plan, opened), here=True)
+        yield from () if told is None else (Hint(f"{HERE}{told[0].lower()}{told[1:]}"),)
+    yield from map(Hint, grid_words(plan))
     error = typical_error(plan)
     if error is None:
         return

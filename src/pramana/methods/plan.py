@@ -42,6 +42,7 @@ from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import METHODS, Method, options_of
 from pramana.methods.expected_error import ExpectedError
+from pramana.methods.number_errors import mean_error_sentence, mean_errors
 from pramana.release.kinds import KINDS, Kind
 from pramana.schema.origins import DataChoices, Provenance
 from pramana.schema.schema import Schema, origin_named
@@ -153,7 +154,13 @@ class Plan(Shown):
         """The promises and the price in plain words, and what weakens them."""
         promises = [self.promise(claim) for claim in self.claims]
         error = [self.expected_error.sentence()] if self.expected_error else []
-        return [*promises, *error, *self.choice, *self.notices]
+        return [*promises, *error, *self.means, *self.choice, *self.notices]
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """How far off means of numbers on a grid will be; empty where there are none."""
+        said = mean_error_sentence(mean_errors(self), here=False)
+        return () if said is None else (said,)
 
     @property
     def choice(self) -> tuple[str, ...]:
@@ -233,6 +240,8 @@ class Plan(Shown):
         }
         if self.method.disclosed():
             form["options"] = dict(self.method.disclosed())
+        means = [own.to_json() for own in mean_errors(self)]
+        form |= {"expected_standard_errors": means} if means else {}
         if error is not None:
             form["expected_errors"] = error.to_json()["tables"]
             form["expected_error_sentence"] = error.sentence()

@@ -7,6 +7,7 @@ discloses which values occurred.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
-from pramana.schema.domains import Categories, Domain, Label, label_text
+from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.groups import smallest_group
 from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.missing_codes import (
@@ -28,7 +29,7 @@ from pramana.schema.missing_codes import (
     proposed_recoding,
     top_of,
 )
-from pramana.schema.opened_table import OpenedTable
+from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
@@ -250,11 +251,16 @@ def describe(
     household: str | None = None,
     k: int = 5,
     suggest: bool = False,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> Description:
     """Propose a role, a domain and recodings for each column, and say why.
 
     Roles that are given are kept. Recodings are proposed where fewer than ``k`` share a value.
+    Numbers whose ``ranges`` are stated go on a grid; no range is read off the data.
     """
+    ranges = ranges or {}
+    for name in ranges:
+        require_range(table, name)
     numbers = () if household is None else (household,)
     given = _given(
         table.schema.names,
@@ -293,7 +299,8 @@ def describe(
         for name, own in roles.items()
         if own.role is Role.WEIGHT
     }
-    added = _added(table, tallies, roles, given, {n: c.recoding for n, (c, _) in weights.items()})
+    others = {name: own for name, own in roles.items() if name not in ranges}
+    added = _added(table, tallies, others, given, {n: c.recoding for n, (c, _) in weights.items()})
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (Recoding(), ""))
@@ -305,12 +312,16 @@ def describe(
             form = coarse.recoding if name in weights or adds is None else adds.form
             recoding = replace(recoding, bottom=form.bottom, top=form.top, round=form.round)
             column = replace(column, recoding=recoding)
+        if name in ranges:
+            column = on_grid(name, roles[name].role, ranges[name], seen)
+            how = "on a grid in the range that was stated: guarantees cover it"
         columns.append(column)
         risk = "" if adds is None or not (adds.found or adds.form) else adds.words
         why = "; ".join(filter(None, (how, roles[name].why, steps, risk)))
         found = _profile(column, seen, why, table)
         labelled = bool(table.labels.values.get(name))
         proposals = tuple(_proposals(column, seen, suspects[name], k, labelled=labelled))
+        proposals = () if column.gridded else proposals
         profiles.append(
             replace(
                 found,
@@ -328,6 +339,34 @@ def describe(
         profiles=tuple(profiles),
         records=table.rows,
         unique=unique,
+    )
+
+
+FIRST_POINTS = 5
+"""Of a grid, until a target is known: design says which number of points is better."""
+
+
+def require_range(table: OpenedTable, name: str) -> None:
+    """Refuse a range of what is no column of numbers."""
+    if name not in table.schema.names or not is_number(table.schema.field(name).type):
+        raise UnknownColumn(f"A range is of a column of numbers, got '{name}'.", column=name)
+
+
+def on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> Column:
+    """A number that is rounded by chance in a stated range, in steps of ones or hundredths."""
+    low, high = ends
+    width = max(high - low, 1e-300)
+    step: float = max(1 if seen.whole else 0.01, 10 ** math.ceil(math.log10(width / 1e6)))
+    steps = math.ceil(round((high - low) / step, 6))
+    high = round(low + steps * step, 6)
+    high = int(high) if float(high).is_integer() else high
+    grid = NumberGrid.even(low, high, min(FIRST_POINTS, steps + 1), step=step)
+    return Column(
+        name,
+        role if role in (Role.KEY, Role.SENSITIVE) else Role.SENSITIVE,
+        grid,
+        missing="category" if seen.missing else "refuse",
+        recoding=Recoding(bottom=low, top=high),
     )
 
 
