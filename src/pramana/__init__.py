@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         compare,
         describe,
         design,
+        evidence,
         load,
         protect,
         report,
@@ -89,7 +90,7 @@ __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories"
            "ShuffledPrivacy", "SingularMatrix", "SpontaneousRecognition", "Step",
            "TooLarge", "TransitionMatrix", "UniformMixture", "UnknownColumn",
            "Verdict", "advise", "attack", "audit", "cluster", "compare", "describe",
-           "design", "learn", "learn_tree", "load", "make_keys", "protect", "report",
+           "design", "evidence", "learn", "learn_tree", "load", "make_keys", "protect", "report",
            "verbatim", "verify"]  # fmt: skip
 
 _SOURCES = {
@@ -97,7 +98,8 @@ _SOURCES = {
     "analysis.learning": "ReleasedFeatures learn learn_tree",
     "analysis.regression_results": "Regression",
     "analysis.release": "Release",
-    "api": "advise attack audit compare describe load report verbatim verify design protect",
+    "api": "advise attack audit compare describe evidence load report verbatim verify design "
+    "protect",
     "errors": "AlteredRelease DoesNotHold Infeasible InputError InvalidMatrix InvalidNumber "
     "InvalidSchema InvalidTable MissingExtra NotARelease NotCovered OutputExists "
     "OutsideDomain PramanaError SingularMatrix TooLarge UnknownColumn",

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pramana.evaluation.compare import compare, compared
     from pramana.evaluation.owner_checks import verify
     from pramana.evaluation.plan_preview import preview_plan
-    from pramana.evaluation.report import report
+    from pramana.evaluation.report import evidence, report
     from pramana.evaluation.schema_suggestions import (
         changed_file,
         recoding_gains,
@@ -75,10 +75,10 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
            "audit", "changed_file", "cli_options", "coarse_weight_of", "compare", "compared",
            "complete", "composable", "describe", "design", "design_context", "design_for",
            "drawn", "drawn_beside", "drawn_methods", "drawn_shape", "earlier_releases",
-           "errors_on_data", "estimate_changes", "guarantees_from_options", "json_schema",
-           "live", "load", "look", "merge_values", "open_source", "options_of", "origin_named",
-           "parse_range", "preview_plan", "protect", "read", "recoding_gains", "report",
-           "require_free", "shapes_of", "suggest_changes_if_poor", "surveys", "tables_of",
+           "errors_on_data", "estimate_changes", "evidence", "guarantees_from_options",
+           "json_schema", "live", "load", "look", "merge_values", "open_source", "options_of",
+           "origin_named", "parse_range", "preview_plan", "protect", "read", "recoding_gains",
+           "report", "require_free", "shapes_of", "suggest_changes_if_poor", "surveys", "tables_of",
            "text_of", "usual_k", "usual_method", "verbatim", "verify"]  # fmt: skip
 
 _SOURCES = {
@@ -89,7 +89,7 @@ _SOURCES = {
     "evaluation.cli_hints": "CliHints",
     "evaluation.compare": "compare compared",
     "evaluation.owner_checks": "verify",
-    "evaluation.report": "report",
+    "evaluation.report": "evidence report",
     "evaluation.plan_preview": "preview_plan",
     "evaluation.schema_suggestions": "recoding_gains changed_file suggest_changes_if_poor",
     "ledger.ledger": "Budget Ledger",

@@ -161,6 +161,7 @@ IN_COLUMNS = {
 BOTH = KEY + AGE
 AT_THE_TOP = {
     "rest": [f'rest = "keep" # !\n{KEY}', f"rest = [1] # !\n{KEY}"],
+    "dataset": [f'dataset = {{titel = "x"}} # !\n{KEY}', f"dataset = 3 # !\n{KEY}"],
     "origin": [f'origin = "luck" # !\n{KEY}', f"origin = [1] # !\n{KEY}"],
     "missing_codes": [f"missing_codes = [[1]] # !\n{KEY}"],
     "strata": [

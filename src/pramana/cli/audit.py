@@ -253,6 +253,7 @@ def report(
     name: str = "",
     office: str = "",
     date: str | None = None,
+    evidence: bool = False,
     force: bool = False,
     encoding: str | None = None,
     rename: bool = False,
@@ -271,12 +272,21 @@ def report(
       --name TEXT: The name of the data, for the title.
       --office TEXT: Who releases the data.
       --date TEXT: Of the report; today where not given.
+      --evidence: Write a folder for review boards and catalogues: DDI, Croissant and more.
       --force: Replace an existing file.
 
     Example:
       pramana report release/ --original people.csv -o internal.html
       pramana report release/ --external --name "Survey 2026" --office "Statistics" -o report.pdf
+      pramana report release/ --evidence -o evidence/
     """
+    if evidence:
+        files = api.evidence(folder, output, force=force)
+        if json:
+            show_json({"evidence": [str(file) for file in files]})
+        else:
+            out().print(f"{output} holds {', '.join(file.name for file in files)}.", markup=False)
+        return
     require_free(output, force=force, reads=[original])
     with stage_status("Writing the report") as say:
         made = api.report(

@@ -12,7 +12,7 @@ import numpy as np
 
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.release import Release
-from pramana.base.atomic_files import write_whole
+from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.charts import altair
 from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
 from pramana.base.workers import side_by_side
@@ -27,6 +27,7 @@ from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.reporting.contents import About, Attacks, ColumnView, Measures, ReportContent
 from pramana.reporting.document import Document, Row
+from pramana.reporting.evidence import evidence_files, require_evidence
 from pramana.reporting.pages import report_document
 from pramana.reporting.rendering import to_html, to_pdf
 from pramana.risk.attacks.records import require_belongs
@@ -87,6 +88,28 @@ class Report:
         return self.html
 
 
+def evidence(release: Release | str | Path, to: str | Path, *, force: bool = False) -> list[Path]:
+    """Write what review boards and catalogues ask for about a release to a folder.
+
+    ``evidence.md`` for a board, DDI, Croissant, Frictionless, schema.org, PROV and an entry for a
+    registry of deployments, all from the certificate. Title, contact and the like come from
+    ``[dataset]`` of the schema.
+
+    Args:
+        release: a release or its folder.
+        to: the folder, which appears whole or not at all.
+        force: replace an existing folder of evidence.
+    """
+    found, place = release_of(release), Path(to)
+    require_evidence(place, force=force)
+    texts = evidence_files(found.certificate, found.file_risk, found.publishable)
+    may_go = partial(require_evidence, force=True) if force else None
+    with whole_folder(place, may_go=may_go) as work:
+        for name, text in texts.items():
+            (work / name).write_text(text, encoding="utf-8")
+    return [place / name for name in texts]
+
+
 def report(
     release: Release | str | Path,
     *,
@@ -111,6 +134,7 @@ def report(
         progress: is told what is being done.
     """
     release = release_of(release)
+    stated = release.certificate.schema.dataset
     day = datetime.date.today().isoformat() if date is None else date
     truth = None if external or original is None else original_of(original, release)
     if truth is not None:
@@ -143,7 +167,7 @@ def report(
         verdict=verdict,
         code=_code(release),
         external=truth is None,
-        about=About(name, office, day),
+        about=About(name or stated.title, office or stated.publisher, day),
         attacks=None if audit is None else _attacks(audit),
         worst=None if audit is None else _worst(audit),
         utility=None if utility is None else _utility(utility),

@@ -419,16 +419,13 @@ def with_column(schema: Schema, column: Column) -> Schema:
     bare = replace(column, recoding=Recoding()) if column.role is Role.IDENTIFIER else column
     gone = column.role is Role.IDENTIFIER
     replicated = schema.replicates is not None and column.name in schema.replicates.columns
-    return Schema(
-        tuple(bare if own.name == column.name else own for own in schema.columns),
-        tuple(rule for rule in schema.impossible if column.name not in rule.columns),
-        schema.strata,
-        tuple(choice for choice in schema.choices if column.name not in choice),
-        tuple(table for table in schema.tables if not gone or column.name not in table),
-        schema.household,
-        None if gone and replicated else schema.replicates,
-        schema.origin,
-        schema.drops_rest,
+    return replace(
+        schema.bare(),
+        columns=tuple(bare if own.name == column.name else own for own in schema.columns),
+        impossible=tuple(rule for rule in schema.impossible if column.name not in rule.columns),
+        choices=tuple(choice for choice in schema.choices if column.name not in choice),
+        tables=tuple(table for table in schema.tables if not gone or column.name not in table),
+        replicates=None if gone and replicated else schema.replicates,
     )
 
 

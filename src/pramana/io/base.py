@@ -53,6 +53,7 @@ class Format(Protocol):
         writes: Whether it can be written.
         parsed: Whether it takes many times as long to be read as its bytes take.
         labelled: Whether its files say what columns and values are called.
+        media: The media type of its files.
         in_python: How a program reads a file ``{name}`` beside it as a pandas table, if it can.
         in_r: The same in R.
     """
@@ -64,6 +65,7 @@ class Format(Protocol):
     writes: ClassVar[bool] = False
     parsed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False
+    media: ClassVar[str] = "application/octet-stream"
     in_python: ClassVar[str] = ""
     in_r: ClassVar[str] = ""
 

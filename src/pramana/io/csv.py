@@ -299,6 +299,7 @@ class CsvFormat(Format):
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "text"
+    media: ClassVar[str] = "text/csv"
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt")
     writes: ClassVar[bool] = True
     parsed: ClassVar[bool] = True

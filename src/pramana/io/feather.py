@@ -35,6 +35,7 @@ class FeatherFormat(Format):
 
     name: ClassVar[str] = "feather"
     title: ClassVar[str] = "Arrow"
+    media: ClassVar[str] = "application/vnd.apache.arrow.file"
     endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
     marks: ClassVar[tuple[bytes, ...]] = (INDEXED, FIRST_FEATHER, b"\xff\xff\xff\xff")
     writes: ClassVar[bool] = True

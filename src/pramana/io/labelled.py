@@ -445,6 +445,7 @@ class DtaFormat(LabelledFormat):
 
     name: ClassVar[str] = "dta"
     title: ClassVar[str] = "Stata"
+    media: ClassVar[str] = "application/x-stata"
     endings: ClassVar[tuple[str, ...]] = (".dta",)
     marks: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *OLD)
     writes: ClassVar[bool] = True
@@ -486,6 +487,7 @@ class SavFormat(LabelledFormat):
 
     name: ClassVar[str] = "sav"
     title: ClassVar[str] = "SPSS"
+    media: ClassVar[str] = "application/x-spss-sav"
     endings: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
     marks: ClassVar[tuple[bytes, ...]] = (b"$FL2", b"$FL3")
     writes: ClassVar[bool] = True

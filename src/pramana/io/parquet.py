@@ -64,6 +64,7 @@ class ParquetFormat(Format):
 
     name: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Parquet"
+    media: ClassVar[str] = "application/vnd.apache.parquet"
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     marks: ClassVar[tuple[bytes, ...]] = (b"PAR1",)
     writes: ClassVar[bool] = True

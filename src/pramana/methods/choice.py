@@ -114,19 +114,7 @@ def _require_schema(schema: Schema) -> None:
 def _settled(schema: Schema) -> Schema:
     """The schema without what a description remembers of the table."""
     _require_schema(schema)
-    return settle_bins(
-        Schema(
-            schema.columns,
-            schema.impossible,
-            schema.strata,
-            schema.choices,
-            schema.tables,
-            schema.household,
-            schema.replicates,
-            schema.origin,
-            schema.drops_rest,
-        )
-    )
+    return settle_bins(schema.bare())
 
 
 def design_for(

@@ -18,6 +18,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechani
 from pramana.mechanisms.sparse_rows import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.release.canonical_json import Struct, converted
+from pramana.schema.dataset import Dataset
 from pramana.schema.domains import BinRelease, Bins, Categories, Domain, Labels, NumberGrid
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
@@ -104,6 +105,7 @@ class SchemaForm(Struct):
     choices: tuple[tuple[Text, ...], ...] = ()
     replicate_weights: ReplicatesForm | None = None
     origin: Text = Provenance.DECLARED.words
+    dataset: dict[Text, Text] | None = None
 
 
 def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
@@ -119,6 +121,8 @@ def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
         form["replicate_weights"] = schema.replicates.to_dict()
     if not schema.origin.declared:
         form["origin"] = schema.origin.words
+    if about := schema.dataset.to_dict():
+        form["dataset"] = about
     return form
 
 
@@ -175,6 +179,7 @@ def schema_of(form: SchemaForm) -> Schema:
         if stated is None
         else Replicates(stated.columns, kind=stated.method, fay=stated.fay, scale=stated.scale),
         origin=_origin_of(form.origin),
+        dataset=Dataset.of(form.dataset or {}),
     )
 
 

@@ -204,17 +204,7 @@ class Description(Schema):
     @property
     def schema(self) -> Schema:
         """The schema alone."""
-        return Schema(
-            self.columns,
-            self.impossible,
-            self.strata,
-            self.choices,
-            self.tables,
-            self.household,
-            self.replicates,
-            self.origin,
-            self.drops_rest,
-        )
+        return self.bare()
 
     def rows(self) -> list[Form]:
         """One entry a column, as plain data."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Final, get_args
 
+from pramana.schema.dataset import Dataset
 from pramana.schema.domains import RELEASES
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import DATES, DIRECTIVES, DISTRIBUTIONS
@@ -128,6 +130,14 @@ TOP: Final[dict[str, tuple[Form, str]]] = {
     ),
     "origin": (ORIGIN, "Where columns, roles, method and target come from."),
     "rest": ({"enum": list(REST)}, "What becomes of columns that are not named here."),
+    "dataset": (
+        {
+            "type": "object",
+            "properties": {field.name: {"type": "string"} for field in fields(Dataset)},
+            "additionalProperties": False,
+        },
+        "What is said about the data set: title, version, publisher, contact, licence, purpose.",
+    ),
     "strata": (NAMES, "Columns within which the rest is randomised apart."),
     "impossible": (
         _or_list(IMPOSSIBLE),

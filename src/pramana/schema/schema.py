@@ -6,7 +6,7 @@ A schema is immutable. The steward writes it as a TOML file, or ``describe`` pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from pramana.base.atomic_files import write_whole
 from pramana.base.text import Shown, as_table, counted, tables_of
 from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
+from pramana.schema.dataset import Dataset
 from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid, find_label
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
@@ -318,6 +319,7 @@ class Schema(Shown):
             target.
         drops_rest: Whether columns of a table that the schema does not name are dropped; else a
             table that has some is refused.
+        dataset: What the steward says about the data set: title, version, contact and the like.
     """
 
     columns: tuple[Column, ...]
@@ -329,6 +331,7 @@ class Schema(Shown):
     replicates: Replicates | None = None
     origin: Provenance = Provenance.DECLARED
     drops_rest: bool = False
+    dataset: Dataset = field(default_factory=Dataset)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -556,6 +559,10 @@ class Schema(Shown):
         """The same schema with these columns in place of those of the same names."""
         new = {column.name: column for column in columns}
         return replace(self, columns=tuple(new.get(column.name, column) for column in self.columns))
+
+    def bare(self) -> Schema:
+        """The schema without what a description adds to it."""
+        return Schema(*(getattr(self, one.name) for one in fields(Schema)))
 
     def to_toml(self) -> str:
         """The schema as a TOML text that can be edited."""

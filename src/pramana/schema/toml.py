@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from pramana.base.file_moves import read_file
 from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
+from pramana.schema.dataset import Dataset
 from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import Noise, Recoding
@@ -138,7 +139,7 @@ ROLES = {word: role for role, words in SYNONYMS.items() for word in words.split(
 STRATA = {"strata", "stratavar", "stratavars", "stratum"}
 REST = ("refuse", "drop")
 TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "replicate_weights",
-       "missing_codes", "origin", "keys", "sensitive", "weight", "public",
+       "missing_codes", "origin", "dataset", "keys", "sensitive", "weight", "public",
        "identifiers", "rest")  # fmt: skip
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
@@ -198,6 +199,7 @@ def read_schema(text: str) -> Schema:
         "missing_codes": [],
         "origin": Provenance.DECLARED,
         "rest": "refuse",
+        "dataset": {},
     }
     for word, value in raw.items():
         if word in known:
@@ -257,6 +259,7 @@ def _build(known: Form, roles: dict[str, Role]) -> Schema:
         replicates=replicates,
         origin=known["origin"],
         drops_rest=known["rest"] == "drop",
+        dataset=Dataset.of(known["dataset"]),
     )
 
 
@@ -553,10 +556,10 @@ def write_schema(
         lines.append(entry_of("household", schema.household))
     if schema.replicates is not None:
         lines.append(f"replicate_weights = {_value(schema.replicates.to_dict())}")
-    if schema.impossible:
-        lines.append("impossible = [")
-        lines.extend(f"  {_value(rule.to_dict())}," for rule in schema.impossible)
-        lines.append("]")
+    rules = [f"  {_value(rule.to_dict())}," for rule in schema.impossible]
+    lines += ["impossible = [", *rules, "]"] if rules else []
+    about = [entry_of(name, text) for name, text in schema.dataset.to_dict().items()]
+    lines += ["", "[dataset]", *about] if about else []
     for column in schema.columns:
         lines.extend(_column_lines(column, (reasons or {}).get(column.name, "")))
         lines.extend(comment_of(text) for text in (notes or {}).get(column.name, ()))

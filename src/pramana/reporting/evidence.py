@@ -1,0 +1,411 @@
+"""Evidence about a release for review boards and catalogues, from its certificate.
+
+Each file is a plain function of the certificate and the risk of the whole file: DDI Codebook 2.5,
+Croissant, Frictionless Data Package, schema.org Dataset, W3C PROV, an entry for a registry of
+differential-privacy deployments, and a page for a review board.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree
+
+from pramana.errors import OutputExists
+from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.pk_anonymity import PkAnonymity
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.io.base import FORMATS, Format
+from pramana.release.certificate import Certificate, DataFile
+from pramana.schema.domains import Bins, label_text
+from pramana.schema.schema import Column
+from pramana.types import Form
+from pramana.verification.whole_file import FileRisk, Publishable
+
+
+def evidence_files(certificate: Certificate, risk: FileRisk, colour: Publishable) -> dict[str, str]:
+    """The files of the bundle by name."""
+    forms = {
+        "croissant.json": croissant(certificate),
+        "datapackage.json": data_package(certificate),
+        "dataset.jsonld": schema_org(certificate),
+        "provenance.jsonld": provenance(certificate),
+        "deployment.json": deployment(certificate),
+    }
+    texts = {
+        name: json.dumps(form, indent=2, ensure_ascii=False) + "\n" for name, form in forms.items()
+    }
+    board = "\n".join(_board(certificate, risk, colour)) + "\n"
+    return {"evidence.md": board, "ddi.xml": ddi(certificate), **texts}
+
+
+FILES: Final = frozenset((
+    "croissant.json", "datapackage.json", "dataset.jsonld", "ddi.xml", "deployment.json",
+    "evidence.md", "provenance.jsonld",
+))  # fmt: skip
+
+
+def require_evidence(folder: Path, *, force: bool) -> None:
+    """Refuse a place that is taken; ``force`` takes a folder that holds nothing but evidence."""
+    if not os.path.lexists(folder):
+        return
+    if not force:
+        raise OutputExists(
+            f"{folder} exists already. Choose another place, or replace it with --force."
+        )
+    link = folder.is_symlink() or not folder.is_dir()
+    if link or not {path.name for path in folder.iterdir()} <= FILES:
+        raise OutputExists(f"{folder} is no folder of evidence alone. Choose another place.")
+
+
+def _title(certificate: Certificate) -> str:
+    return certificate.schema.dataset.title or "Released records"
+
+
+def _label(certificate: Certificate, column: Column) -> str:
+    return certificate.labels.variables.get(column.name, "") or column.name
+
+
+def _values(certificate: Certificate, column: Column) -> list[tuple[str, str]]:
+    """The listed values of a released column as texts, each with its label."""
+    if column.domain is None or not (column.coded or column.listed):
+        return []
+    names = certificate.labels.values.get(column.name, {})
+    return [(label_text(v), names.get(v, label_text(v))) for v in column.domain.labels]
+
+
+def _is_number(column: Column) -> bool:
+    """Whether released values are numbers, as far as the certificate tells."""
+    domain = column.domain
+    if domain is None or not (column.coded or column.listed):
+        return False
+    if isinstance(domain, Bins):
+        return domain.release != "label"
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in domain.labels)
+
+
+# -- catalogues ------------------------------------------------------------------------------------
+
+
+def ddi(certificate: Certificate) -> str:
+    """A DDI Codebook 2.5 document: the study, its files and its variables."""
+    about = certificate.schema.dataset
+    root = ElementTree.Element("codeBook", {"xmlns": "ddi:codebook:2_5", "version": "2.5"})
+
+    def add(parent: ElementTree.Element, path: str, text: str, **attributes: str) -> None:
+        *outer, last = path.split("/")
+        for name in outer:
+            found = parent.find(name)
+            parent = ElementTree.SubElement(parent, name) if found is None else found
+        ElementTree.SubElement(parent, last, attributes).text = text
+
+    study = ElementTree.SubElement(root, "stdyDscr")
+    add(study, "citation/titlStmt/titl", _title(certificate))
+    stated = {
+        "citation/prodStmt/producer": about.publisher,
+        "citation/distStmt/contact": about.contact,
+        "citation/verStmt/version": about.version,
+        "stdyInfo/abstract": " ".join(filter(None, (about.description, about.purpose))),
+        "method/dataColl/cleanOps": " ".join(certificate.sentences()),
+        "dataAccs/useStmt/conditions": about.licence,
+    }
+    for path, text in stated.items():
+        if text:
+            add(study, path, text)
+    for file in _files(certificate):
+        part = ElementTree.SubElement(root, "fileDscr", {"ID": f"file-{file.format}"})
+        add(part, "fileTxt/fileName", file.name)
+        add(part, "fileTxt/dimensns/caseQnty", str(certificate.records))
+        add(part, "fileTxt/fileType", _media(file))
+    data = ElementTree.SubElement(root, "dataDscr")
+    for number, column in enumerate(certificate.schema.released, start=1):
+        kind = "discrete" if _values(certificate, column) else "contin"
+        attributes = {"ID": f"v{number}", "name": column.name, "intrvl": kind}
+        variable = ElementTree.SubElement(data, "var", attributes)
+        add(variable, "labl", _label(certificate, column))
+        for value, label in _values(certificate, column):
+            category = ElementTree.SubElement(variable, "catgry")
+            add(category, "catValu", value)
+            add(category, "labl", label)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _media(file: DataFile) -> str:
+    member = FORMATS.get(file.format)
+    return Format.media if member is None else member.media
+
+
+def _files(certificate: Certificate) -> list[DataFile]:
+    return [file for file in (certificate.data, *certificate.copies) if file is not None]
+
+
+def schema_org(certificate: Certificate) -> Form:
+    """A schema.org Dataset."""
+    about = certificate.schema.dataset
+    found: Form = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": _title(certificate),
+        "description": about.description or " ".join(certificate.sentences()),
+        "variableMeasured": [
+            {
+                "@type": "PropertyValue",
+                "name": column.name,
+                "description": _label(certificate, column),
+            }
+            for column in certificate.schema.released
+        ],
+        "distribution": [
+            {
+                "@type": "DataDownload",
+                "contentUrl": file.name,
+                "encodingFormat": _media(file),
+                "sha256": file.sha256,
+            }
+            for file in _files(certificate)
+        ],
+        "measurementTechnique": f"Post-randomisation by method {certificate.method}",
+    }
+    stated: Form = {
+        "version": about.version,
+        "license": about.licence,
+        "publisher": {"@type": "Organization", "name": about.publisher} if about.publisher else "",
+        "creditText": about.contact,
+    }
+    return found | {name: value for name, value in stated.items() if value}
+
+
+def data_package(certificate: Certificate) -> Form:
+    """A Frictionless Data Package: one resource a file, with fields and their possible values."""
+    about = certificate.schema.dataset
+
+    def field(column: Column) -> Form:
+        values = _values(certificate, column)
+        number = _is_number(column)
+        made: Form = {
+            "name": column.name,
+            "title": _label(certificate, column),
+            "type": "number" if number else "string" if values else "any",
+        }
+        if values:
+            listed = [float(value) for value, _ in values] if number else [v for v, _ in values]
+            made["constraints"] = {"enum": listed}
+        return made
+
+    found: Form = {
+        "name": "release",
+        "title": _title(certificate),
+        "resources": [
+            {
+                "name": f"data-{file.format}",
+                "path": file.name,
+                "format": file.format,
+                "mediatype": _media(file),
+                "hash": f"sha256:{file.sha256}",
+                "bytes": file.size,
+                "schema": {"fields": [field(column) for column in certificate.schema.released]},
+            }
+            for file in _files(certificate)
+        ],
+    }
+    if about.version:
+        found["version"] = about.version
+    if about.description:
+        found["description"] = about.description
+    if about.licence:
+        found["licenses"] = [{"name": "other", "title": about.licence}]
+    if about.contact:
+        found["contributors"] = [{"title": about.contact, "role": "contact"}]
+    return found
+
+
+CROISSANT: Final[Form] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    **{name: f"cr:{name}" for name in ("column", "extract", "field", "fileObject", "recordSet",
+                                       "source")},
+}  # fmt: skip
+"""The terms of Croissant that are used here."""
+
+
+def croissant(certificate: Certificate) -> Form:
+    """A Croissant description: files by digest, one record set, one field a column."""
+    about = certificate.schema.dataset
+    files = _files(certificate)
+    source = files[0].name if files else "data"
+    found: Form = {
+        "@context": CROISSANT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": _title(certificate),
+        "description": about.description or " ".join(certificate.sentences()),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": file.name,
+                "name": file.name,
+                "contentUrl": file.name,
+                "encodingFormat": _media(file),
+                "sha256": file.sha256,
+            }
+            for file in files
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": "records",
+                "name": "records",
+                "field": [
+                    {
+                        "@type": "cr:Field",
+                        "@id": f"records/{column.name}",
+                        "name": column.name,
+                        "description": _label(certificate, column),
+                        "dataType": "sc:Float" if _is_number(column) else "sc:Text",
+                        "source": {
+                            "fileObject": {"@id": source},
+                            "extract": {"column": column.name},
+                        },
+                    }
+                    for column in certificate.schema.released
+                ],
+            }
+        ],
+    }
+    stated = {"version": about.version, "license": about.licence}
+    return found | {name: text for name, text in stated.items() if text}
+
+
+def provenance(certificate: Certificate) -> Form:
+    """W3C PROV: which activity made the released files from the original data."""
+    return {
+        "@context": {"prov": "http://www.w3.org/ns/prov#", "pramana": "urn:pramana:"},
+        "@graph": [
+            {"@id": "pramana:original", "@type": "prov:Entity", "prov:label": "original data"},
+            {
+                "@id": "pramana:protection",
+                "@type": "prov:Activity",
+                "prov:label": f"post-randomisation by method {certificate.method}",
+                "prov:used": {"@id": "pramana:original"},
+            },
+            *(
+                {
+                    "@id": f"pramana:{file.name}",
+                    "@type": "prov:Entity",
+                    "pramana:sha256": file.sha256,
+                    "prov:wasGeneratedBy": {"@id": "pramana:protection"},
+                    "prov:wasDerivedFrom": {"@id": "pramana:original"},
+                }
+                for file in _files(certificate)
+            ),
+        ],
+    }
+
+
+def deployment(certificate: Certificate) -> Form:
+    """An entry for a registry of differential-privacy deployments."""
+    about = certificate.schema.dataset
+    found: Form = {
+        "name": _title(certificate),
+        "organisation": about.publisher,
+        "contact": about.contact,
+        "intended_use": about.purpose,
+        "mechanism": f"post-randomisation, method {certificate.method}",
+        "records": certificate.records,
+        "unit_of_privacy": "one record",
+        "neighbouring_tables": "one record replaced by any other",
+        "columns_covered": [c.name for c in certificate.schema.released if c.randomised],
+        "columns_not_covered": [c.name for c in certificate.schema.released if not c.randomised],
+        "verifiable_by_anyone": certificate.nature.shows_matrices,
+    }
+    for claim in certificate.claims:
+        attained = claim.attained
+        if isinstance(attained, DifferentialPrivacy):
+            found["local_epsilon"] = attained.epsilon
+        elif isinstance(attained, ShuffledPrivacy):
+            found["central_epsilon"], found["delta"] = attained.epsilon, attained.delta
+        elif isinstance(attained, PkAnonymity):
+            found["k"] = attained.k
+    return found
+
+
+# -- for a review board ----------------------------------------------------------------------------
+
+
+def _board(certificate: Certificate, risk: FileRisk, colour: Publishable) -> Iterator[str]:
+    """The page for a review board: each question with the answer that the certificate gives."""
+    about = certificate.schema.dataset
+    yield f"# Evidence: {_plain(_title(certificate))}"
+    yield ""
+    for name, text in about.to_dict().items():
+        if name != "title":
+            yield f"- {name.capitalize()}: {_plain(text)}"
+    yield f"- Records: {certificate.records:,}, method {certificate.method}"
+    for file in _files(certificate):
+        yield f"- File: {_plain(file.name)}, SHA-256 {file.sha256}"
+    yield from _part("Verdict", [_plain(colour.sentence)])
+    yield from _part("Guarantees", _guarantees(certificate))
+    yield from _part("Risk of the whole file", map(_plain, risk.sentences()))
+    unchanged = [column.name for column in certificate.schema.released if not column.randomised]
+    names = ", ".join(map(_plain, unchanged)) or "none"
+    yield from _part("Columns released unchanged or binned", [names])
+    yield from _part("Threats", _threats(certificate, risk))
+    yield from _part("Questions of NIST SP 800-226", _questions(certificate))
+
+
+def _part(title: str, lines: Any) -> Iterator[str]:
+    yield from ("", f"## {title}", "")
+    yield from (f"- {line}" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """A text from outside that Markdown shows unchanged."""
+    visible = "".join(letter if letter.isprintable() else " " for letter in text)
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>#|" else letter for letter in visible)
+
+
+def _guarantees(certificate: Certificate) -> Iterator[str]:
+    for claim in certificate.claims:
+        proof = f"docs/proofs/{claim.attained.page}.md"
+        sentence = _plain(certificate.promise(claim))
+        yield f"{sentence} Checked by {claim.checked_by}. Proof: {proof}."
+
+
+def _threats(certificate: Certificate, risk: FileRisk) -> Iterator[str]:
+    """The three risks that data protection authorities ask about."""
+    worst = risk.worst
+    share = "no unchanged column" if worst is None else _plain(worst.sentence())
+    yield f"Singling out: {share}"
+    yield f"Linkability: {_plain(certificate.among_whom())}"
+    yield (
+        "Inference: the guarantees bound what a released record adds about its person. What the "
+        "table says about everybody also holds for each person."
+    )
+
+
+def _questions(certificate: Certificate) -> Iterator[str]:
+    entry = deployment(certificate)
+    yield f"What is protected? {entry['unit_of_privacy']}; {entry['neighbouring_tables']}."
+    names = ("k", "local_epsilon", "central_epsilon", "delta")
+    numbers = [f"{name} {entry[name]!r}" for name in names if name in entry]
+    yield f"What are the parameters? {', '.join(numbers).replace('_', ' ') or 'none attained'}."
+    yield (
+        "Who is trusted? The office that holds the original data, and the shuffle; whoever sees "
+        "records before the shuffle sees which person they belong to."
+    )
+    yield f"What is not covered? {_plain(str(certificate.scope()['statement']))}"
+    yield (
+        "How is randomness made? From the operating system, unless a seed was used: "
+        f"{'a seed was used, not for publication' if certificate.reproducible else 'none was'}."
+    )
+    yield "Are several releases composed? See the owner's ledger (`pramana ledger`)."
+    yield "Can the claims be checked? `pramana verify FOLDER` recomputes them from the release."
