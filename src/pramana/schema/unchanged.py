@@ -97,19 +97,18 @@ def contributions(
         people = len(own.codes)
         groups = groups if len(groups) else np.zeros(people, np.int64)
         rest = max(most * people - before, 0)
-        tried = [
-            (joint_groups([groups, own.in_steps(form)]), form)
-            for form in ([settled[name]] if name in settled else _forms(tallies[name]))
-        ]
-        uniques = [int((np.bincount(joined) == 1).sum()) for joined, _ in tried]
-        rooms = [before + SHARE_OF_REST * rest] * (len(tried) - 1) + [before + rest]
-        fits = (at for at, room in enumerate(rooms) if name in settled or uniques[at] <= room)
-        place = next(fits, None)
-        if place is None:
-            made[name] = Contribution(before, min(uniques), people, admitted=False)
+        forms = [settled[name]] if name in settled else list(_forms(tallies[name]))
+        uniques: list[int] = []
+        for place, form in enumerate(forms, start=1):
+            joined = joint_groups([groups, own.in_steps(form)])
+            uniques.append(int((np.bincount(joined) == 1).sum()))
+            room = before + rest * (1.0 if place == len(forms) else SHARE_OF_REST)
+            if name in settled or uniques[-1] <= room:
+                made[name] = Contribution(before, uniques[-1], people, form=form)
+                groups, before = joined, uniques[-1]
+                break
         else:
-            made[name] = Contribution(before, uniques[place], people, form=tried[place][1])
-            groups, before = tried[place][0], uniques[place]
+            made[name] = Contribution(before, min(uniques), people, admitted=False)
     return made
 
 
