@@ -267,3 +267,19 @@ def test_what_rounding_by_chance_does_not_allow_is_refused(ask, error, words):
     """One line that says what to ask instead."""
     with pytest.raises(error, match=words):
         ask(RELEASE)
+
+
+def test_rebuilt_numbers_lie_inside_the_gaps_as_the_originals_do():
+    """In whole steps of the range, with the mean, spread and quantiles of the numbers."""
+    plan = planned(SEX, PAY, method=Retention(retention=0.95))
+    release = released(plan, 5)
+    rebuilt = release.synthesize(seed=1).column("pay").to_numpy().astype(float)
+
+    assert ((rebuilt >= 0) & (rebuilt <= 100_000) & (rebuilt % 100 == 0)).all()
+    assert len(np.unique(rebuilt)) > 100
+    assert rebuilt.mean() == pytest.approx(TRUTH["pay"].mean(), rel=0.06)
+    assert rebuilt.std() == pytest.approx(TRUTH["pay"].std(), rel=0.15)
+    for share in (0.25, 0.5, 0.75):
+        assert np.quantile(rebuilt, share) == pytest.approx(
+            np.quantile(TRUTH["pay"], share), rel=0.12
+        )

@@ -14,11 +14,13 @@ from benchmarks._enumeration import true_delta
 import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidSchema, NotCovered, OutsideDomain
+from pramana.evaluation.schema_suggestions import changed_columns
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.mechanisms.randomiser import Randomiser
 from pramana.schema.codec import encode
 from pramana.schema.domains import NumberGrid
+from pramana.schema.recoded_table import merge_values
 from pramana.schema.toml import read_schema, write_schema
 
 GRIDS = (NumberGrid((0, 4)), NumberGrid((0, 4, 8)), NumberGrid((0, 2, 8)), NumberGrid((0, 1, 3, 8)))
@@ -301,3 +303,33 @@ def test_what_rests_on_counts_is_refused(asked):
     """A number that chance rounds is in no cell that could be counted."""
     with pytest.raises(NotCovered, match="rounded to a grid by chance"):
         pm.design(SCHEMA, asked, data=table())
+
+
+def test_fewer_points_are_a_way_to_a_better_release():
+    """Every second point stays, and both ends; values of a grid are never merged."""
+    column = pm.NumberGrid.even(0, 100, 6, step=1)
+    ways = list(changed_columns(column_of(column), None))
+
+    assert [own.labels for _, _, own in ways[1:]] == [(0, 40, 80, 100)]
+    with pytest.raises(InvalidSchema, match="categories to be merged"):
+        merge_values(column_of(column), [0, 20], "low")
+
+
+def test_an_exact_number_links_nobody():
+    """Released as it is, a number finds its person; on a grid thousands have the same one."""
+    records = table().append_column("person", pa.array(range(4_000)))
+    numbers = np.asarray(records["income"]) + np.arange(4_000) / 4_000  # all different
+    records = records.set_column(1, "income", pa.array(np.minimum(numbers, 100_000)))
+    kept = SCHEMA.replace_columns([pm.Column("income", pm.Role.SENSITIVE)])
+    found = []
+    for schema in (kept, SCHEMA):
+        plan = pm.design(schema, pm.PkAnonymity(k=10), data=records.drop(["person"]))
+        risk = [column.name for column in plan.schema.released_as_is]
+        release = pm.protect(records.drop(["person"]), plan, seed=2, accept_risk=risk)
+        values, times = np.unique(
+            release.opened.to_arrow()["income"].drop_null().to_numpy(), return_counts=True
+        )
+        found.append(int(np.isin(np.asarray(records["income"]), values[times == 1]).sum()))
+
+    assert found[0] > 3_900
+    assert found[1] == 0

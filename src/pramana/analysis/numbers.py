@@ -21,10 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from pramana.analysis.contrasts import Apart, VaryTogether
 from pramana.analysis.estimates import Estimate
@@ -33,9 +35,11 @@ from pramana.analysis.question import COMPARE, Question
 from pramana.analysis.variance import Ratio, normal_interval
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import InvalidNumber, NotCovered
+from pramana.schema.codec import decode
 from pramana.schema.domains import NumberGrid, label_text
+from pramana.schema.opened_table import is_whole
 from pramana.schema.schema import Column
-from pramana.types import BoolArray, FloatArray
+from pramana.types import BoolArray, FloatArray, IntArray, Words
 
 if TYPE_CHECKING:
     from pramana.analysis.records import Reading, ReleasedRecords
@@ -263,18 +267,33 @@ class GapShape:
         passed = np.log1p(min(part, 1.0) * np.expm1(self.rates[at])) / self.rates[at]
         return float(self.points[at] + passed * (self.points[at + 1] - self.points[at]))
 
+    def inside(self, gap: int) -> tuple[FloatArray, FloatArray]:
+        """Places inside a gap between 0 and 1, and the share of all numbers at each of them."""
+        steps = int(self.points[gap + 1] - self.points[gap])
+        u = np.arange(1, steps + 1) / steps if steps <= NODES else MIDDLES
+        weight = np.exp(self.rates[gap] * (u - (self.rates[gap] > 0)))
+        return u, weight * ((self.reached[gap + 1] - self.reached[gap]) / weight.sum())
+
+    def around(self, point: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For who stands at a point: where numbers lie, in steps, how wide, and how often."""
+        places, widths, chances = [self.points[[point]]], [np.zeros(1)], [np.full(1, 1e-300)]
+        for gap in (point - 1, point):
+            if 0 <= gap < len(self.rates):
+                width = self.points[gap + 1] - self.points[gap]
+                u, weight = self.inside(gap)
+                places.append(self.points[gap] + u * width)
+                widths.append(np.full(len(u), width / NODES * (width > NODES)))
+                chances.append(weight * (u if gap < point else 1 - u))
+        return np.concatenate(places), np.concatenate(widths), np.concatenate(chances)
+
     def rounding(self) -> tuple[FloatArray, FloatArray]:
         """Of who stands at a point, the mean of u (1 - u) over those from the gap below, and above.
 
         Both are means over all who stand there.
         """
         mass, below, above = (np.zeros(len(self.points)) for _ in range(3))
-        steps = np.diff(self.points).astype(np.int64)
-        for gap, (rate, share) in enumerate(zip(self.rates, np.diff(self.reached), strict=True)):
-            few = steps[gap] <= NODES
-            u = np.arange(1, steps[gap] + 1) / steps[gap] if few else MIDDLES
-            weight = np.exp(rate * (u - (rate > 0)))
-            weight *= share / weight.sum()
+        for gap in range(len(self.rates)):
+            u, weight = self.inside(gap)
             mass[gap] += weight @ (1 - u)
             mass[gap + 1] += weight @ u
             above[gap] = weight @ (u * (1 - u) ** 2)
@@ -291,6 +310,29 @@ def rounding_variance(column: Column, scores: FloatArray, shape: GapShape) -> Fl
     below, above = shape.rounding()
     found[:size] = below * np.append(0.0, gaps) + above * np.append(gaps, 0.0)
     return found
+
+
+def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
+    """A number for each point, as numbers that became this point are fitted to lie around it."""
+    grid = column.domain
+    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
+    counts = np.bincount(codes, minlength=len(column.labels)).astype(np.float64)
+    shape, level = GapShape.of(column, counts), (words >> np.uint64(11)).astype(float) / 2**53
+    values = np.zeros(len(codes))
+    for point in range(grid.size):
+        rows = np.flatnonzero(codes == point)
+        places, widths, chances = shape.around(point)
+        ends = np.cumsum(chances)
+        at = np.minimum(np.searchsorted(ends, level[rows] * ends[-1], side="right"), len(ends) - 1)
+        part = (level[rows] * ends[-1] - ends[at] + chances[at]) / chances[at] - 0.5
+        steps = np.rint(places[at] + np.clip(part, -0.5, 0.5) * widths[at])
+        values[rows] = float(str(grid.values[0])) + grid.step * steps
+    for code, label in enumerate(grid.missing_values, start=grid.size):
+        values[codes == code] = float(str(label))
+    digits = max(0, -int(str(Decimal(str(grid.step)).normalize().as_tuple().exponent)))
+    kind = pa.int64() if is_whole(decode(column, codes[:0]).type) and not digits else pa.float64()
+    gone = codes >= len(grid.labels)
+    return pa.array(np.round(values, digits), pa.float64(), mask=gone).cast(kind)
 
 
 def values_of_numbers(

@@ -48,6 +48,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.latent_class_choice import fit_model, refit
 from pramana.analysis.latent_classes import Blend
 from pramana.analysis.layout import Layout
+from pramana.analysis.numbers import drawn_numbers
 from pramana.analysis.observed import MOST_HELD, Feature, WholeRecords
 from pramana.analysis.regularised_em import fit
 from pramana.analysis.spectral import pair_margin, single_margin
@@ -448,7 +449,8 @@ def with_drawn_column(
     """Replace a column of released records by the values of drawn codes."""
     words = keystream.words(Stream("rebuild", "inside", column.name), 0, len(codes))
     place = table.column_names.index(column.name)
-    return table.set_column(place, column.name, decode(column, codes, words))
+    drawn = drawn_numbers if column.gridded else decode
+    return table.set_column(place, column.name, drawn(column, np.asarray(codes), words))
 
 
 MOST_VALUES = 40

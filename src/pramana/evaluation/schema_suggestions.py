@@ -22,7 +22,7 @@ from pramana.methods.choice import alternative_method, design
 from pramana.methods.expected_error import randomised_in
 from pramana.methods.plan import Plan
 from pramana.risk.uniqueness import UniquenessCounter
-from pramana.schema.domains import Bins, Categories, Label
+from pramana.schema.domains import Bins, Categories, Label, NumberGrid
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
@@ -298,6 +298,11 @@ def changed_columns(key: Column, opened: OpenedTable | None) -> Iterator[tuple[s
         half = replace(domain, edges=edges, names=())
         entry = entry_of("bins", list(edges))
         yield f"'{key.name}' in {half.size} bins", entry, replace(key, domain=half, exempt=())
+    elif isinstance(domain, NumberGrid):
+        if domain.size > 3:
+            points = (*domain.values[:-1:2], domain.values[-1])
+            entry, fewer = entry_of("points", list(points)), replace(domain, values=points)
+            yield f"'{key.name}' on {fewer.size} points", entry, replace(key, domain=fewer)
     elif isinstance(domain, Categories) and domain.size > 3:
         rare = _rarest(key.name, domain, opened)
         origin = (

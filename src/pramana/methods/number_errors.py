@@ -62,7 +62,7 @@ class MeanError:
     Attributes:
         of: The number.
         by: The groups.
-        error: The standard error about these records, on average over groups.
+        error: The standard error about these records, on average over the people of all groups.
     """
 
     of: str
@@ -241,7 +241,7 @@ def _sampled(
 
 
 def _error(plan: Plan, people: _People, of: str, by: Sequence[str]) -> float:
-    """On average over groups, those of unchanged columns apart."""
+    """On average over people, groups of unchanged columns apart."""
     schema = plan.schema
     kept = [name for name in by if not schema.column(name).randomised]
     told = [name for name in by if name not in kept]
@@ -250,7 +250,7 @@ def _error(plan: Plan, people: _People, of: str, by: Sequence[str]) -> float:
         cells = np.stack([people.codes[name] for name in kept])
         _, where = np.unique(cells, axis=1, return_inverse=True)
         parts = [people.only(np.flatnonzero(where == own)) for own in range(int(where.max()) + 1)]
-    errors: list[float] = []
+    errors: list[tuple[float, float]] = []
     for part in parts:
         records = plan.records * part.size / people.size
         sizes = [len(schema.column(name).labels) for name in told]
@@ -259,9 +259,10 @@ def _error(plan: Plan, people: _People, of: str, by: Sequence[str]) -> float:
         for cell in itertools.product(*map(range, sizes)):
             group = dict(zip(told, cell, strict=True))
             scored = _Scored(plan.schema, part, of, group)
-            errors.append(scored.error(plan.mechanism, records))
-    known = [error for error in errors if math.isfinite(error)]
-    return sum(known) / len(known) if known else math.nan
+            error, people_in = scored.error(plan.mechanism, records), scored.among.sum()
+            errors += [(error, float(people_in))] if math.isfinite(error) else []
+    whole = sum(own for _, own in errors)
+    return sum(error * own for error, own in errors) / whole if whole else math.nan
 
 
 @dataclass(frozen=True, eq=False)

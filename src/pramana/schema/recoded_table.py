@@ -417,7 +417,7 @@ def merge_values(column: Column, values: Sequence[Label], into: str) -> Column:
     (('public', 'car'), (('public', ('bus', 'tram')),))
     """
     domain = column.domain
-    if not isinstance(domain, Categories):
+    if not isinstance(domain, Categories) or column.gridded:
         raise InvalidSchema(
             f"'{column.name}' must have categories to be merged.", column=column.name
         )
