@@ -12,25 +12,25 @@ from pramana.errors import NotCovered
 from tests.analysis.releases import released
 from tests.analysis.test_crossing import ask
 
-PAGE = Path(__file__).parents[2] / "docs/howto/estimate.md"
+PAGE = Path(__file__).parents[2] / "docs/howto/kinds.md"
 
 QUESTIONS = {
-    "columns released as they are, alone": "counts ill region",
+    "unchanged columns, alone": "counts ill region",
     "one randomised column": "counts a",
     "several randomised columns": "counts a b",
-    "randomised with other columns": "counts a ill",
+    "randomised columns by an unchanged one": "counts a ill",
     "mean or total by a randomised column": "mean inc by a",
     "independence of randomised columns": "a and b independent",
-    "independence of a randomised and another column": "a and ill independent",
+    "independence of a randomised and an unchanged column": "a and ill independent",
     "regression on randomised columns": "regress on a key",
-    "regression on columns released as they are": "regress on the kept",
+    "regression on unchanged columns": "regress on the kept",
     "synthetic records": "synthesize",
 }
 
 
 def _rows() -> list[list[str]]:
     text = PAGE.read_text(encoding="utf-8")
-    table = text[text.index("| asked | matrices published") :].split("\n\n")[0]
+    table = text[text.index("| question | matrices published") :].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
 
 
@@ -74,6 +74,6 @@ def test_what_the_cell_says_is_what_happens(row, method, cell):
 def test_of_centres_nothing_about_keys_is_answered():
     """As the sentence below the table says."""
     for row, own in QUESTIONS.items():
-        if "released as they are" not in row:
+        if "unchanged columns" not in row:
             with pytest.raises(NotCovered):
                 ask(released("centroid"), own)

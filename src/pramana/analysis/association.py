@@ -11,7 +11,7 @@ estimate stays near independence.
 To make strong dependence up is worse than to understate it: more than V = 0.34 is told only where
 the release is a hundred times as likely under dependence, every V from 0 to 1 alike, as it is under
 independence. Of independent columns that ratio is 1 on average, so that it reaches 100 in at most
-one table of a hundred (Markov), and in fact in far fewer (docs/howto/estimate.md).
+one table of a hundred (Markov), and in fact in far fewer (docs/howto/shrinkage.md).
 
 The mean of all small tables that could have made what was released.
 
