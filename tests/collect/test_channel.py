@@ -174,7 +174,7 @@ def documented_answers(question: dict[str, Any]) -> list[str]:
 def by_the_page_for_other_programs(
     definition: dict[str, Any], truth: dict[str, str], words: list[int]
 ) -> str:  # fmt: skip
-    """A client written from docs/howto/collect.md alone: JSON, integers, and no word of ours."""
+    """A client written from docs/reference/survey_protocol.md alone: JSON and integers."""
     entries, reports = definition["mechanism"], definition["method"] == "attribute-sampling"
     questions = tomllib.loads(definition["survey"])["questions"]
     answers = {own["name"]: documented_answers(own) for own in questions}

@@ -101,7 +101,7 @@ def _use(name: str) -> Any:
 
 
 def _records(form: Any) -> Iterator[str]:
-    """What the devices of all people send, by the protocol of docs/howto/collect.md."""
+    """What the devices of all people send, by the protocol of docs/reference/survey_protocol.md."""
     random = Random(17)
     entries = [_entry(entry) for entry in form["mechanism"]]
     by_sets = "weight" in form["mechanism"][0]
