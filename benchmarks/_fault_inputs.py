@@ -679,8 +679,7 @@ def _others(folder: Path, sources: dict[str, bytes], chance: random.Random) -> s
     """Mutated keys, matrices, steward's files and sessions of the studio."""
     from pramana.errors import PramanaError
     from pramana.methods.given import read_matrix
-    from pramana.release.folder import read_certificate
-    from pramana.release.owner_folder import read_mechanism
+    from pramana.release.folder import read_certificate, read_mechanism
     from pramana.release.signing import has_signature_of, sign
     from pramana.studio.session import HOME, StudioSession
 

@@ -495,7 +495,7 @@ def _is_whole_stale(place: Path) -> bool:
 
 
 def _is_whole_steward(place: Path) -> bool:
-    from pramana.release.owner_folder import read_mechanism
+    from pramana.release.folder import read_mechanism
 
     return bool(read_mechanism(place).steps)
 

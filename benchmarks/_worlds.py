@@ -114,7 +114,7 @@ def layout_of(shape, retentions) -> Layout:
         Step((name,), UniformMixture.of(labels[name], retention=float(kept)))
         for name, kept in zip(names, retentions, strict=True)
     ]
-    return Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    return Layout.of(names, labels=labels, mechanism=Mechanism(tuple(steps)), most=np.inf)
 
 
 def released(truth: np.ndarray, layout: Layout, rng: np.random.Generator) -> np.ndarray:

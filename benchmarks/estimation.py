@@ -21,6 +21,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+from tests.analysis.worlds import moments_of_counts, moments_of_records
 
 from benchmarks import _lattice as lattice
 from benchmarks import _worlds as worlds
@@ -28,10 +29,9 @@ from benchmarks._measure import Result
 from pramana.analysis import association as strengths_known
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.em import Climb
-from pramana.analysis.layout import Layout, Moments
+from pramana.analysis.layout import Layout
 from pramana.analysis.means import estimate_means, estimate_totals
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import Climb, fitted_truth
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
@@ -88,7 +88,7 @@ def _four_way_errors(truth, draws):
             clip(solved),
             _plain_em(table, channels),
             pairwise.run(table[None], pull=0.0, starts=even[None])[0],
-            fit(table, channels).truth(table, channels),
+            fitted_truth(table, channels),
         )
         errors.append([worlds.error(estimate, truth) for estimate in estimates])
     return np.mean(errors, axis=0)
@@ -235,7 +235,7 @@ def _associated(name, tables):
     for truth, layout, seed in tables:
         channels = Channels(layout)
         table = worlds.released(truth, layout, np.random.default_rng(seed + 1000))
-        clipped, found = clip(channels.solve(table)), fit(table, channels).truth(table, channels)
+        clipped, found = clip(channels.solve(table)), fitted_truth(table, channels)
         margins = [
             onto_simplex(channels.solve(table).sum(axis=axis), table.sum()) for axis in (1, 0)
         ]
@@ -284,7 +284,7 @@ def _coverage_of_counts(name, truth, kept, method, draws):
     rng = np.random.default_rng(2)
     layout, held, used = worlds.layout_of(truth.shape, [kept] * truth.ndim), 0.0, set()
     for _ in range(draws):
-        moments = Moments.of_counts(worlds.released(truth, layout, rng))
+        moments = moments_of_counts(worlds.released(truth, layout, rng))
         found = estimate_counts(moments, layout, method=method)
         used.add(found.method)
         held = held + ((found.low <= truth) & (truth <= found.high))
@@ -362,7 +362,7 @@ def _held_of_few(truth, matrix, draws):
     tables, times = np.unique(np.sum(drawn, axis=0), axis=0, return_counts=True)
     held = np.zeros(len(truth))
     for table, many in zip(tables, times, strict=True):
-        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
+        found = estimate_counts(moments_of_counts(table), layout, method="unbiased")
         held += many * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held / draws
 
@@ -393,7 +393,7 @@ def _held_by_values(name, codes, values, layout, draws, rng):
     bounded = np.zeros(truth.shape)
     for _ in range(draws):
         moved = np.stack(worlds.released_records(list(codes.T), layout, rng), axis=1)
-        moments = Moments.of_records(layout, moved, values=values)
+        moments = moments_of_records(layout, moved, values=values)
         found = estimate_means(moments, layout, of="value")
         told = np.isfinite(found.high)
         bounded += told
@@ -496,7 +496,7 @@ def _errors_of(truth, kept, draws):
     for _ in range(draws):
         table = worlds.released(truth, layout, rng)
         solved = channels.solve(table)
-        fitted = fit(table, channels).truth(table, channels)
+        fitted = fitted_truth(table, channels)
         found.append([worlds.error(part, truth) for part in (solved, clip(solved), fitted)])
         se = np.sqrt(np.maximum(channels.spread(table) - solved, 0))
         takes.add("unbiased" if np.sqrt(2 / np.pi) * se.sum() / table.sum() <= 0.05 else "shrunk")
@@ -601,7 +601,7 @@ def speed(_options) -> Result:
     for shape in ((10,) * 6, (100, 100, 100)):
         layout = worlds.layout_of(shape, [0.5] * len(shape))
         truth = worlds.generated(1, shape, 1_000_000, (0.5, 0.25))
-        moments = Moments.of_counts(worlds.released(truth, layout, rng))
+        moments = moments_of_counts(worlds.released(truth, layout, rng))
         what = f"em, {truth.size:,} cells of {len(shape)} columns, errors included"
         result.rows.append((what, *_timed(estimate_counts, moments, layout, method="shrunk")))
     shape = (2, 10, 8, 5, 10, 25, 9, 5)

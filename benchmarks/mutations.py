@@ -211,7 +211,7 @@ def _done(mechanism):
 
 
 def _known_methods():
-    from pramana.release.methods import METHOD_CLASSES
+    from pramana.release.kinds import METHOD_CLASSES
 
     return METHOD_CLASSES
 
@@ -311,7 +311,7 @@ def _form(folder):
 
 def _write(folder, form, chance):
     """Mostly with a right digest, in the right spelling."""
-    from pramana.release.canonical_json import canonical
+    from pramana.release.certificate_fields import canonical
 
     try:
         if chance.random() < 0.9 and isinstance(form, dict):

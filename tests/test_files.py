@@ -407,8 +407,7 @@ def test_every_writer_goes_through_here():
     """
     verbs = {"write_text", "write_bytes", "rename", "mkdtemp", "savefig"}
     inside = {
-        "release/folder.py": {"write_bytes"},
-        "release/owner_folder.py": {"write_text"},
+        "release/folder.py": {"write_bytes", "write_text"},
         "collect/folder.py": {"write_bytes"},
         "experiments/harness.py": {"write_text"},
         "base/charts.py": {"write_text"},

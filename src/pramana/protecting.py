@@ -37,11 +37,12 @@ from pramana.release.folder import (
     complete_folder,
     data_name,
     release_folder,
+    require_apart_from,
     require_counted,
     require_free,
     require_writable,
+    stewards_folder,
 )
-from pramana.release.owner_folder import require_apart_from, stewards_folder
 from pramana.risk.unchanged_columns import require_covered
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.domains import Label, Labels

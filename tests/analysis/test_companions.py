@@ -67,7 +67,7 @@ def test_dependence_on_a_companion_comes_back():
     labels = {"degree": (0, 1), "income": companion.labels}
 
     def correlation(columns, codes):
-        layout = Layout.of_records(columns, labels=labels, mechanism=Mechanism((step,)))
+        layout = Layout.of(columns, labels=labels, mechanism=Mechanism((step,)), most=np.inf)
         found = synthesize_records(codes, layout, keystream=Keystream.from_seed(3))
         return np.corrcoef(found.codes[0], income)[0, 1]
 

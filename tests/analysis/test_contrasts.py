@@ -11,14 +11,20 @@ from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.contrasts import Influence, SharesWithin
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.layout import Moments
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense
 from tests.analysis.releases import plan_of, released, truth
-from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures
+from tests.analysis.worlds import (
+    joint_step,
+    kronecker,
+    layout_of,
+    mixtures,
+    moments_of_counts,
+    moments_of_records,
+)
 
 SHAPE = (3, 2)
 
@@ -55,7 +61,7 @@ def test_the_covariance_of_counts_is_that_of_the_definition(place):
         right += people * (products - np.outer(member[k], member[k]))
     channels = Channels(layout)
     counts = channels.solve(released)
-    found = Influence.of_counts(Moments.of_counts(released), channels, counts, "records")
+    found = Influence.of_counts(moments_of_counts(released), channels, counts, "records")
     each = [layout.lay_out(one.reshape(layout.grouped_shape)) for one in np.eye(groups)]
 
     assert np.allclose(found.covariance(each), right)
@@ -72,7 +78,7 @@ def test_about_a_population_counts_spread_like_independent_draws():
     mean = share @ undone
     right = n * ((undone * share[:, None]).T @ undone - np.outer(mean, mean))
     channels = Channels(layout)
-    moments = Moments.of_counts(released.reshape(SHAPE))
+    moments = moments_of_counts(released.reshape(SHAPE))
     found = Influence.of_counts(moments, channels, channels.solve(moments.w), "population")
 
     assert np.allclose(found.covariance([one.reshape(SHAPE) for one in np.eye(6)]), right)
@@ -90,7 +96,7 @@ def drawn(times: int, records: int = 400):
     for _ in range(times):
         seen = (rng.random(records)[:, None] > edges[truth]).sum(axis=1)
         cells = np.column_stack(np.unravel_index(seen, SHAPE))
-        yield layout, Moments.of_records(layout, cells, values=value, weights=weight)
+        yield layout, moments_of_records(layout, cells, values=value, weights=weight)
     yield truth, value, weight
 
 
@@ -137,7 +143,7 @@ def test_shares_within_a_row_vary_as_shares_of_its_counts():
     layout = layout_of(SHAPE, mixtures(SHAPE, 0.5))
     released = np.array([[50.0, 20], [30, 60], [40, 40]])
     channels = Channels(layout)
-    moments = Moments.of_counts(released)
+    moments = moments_of_counts(released)
     counts = Influence.of_counts(moments, channels, channels.solve(released), "records")
     table, step = counts.unbiased, 1e-6
     contrast = np.zeros(SHAPE)
@@ -193,7 +199,7 @@ def test_no_difference_is_surer_about_a_population_than_about_its_records(share)
     layout = layout_of((3,), Mechanism((Step(("a",), Dense.of(("a0", "a1", "a2"), matrix)),)))
     held = []
     for _ in range(400):
-        moments = Moments.of_counts(rng.multinomial(20, people @ matrix))
+        moments = moments_of_counts(rng.multinomial(20, people @ matrix))
         known, luck = (
             estimate_counts(
                 moments, layout, method="unbiased", share=share, question=Question(infer=infer)
@@ -211,7 +217,7 @@ def test_no_difference_is_surer_about_a_population_than_about_its_records(share)
 def test_a_contrast_may_have_any_level():
     """A shrunken table starts with 1.1 times the misses: more than all of them at level 0.05."""
     layout = layout_of((2,), mixtures((2,), 0.5))
-    found = estimate_counts(Moments.of_counts([30, 10]), layout, method="shrunk")
+    found = estimate_counts(moments_of_counts([30, 10]), layout, method="shrunk")
     wide, near = (found.difference("a0", "a1", level=level) for level in (0.95, 0.05))
     assert wide.low < near.low <= near.estimate <= near.high < wide.high
 

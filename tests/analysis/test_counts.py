@@ -10,7 +10,6 @@ from scipy.stats import binom
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.layout import Moments
 from pramana.analysis.question import Question
 from pramana.errors import InvalidNumber, InvalidTable
 from pramana.mechanisms.mechanism import Mechanism, Step
@@ -21,12 +20,14 @@ from tests.analysis.worlds import (
     joint_step,
     layout_of,
     mixtures,
+    moments_of_counts,
+    moments_of_records,
     released,
 )
 
 
 def of(table, layout, **rest):
-    return estimate_counts(Moments.of_counts(table), layout, **rest)
+    return estimate_counts(moments_of_counts(table), layout, **rest)
 
 
 def test_two_values_by_hand():
@@ -212,7 +213,7 @@ def test_weights_enter_like_records():
     weights = np.full(100, 2.0)
 
     weighted = estimate_counts(
-        Moments.of_records(layout, codes, weights=weights), layout, method="unbiased"
+        moments_of_records(layout, codes, weights=weights), layout, method="unbiased"
     )
     plain = of([60, 40], layout, method="unbiased")
 
@@ -231,7 +232,7 @@ def test_weighted_counts_are_unbiased_with_the_right_variance():
     estimates, variances = [], []
     for _ in range(2000):
         drawn = (rng.random(300)[:, None] > values[codes].cumsum(axis=1)).sum(axis=1)
-        moments = Moments.of_records(layout, drawn[:, None], weights=weights)
+        moments = moments_of_records(layout, drawn[:, None], weights=weights)
         result = estimate_counts(moments, layout, method="unbiased")
         estimates.append(result.estimate)
         variances.append(result.se**2)
@@ -317,7 +318,7 @@ def test_the_share_of_all_who_pass_the_filter_is_no_estimate():
     rng = np.random.default_rng(5)
     truth = np.array([700, 200, 100])
     layout = layout_of((3,), mixtures((3,), 0.5), where={"a": ("a2",)})
-    table = Moments.of_counts(released(truth, layout, rng)[0].astype(float))
+    table = moments_of_counts(released(truth, layout, rng)[0].astype(float))
     found = estimate_counts(table, layout, method="unbiased", share=True)
 
     assert found.cell("a2")["estimate"] == pytest.approx(1)
@@ -339,7 +340,7 @@ def test_intervals_of_a_handful_of_records_are_possible_and_in_order(method):
         layout = layout_of((3, 2), Mechanism(steps), by, where=where)
         for _ in range(40):
             table = rng.multinomial(rng.integers(2, 9), np.full(6, 1 / 6)).reshape(3, 2)
-            moments = Moments.of_counts(table if len(layout.shape) == 2 else table.sum(axis=1))
+            moments = moments_of_counts(table if len(layout.shape) == 2 else table.sum(axis=1))
             about = {
                 infer: estimate_counts(
                     moments, layout, method=method, question=Question(infer=infer)

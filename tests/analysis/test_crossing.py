@@ -19,7 +19,7 @@ from scipy.stats import binom
 import pramana as pm
 from pramana import api
 from pramana.analysis.independence import IndependenceTest
-from pramana.analysis.records import READINGS, VERBS, Reading
+from pramana.analysis.records import READINGS, Reading
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.microaggregated import Resample
@@ -169,13 +169,12 @@ def true_figures(name: str, estimate) -> np.ndarray:
 def test_every_kind_of_certificate_has_a_reading_that_answers_every_verb():
     """With the very signature of the protocol; and every method's releases are of such a kind."""
     assert set(CERTIFIED) == set(KINDS) == set(READINGS)
+    verbs = {name for name, value in vars(Reading).items() if callable(value) and name[0] != "_"}
     for reading in READINGS.values():
-        for verb in VERBS:
+        for verb in verbs:
             ours = inspect.signature(getattr(reading, verb)).parameters
             theirs = inspect.signature(getattr(Reading, verb)).parameters
             assert list(ours) == list(theirs), (reading, verb)
-    spoken = {name for name, value in vars(Reading).items() if callable(value) and name[0] != "_"}
-    assert set(VERBS) == spoken
     for kind, methods in KINDS.items():
         assert {released(method).certificate.kind for method in methods} == {kind}
 

@@ -8,13 +8,12 @@ from benchmarks._lattice import both_sides_held, law_of_error, least_held
 
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.layout import Moments
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.quantiles import OrderedRecords, estimate_quantiles
 from pramana.analysis.question import Question
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense
-from tests.analysis.worlds import layout_of
+from tests.analysis.worlds import layout_of, moments_of_counts, moments_of_records
 
 RELEASES = 400
 RECORDS = 200
@@ -44,7 +43,7 @@ def test_a_record_that_moved_does_not_refute_the_truth(moves):
 
     def asked(seen):
         """Which intervals hold in one release, by what is asked."""
-        sums, ones = (Moments.of_records(layout, seen[:, None], values=y) for y in (value, high))
+        sums, ones = (moments_of_records(layout, seen[:, None], values=y) for y in (value, high))
         ordered = OrderedRecords.of(value, seen, one, one, one)
         found = {
             "total": estimate_totals(sums, layout, of="y"),
@@ -97,7 +96,7 @@ def test_a_cell_released_empty_may_hold_people(people, share):
     held = []
     for _ in range(RELEASES // 2):
         shown = rng.binomial(people, RARE)
-        moments = Moments.of_counts([100 + (people - shown).sum(), *shown])
+        moments = moments_of_counts([100 + (people - shown).sum(), *shown])
         found = estimate_counts(moments, layout, method="unbiased", share=share)
         right = people / (moments.count if share else 1)
         held.append((found.low[1:] <= right + 1e-9) & (right <= found.high[1:] + 1e-9))
@@ -108,7 +107,7 @@ def test_a_value_that_cannot_move_has_no_interval_for_being_empty():
     """Nothing is left where nothing can be hidden: of a value that always stays."""
     matrix = Dense.of(("a0", "a1", "a2"), [[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
     layout = layout_of((3,), Mechanism((Step(("a",), matrix),)))
-    found = estimate_counts(Moments.of_counts([60, 40, 0]), layout, method="unbiased")
+    found = estimate_counts(moments_of_counts([60, 40, 0]), layout, method="unbiased")
     assert found.low[2] == found.high[2] == 0
 
 
@@ -123,7 +122,7 @@ def counted(truth, matrix, draws, seed=1):
     every, times = np.unique(tables, axis=0, return_counts=True)
     held = np.zeros(len(truth))
     for table, many in zip(every, times, strict=True):
-        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
+        found = estimate_counts(moments_of_counts(table), layout, method="unbiased")
         held += many * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held / draws
 
@@ -188,7 +187,7 @@ def test_differences_and_ratios_know_who_is_not_seen(share):
     seen, often = np.unique(rng.binomial(3, 0.3, 2000), return_counts=True)
     assert often.sum() == 2000
     for shown, times in zip(seen, often, strict=True):
-        moments = Moments.of_counts([50 + 3 - shown, shown, 10])
+        moments = moments_of_counts([50 + 3 - shown, shown, 10])
         found = estimate_counts(moments, layout, method="unbiased", share=share)
         whole = 63 if share else 1
         pairs = [
@@ -217,7 +216,7 @@ def held_of_all(truth, matrix):
         tables = longer
     held = np.zeros(len(truth))
     for table, chance in tables.items():
-        found = estimate_counts(Moments.of_counts(table), layout, method="unbiased")
+        found = estimate_counts(moments_of_counts(table), layout, method="unbiased")
         held += chance * ((found.low <= truth + 1e-9) & (truth <= found.high + 1e-9))
     return held
 

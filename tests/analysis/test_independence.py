@@ -9,7 +9,7 @@ from pramana.analysis.independence import chi_square_tail, independence_test
 from pramana.analysis.layout import Moments
 from pramana.errors import NotCovered, SingularMatrix
 from pramana.mechanisms.mechanism import Mechanism
-from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures
+from tests.analysis.worlds import joint_step, kronecker, layout_of, mixtures, moments_of_counts
 
 
 def p_values(shares, layout, rng, *, records, times):
@@ -17,7 +17,7 @@ def p_values(shares, layout, rng, *, records, times):
     tables = rng.multinomial(records, expected / expected.sum(), size=times)
     return np.array(
         [
-            independence_test(Moments.of_counts(table.reshape(layout.shape)), layout).p_value
+            independence_test(moments_of_counts(table.reshape(layout.shape)), layout).p_value
             for table in tables
         ]
     )
@@ -79,20 +79,20 @@ def test_degrees_of_freedom_by_hand():
     apart = layout_of((3, 4), mixtures((3, 4), 0.4))
     joint = layout_of((3, 2), Mechanism((joint_step(),)))
 
-    assert independence_test(Moments.of_counts(np.full((3, 4), 9)), apart).degrees == 6
-    assert independence_test(Moments.of_counts(np.full(5, 9)), joint).degrees == 1
+    assert independence_test(moments_of_counts(np.full((3, 4), 9)), apart).degrees == 6
+    assert independence_test(moments_of_counts(np.full(5, 9)), joint).degrees == 1
 
 
 def test_what_the_test_does_not_cover_is_refused():
     """One column, a filter on a randomised column, a matrix that hides everything."""
-    moments = Moments.of_counts(np.full((2, 3), 5))
+    moments = moments_of_counts(np.full((2, 3), 5))
     with pytest.raises(NotCovered, match="two columns"):
-        independence_test(Moments.of_counts([5, 5]), layout_of((2,), mixtures((2,), 0.5)))
+        independence_test(moments_of_counts([5, 5]), layout_of((2,), mixtures((2,), 0.5)))
     weighted = Moments(moments.records, 2 * moments.w, 4 * moments.ww)
     assert independence_test(weighted, layout_of((2, 3), mixtures((2, 3), 0.5))).p_value > 0.9
     layout = layout_of((2, 3, 2), mixtures((2, 3, 2), 0.5), by="ab", where={"c": ["c0"]})
     with pytest.raises(NotCovered, match="filtered"):
-        independence_test(Moments.of_counts(np.ones((2, 3, 2))), layout)
+        independence_test(moments_of_counts(np.ones((2, 3, 2))), layout)
     with pytest.raises(SingularMatrix):
         independence_test(moments, layout_of((2, 3), mixtures((2, 3), 0.0)))
 
@@ -112,7 +112,7 @@ def test_sparse_tables_keep_the_level(records, shape, times, method):
         rows, columns = (rng.dirichlet(np.full(size, 0.15)) for size in shape)
         chances = np.outer(rows, columns).ravel()
         released = rng.multinomial(records, chances).reshape(shape)
-        test = independence_test(Moments.of_counts(released), layout)
+        test = independence_test(moments_of_counts(released), layout)
         if test.method == method:
             own.append(test.p_value < 0.05)
             plain.append(chi_square_tail(test.statistic, test.degrees) < 0.05)
@@ -128,7 +128,7 @@ def test_the_p_value_of_a_small_table_is_fishers():
 
     layout = layout_of((2, 2), Mechanism(()))
     table = np.array([[7.0, 1.0], [2.0, 6.0]])
-    test = independence_test(Moments.of_counts(table), layout)
+    test = independence_test(moments_of_counts(table), layout)
     exact = sum(hypergeom.pmf(k, 16, 8, 9) for k in range(10) if abs(k - 4.5) >= 2.5)
 
     assert test.method == "permutation"
@@ -139,6 +139,6 @@ def test_the_p_value_of_a_small_table_is_fishers():
 def test_a_dependence_is_found_in_a_sparse_table():
     """Each value of one column goes with one value of the other."""
     layout = layout_of((12, 12), Mechanism(()))
-    test = independence_test(Moments.of_counts(np.diag(np.full(12, 3.0)) + 0.0), layout)
+    test = independence_test(moments_of_counts(np.diag(np.full(12, 3.0)) + 0.0), layout)
 
     assert test.p_value == pytest.approx(1 / 2000)

@@ -21,7 +21,7 @@ from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.mechanisms.mechanism import Mechanism
 from tests.analysis.releases import SCHEMA, released, truth
-from tests.analysis.worlds import layout_of, mixtures
+from tests.analysis.worlds import layout_of, mixtures, moments_of_counts, moments_of_records
 
 UNBIASED = Question(method="unbiased")
 
@@ -77,7 +77,7 @@ def test_totals_are_unbiased_and_both_are_covered(weighted):
 
     totals, held = [], {"total": 0.0, "mean": 0.0}
     for _ in range(1000):
-        moments = Moments.of_records(
+        moments = moments_of_records(
             layout,
             released_rows(codes, layout, rng),
             values=values,
@@ -104,7 +104,7 @@ def test_means_of_a_population_are_covered():
     held = {"records": 0.0, "population": 0.0}
     for _ in range(600):
         codes, values = people(rng)
-        moments = Moments.of_records(layout, released_rows(codes, layout, rng), values=values)
+        moments = moments_of_records(layout, released_rows(codes, layout, rng), values=values)
         for infer in held:
             result = estimate_means(moments, layout, of="cost", question=Question(infer=infer))
             held[infer] += ((result.low <= expected) & (expected <= result.high)).mean()
@@ -118,7 +118,7 @@ def test_no_randomisation_gives_the_means_themselves():
     rng = np.random.default_rng(23)
     layout = layout_of((3, 2), mixtures((3, 2), 1.0))
     codes, values = people(rng)
-    moments = Moments.of_records(layout, codes, values=values)
+    moments = moments_of_records(layout, codes, values=values)
 
     result = estimate_means(moments, layout, of="cost")
 
@@ -223,7 +223,7 @@ def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
         flat, seen = (np.ravel_multi_index(part.T, shape) for part in (codes, rows))
         number, shown = np.bincount(flat, minlength=cells), np.bincount(seen, minlength=cells)
         right = np.bincount(flat, values, cells) / np.maximum(number, 1)
-        means = estimate_means(Moments.of_records(layout, rows, values=values), layout, of="cost")
+        means = estimate_means(moments_of_records(layout, rows, values=values), layout, of="cost")
         there = (number > 0) & (shown > 0)
         unbiased = np.asarray(means.unbiased).ravel()
         tried = {
@@ -246,7 +246,7 @@ def test_means_of_unchanged_columns_are_never_shrunk():
     rng = np.random.default_rng(32)
     layout = layout_of((3,), Mechanism(()))
     codes, values = rng.integers(0, 3, (50, 1)), rng.normal(size=50)
-    moments = Moments.of_records(layout, codes, values=values)
+    moments = moments_of_records(layout, codes, values=values)
 
     means = estimate_means(moments, layout, of="cost", question=Question(method="shrunk"))
 
@@ -280,7 +280,7 @@ def test_means_without_values_are_refused():
     layout = layout_of((2,), mixtures((2,), 0.5))
 
     with pytest.raises(InvalidTable, match="sums of its values"):
-        estimate_means(Moments.of_counts([1, 2]), layout, of="cost")
+        estimate_means(moments_of_counts([1, 2]), layout, of="cost")
     with pytest.raises(InvalidTable, match="No released record"):
         estimate_totals(Moments(*([np.zeros(2)] * 6)), layout, of="cost")
     with pytest.raises(InvalidTable, match="finite"):
@@ -324,7 +324,7 @@ def test_intervals_hold_where_one_value_decides(retention, far, before):
     held: dict[str, list] = {"alone": [], "looked at": []}
     for _ in range(300):
         rows = released_rows(codes, layout, rng)
-        moments = Moments.of_records(layout, rows, values=values)
+        moments = moments_of_records(layout, rows, values=values)
         low, high = far_limits(moments, layout, total=False)
         beyond = (values < low) | (values > high)
         seen = FarValues(rows[beyond, 0], np.ones(beyond.sum()), values[beyond])

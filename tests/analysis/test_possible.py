@@ -9,7 +9,7 @@ from pramana.analysis import association as possible
 from pramana.analysis import association as strength
 from pramana.analysis.association import mean_table, usual_below
 from pramana.analysis.channels import Channels
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.spectral import ReleasedPair, first_guess
 from pramana.risk.utility import cramers_v
 from tests.analysis.worlds import layout_of, mixtures, released
@@ -116,7 +116,7 @@ def test_strong_dependence_is_told_where_it_is_beyond_doubt(times):
     channels, margins = Channels(layout), (np.full(3, 5000 / 3), np.full(4, 1250.0))
     evidence = mean_table(table, channels, margins, 0.9)[2]
 
-    found = cramers_v(fit(table, channels).truth(table, channels))
+    found = cramers_v(fitted_truth(table, channels))
 
     assert (evidence > strength.SURE) == (times == 1.6)
     assert (found > 0.36) == (times == 1.6)

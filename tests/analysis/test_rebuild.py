@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from itertools import combinations, product
 
 import numpy as np
@@ -177,7 +178,7 @@ def test_strata_and_columns_released_as_they_are_stay(monkeypatch, joint_cells):
         ("b1",): UniformMixture.of(labels["a"], retention=0.3),
     }
     mechanism = Mechanism((Step(("a",), strata=("b",), by_stratum=matrices),))
-    layout = Layout.of_records(["a", "b"], labels=labels, mechanism=mechanism)
+    layout = Layout.of(["a", "b"], labels=labels, mechanism=mechanism, most=math.inf)
     rng = np.random.default_rng(5)
     codes = [rng.integers(0, 3, 4000).astype(np.uint8), rng.integers(0, 2, 4000).astype(np.uint8)]
 
@@ -196,7 +197,7 @@ def test_many_columns_need_no_joint_table():
     names = [f"c{place}" for place in range(12)]
     labels = {name: tuple(range(10)) for name in names}
     steps = [Step((n,), UniformMixture.of(labels[n], retention=0.6)) for n in names]
-    layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    layout = Layout.of(names, labels=labels, mechanism=Mechanism(tuple(steps)), most=np.inf)
     rng = np.random.default_rng(7)
     hidden = rng.integers(0, 10, 3000)
     codes = [((hidden + rng.integers(0, 2, 3000)) % 10).astype(np.uint8) for _ in shape]
@@ -333,7 +334,7 @@ def test_the_default_is_never_worse_than_rank_or_margins(world, retention):
     names = [f"c{place}" for place in range(len(sizes))]
     labels = {name: tuple(range(size)) for name, size in zip(names, sizes, strict=True)}
     steps = [Step((n,), UniformMixture.of(labels[n], retention=retention)) for n in names]
-    layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    layout = Layout.of(names, labels=labels, mechanism=Mechanism(tuple(steps)), most=np.inf)
     truth = world(np.random.default_rng(9), 4_000, sizes)
     default, rank, margins = [], [], []
     for seed in range(2):
@@ -362,7 +363,7 @@ def test_many_columns_of_a_rich_release_are_far_better_than_margins():
     names = [f"c{place}" for place in range(9)]
     labels = dict.fromkeys(names, tuple(range(5)))
     steps = [Step((n,), UniformMixture.of(labels[n], retention=retention)) for n in names]
-    layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    layout = Layout.of(names, labels=labels, mechanism=Mechanism(tuple(steps)), most=np.inf)
     truth = chained(np.random.default_rng(9), 8_000, sizes)
     released = release_of(truth, sizes, retention, 10)
 
@@ -378,7 +379,7 @@ def test_no_dependence_is_made_up():
     names = [f"c{place}" for place in range(8)]
     labels = {name: tuple(range(8)) for name in names}
     steps = [Step((n,), UniformMixture.of(labels[n], retention=0.1)) for n in names]
-    layout = Layout.of_records(names, labels=labels, mechanism=Mechanism(tuple(steps)))
+    layout = Layout.of(names, labels=labels, mechanism=Mechanism(tuple(steps)), most=np.inf)
     released = release_of(gaps(np.random.default_rng(9), 4000, shape), shape, 0.1)
 
     found = synthesize_records(released, layout, keystream=Keystream.from_seed(8))

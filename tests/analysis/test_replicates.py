@@ -11,12 +11,11 @@ import pramana as pm
 from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.independence import chi_square_tail, weighted_statistic
-from pramana.analysis.layout import Moments
 from pramana.errors import InvalidNumber, InvalidSchema, NotCovered, PramanaError, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.given import GivenMatrices
-from tests.analysis.worlds import kronecker, layout_of, mixtures
+from tests.analysis.worlds import kronecker, layout_of, mixtures, moments_of_records
 
 N = 400
 REPLICATES = 8
@@ -208,7 +207,7 @@ def test_the_weighted_test_keeps_its_level_and_finds_dependence(retention):
         seen = (rng.random(n)[:, None] > edges[3 * a + b]).sum(axis=1)
         cells = np.column_stack(np.unravel_index(seen, shape))
         weights = rng.choice([1.0, 6.0], n, p=[0.7, 0.3])
-        moments = Moments.of_records(layout, cells, weights=weights)
+        moments = moments_of_records(layout, cells, weights=weights)
         statistic, degrees = weighted_statistic(moments, channels)
         p_value = chi_square_tail(statistic, degrees)
         if round_ >= 400:

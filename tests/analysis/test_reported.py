@@ -18,6 +18,12 @@ SETS = ((0, 1), (0, 1, 2), (1, 2), (0,))
 SHARES = (0.4, 0.2, 0.3, 0.1)
 
 
+def counted(counts, retention, base):
+    """The question how many people are in each cell."""
+    number, kept = counts.sum(axis=2, keepdims=True), np.reshape(retention, (-1, 1, 1))
+    return SetSums(number, kept, counts, counts, counts, number, number, base, base)
+
+
 def people(seed, records, sizes=(3, 4, 2)):
     rng = np.random.default_rng(seed)
     flat = rng.choice(np.prod(sizes), records, p=rng.dirichlet(np.full(np.prod(sizes), 0.4)))
@@ -41,7 +47,7 @@ def released(codes, sizes, rng):
         table = np.bincount(flat, minlength=cells).reshape(shape).astype(float)
         tables.append(table.reshape(sizes[0] * sizes[1], -1).sum(axis=1))
         retention.append(kept)
-    return SetSums.of_counts(np.stack(tables)[:, None], retention, np.full((1, 1, 12), 1 / 12))
+    return counted(np.stack(tables)[:, None], retention, np.full((1, 1, 12), 1 / 12))
 
 
 def test_unbiased_and_intervals_hold():
@@ -65,7 +71,7 @@ def test_unbiased_and_intervals_hold():
 def test_kept_as_they_are_reports_give_the_sample():
     """Retention 1 and everybody asked: the truth itself, without error."""
     counts = np.array([[[30.0, 70.0]]])
-    table = SetSums.of_counts(counts, [1.0], np.full((1, 1, 2), 0.5)).totals(100)
+    table = counted(counts, [1.0], np.full((1, 1, 2), 0.5)).totals(100)
     np.testing.assert_allclose(table.totals, [[30, 70]])
     np.testing.assert_allclose(table.people, 0, atol=1e-9)
 
@@ -73,7 +79,7 @@ def test_kept_as_they_are_reports_give_the_sample():
 def test_a_table_that_nobody_was_asked_for_is_refused():
     """There is nothing to estimate from."""
     with pytest.raises(InvalidTable, match="No report holds"):
-        SetSums.of_counts(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5)).totals(100)
+        counted(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5)).totals(100)
 
 
 @pytest.mark.parametrize("number", [30, 60, 200])
@@ -86,7 +92,7 @@ def test_intervals_of_few_reports_hold_by_their_exact_law(number):
     asked = Question()
     ends = []
     for row in counts:
-        sums = SetSums.of_counts(
+        sums = counted(
             row[None, None, :].astype(float), [retention], np.array([[[base, 1 - base]]])
         )
         found = sums.totals(float(number))

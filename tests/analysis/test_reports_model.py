@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers
+from pramana.analysis.latent_class_choice import ReportsBeside
 from pramana.analysis.latent_classes import ClassClimb, margins_of
-from pramana.analysis.observed import Feature
+from pramana.analysis.observed import Answers, Feature
 from pramana.base.randomness import Keystream
 from pramana.cli.estimate import show_estimate
 from pramana.errors import NotCovered
@@ -132,7 +132,8 @@ def test_a_report_with_what_stands_beside_climbs_its_likelihood():
     rng = np.random.default_rng(3)
     beside = rng.integers(0, 3, 400)
     told = np.where(rng.random(400) < 0.6, beside, rng.integers(0, 3, 400))
-    sets = (SetAnswers((0,), np.arange(400), told[:, None], 20.0),)
+    answers = Answers((0,), told[:, None], np.ones(400), 1.0, 20.0)
+    sets = ((np.arange(400), answers),)
     features = (Feature(0, 3), Feature(1, 3))
     evidence = ReportsBeside((3, 3), features, sets, (beside,))
     observed, key = evidence.whole, Keystream.from_seed(1)

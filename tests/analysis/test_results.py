@@ -11,17 +11,17 @@ import pyarrow as pa
 import pytest
 
 from pramana.analysis.counts import estimate_counts
-from pramana.analysis.layout import Layout, Moments
+from pramana.analysis.layout import Layout
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
-from tests.analysis.worlds import layout_of, mixtures
+from tests.analysis.worlds import layout_of, mixtures, moments_of_counts
 
 
 @pytest.fixture
 def estimate():
     """A two-way table by solving."""
     layout = layout_of((2, 2), mixtures((2, 2), 0.5))
-    return estimate_counts(Moments.of_counts([[60, 40], [30, 70]]), layout, method="unbiased")
+    return estimate_counts(moments_of_counts([[60, 40], [30, 70]]), layout, method="unbiased")
 
 
 def test_json_has_the_documented_form(estimate):
@@ -74,7 +74,7 @@ def test_columns_named_like_figures_keep_their_labels():
     matrix = UniformMixture.of(("x", "y"), retention=0.5)
     mechanism = Mechanism((Step(("low",), matrix),))
     layout = Layout.of(("low",), labels={"low": matrix.labels}, mechanism=mechanism)
-    made = estimate_counts(Moments.of_counts([60, 40]), layout, method="unbiased")
+    made = estimate_counts(moments_of_counts([60, 40]), layout, method="unbiased")
 
     assert [cell["low_"] for cell in made.cells] == ["x", "y"]
     assert made.to_arrow().column_names == ["low_", "estimate", "se", "low", "high"]
@@ -102,6 +102,6 @@ def test_labels_of_several_kinds_become_text():
     step = Step(("a",), UniformMixture.of(labels, retention=0.5))
     layout = Layout.of(["a"], labels={"a": labels}, mechanism=Mechanism((step,)))
 
-    table = estimate_counts(Moments.of_counts([5, 6, 7]), layout, method="unbiased").to_arrow()
+    table = estimate_counts(moments_of_counts([5, 6, 7]), layout, method="unbiased").to_arrow()
 
     assert table["a"].to_pylist() == ["1", "x", None]

@@ -15,13 +15,19 @@ from pramana.analysis.association import (
 )
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
-from pramana.analysis.layout import Moments
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.spectral import first_guess
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
 from pramana.risk.utility import cramers_v
-from tests.analysis.worlds import columns, dependent_truth, layout_of, mixtures, released
+from tests.analysis.worlds import (
+    columns,
+    dependent_truth,
+    layout_of,
+    mixtures,
+    moments_of_counts,
+    released,
+)
 
 
 def independent_truth(rng, shape, records=5000):
@@ -87,7 +93,7 @@ def test_independent_columns_stay_nearly_independent():
         layout = layout_of(shape, mixtures(shape, 0.21))
         channels, truth = Channels(layout), independent_truth(rng, shape)
         table = released(truth, layout, rng)[0].astype(float)
-        estimate = fit(table, channels).truth(table, channels)
+        estimate = fitted_truth(table, channels)
         found.append(cramers_v(estimate))
         clipped.append(cramers_v(clip(channels.solve(table))))
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
@@ -110,7 +116,7 @@ def test_strong_dependence_is_followed():
 
     errors, strengths = [], []
     for table in released(truth, layout, rng, times=5).astype(float):
-        estimate = fit(table, Channels(layout)).truth(table, Channels(layout))
+        estimate = fitted_truth(table, Channels(layout))
         clipped = clip(Channels(layout).solve(table))
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         errors.append([np.abs(part - truth).sum() for part in (margins, clipped, estimate)])
@@ -137,7 +143,7 @@ def test_strong_dependence_of_few_values_is_not_shrunk_away():
         shares = shares * np.exp(-10 * (places[:, None] - places) ** 2)
         truth = rng.multinomial(5000, (shares / shares.sum()).ravel()).reshape(shape)
         table = released(truth, layout, np.random.default_rng(seed + 1000))[0].astype(float)
-        estimate = fit(table, channels).truth(table, channels)
+        estimate = fitted_truth(table, channels)
         margins = np.outer(estimate.sum(axis=1), estimate.sum(axis=0)) / truth.sum()
         more.append((np.abs(estimate - truth).sum() - np.abs(margins - truth).sum()) / 5000)
 
@@ -168,7 +174,7 @@ def test_noise_is_taken_out_where_matrices_depend_on_a_stratum():
 def test_a_shrunk_estimate_shows_the_unbiased_one_beside_it():
     """Standard error and interval belong to the unbiased estimate, on the object and in print."""
     layout = layout_of((8, 6), mixtures((8, 6), 0.3))
-    table = Moments.of_counts(np.random.default_rng(4).poisson(20, (8, 6)))
+    table = moments_of_counts(np.random.default_rng(4).poisson(20, (8, 6)))
 
     shrunk = estimate_counts(table, layout)
     plain = estimate_counts(table, layout, method="unbiased")

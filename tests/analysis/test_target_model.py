@@ -23,7 +23,7 @@ def world(gamma: float = 3, *, randomise_target: bool = True) -> Channels:
         for name, labels in LABELS.items()
         if name != "c" or randomise_target
     ]
-    layout = Layout.of_records(list(LABELS), labels=LABELS, mechanism=Mechanism(tuple(steps)))
+    layout = Layout.of(list(LABELS), labels=LABELS, mechanism=Mechanism(tuple(steps)), most=np.inf)
     return Channels(layout)
 
 

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from pramana.analysis.layout import Layout
+from pramana.analysis.layout import Layout, Moments
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
 
@@ -108,3 +108,21 @@ def dependent_truth(
                 logs = logs + strength * rng.normal(size=size)
     shares = np.exp(logs)
     return rng.multinomial(records, (shares / shares.sum()).ravel()).reshape(shape)
+
+
+def moments_of_counts(table):
+    """Counts alone: every weight is 1."""
+    counts = np.asarray(table, dtype=np.float64)
+    return Moments(counts, counts, counts)
+
+
+def moments_of_records(layout, cells, *, values=None, weights=None):
+    """From records: codes (one row a record, in the order of ``layout.columns``), values."""
+    rows = np.asarray(cells)
+    one = np.ones(len(rows))
+    w = one if weights is None else np.asarray(weights, dtype=np.float64)
+    sums = [layout.table(rows, term) for term in (one, w, w * w)]
+    if values is not None:
+        y = np.asarray(values, dtype=np.float64)
+        sums += [layout.table(rows, term) for term in (w * y, w * w * y, w * w * y * y)]
+    return Moments(*sums)

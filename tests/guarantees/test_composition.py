@@ -616,18 +616,3 @@ def test_what_is_disclosed_is_read_back() -> None:
     )
 
     assert Disclosure.from_json(one.to_json()) == one
-
-
-def test_an_older_form_leaves_the_anonymity_set_in_doubt() -> None:
-    """It lacks the fingerprints of rows."""
-    one = disclosure(kept="town", anonymity_set=12)
-    lost = ("rows", "owned", "forms", "veiled")
-    older = Disclosure.from_json({k: v for k, v in one.to_json().items() if k not in lost})
-
-    assert compose([older, older]).k == 1
-    assert not older.veiled
-    assert Disclosure.from_json(
-        {**older.to_json(), "keys": [], "veiled": ["sex"]}
-    ) == Disclosure.from_json(
-        {name: own for name, own in (older.to_json() | {"keys": []}).items() if name != "veiled"}
-    )

@@ -3,7 +3,7 @@
 import pytest
 
 from pramana.errors import NotARelease
-from pramana.release.canonical_json import Struct, canonical, converted, parse
+from pramana.release.certificate_fields import Struct, canonical, converted, parse
 
 
 def test_names_are_sorted_and_letters_written_as_they_are():

@@ -140,8 +140,8 @@ def _forged(content, change):
     import re
 
     from pramana.guarantees.claims import Claim
-    from pramana.release.canonical_json import canonical
     from pramana.release.certificate import Certificate
+    from pramana.release.certificate_fields import canonical
 
     form = json.loads(content)
     schema = Certificate.from_bytes(content).true_schema

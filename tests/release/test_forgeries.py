@@ -20,8 +20,8 @@ from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
+from pramana.release.certificate_fields import canonical
 from pramana.release.folder import fingerprint, write_explanations
 from pramana.release.signing import make_keys
 from pramana.schema.domains import Bins, Categories

@@ -17,8 +17,8 @@ from pramana.collect.channel import two_stages
 from pramana.errors import NotARelease, OutputExists
 from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.transition import UniformMixture
-from pramana.release.canonical_json import canonical
 from pramana.release.certificate import TEXT_VERSION, Collected
+from pramana.release.certificate_fields import canonical
 from pramana.release.folder import require_own
 from pramana.schema.schema import Schema
 

@@ -19,8 +19,8 @@ import pytest
 
 import pramana as pm
 from pramana.errors import PramanaError
-from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
+from pramana.release.certificate_fields import canonical
 from pramana.verification.consistency import consistency_checks
 
 MUTATIONS = int(os.environ.get("PRAMANA_FUZZ", "120"))

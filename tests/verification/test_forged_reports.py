@@ -18,8 +18,8 @@ from pramana.base.rounding import TOTAL
 from pramana.cli.app import main
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import UniformMixture
-from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
+from pramana.release.certificate_fields import canonical
 from pramana.release.folder import fingerprint
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")

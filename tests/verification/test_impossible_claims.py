@@ -16,9 +16,9 @@ import pramana as pm
 from pramana.guarantees.claims import Claim
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
-from pramana.release.canonical_json import canonical
 from pramana.release.certificate import Certificate
-from pramana.release.methods import METHOD_CLASSES
+from pramana.release.certificate_fields import canonical
+from pramana.release.kinds import METHOD_CLASSES
 from pramana.schema.schema import Impossible
 from pramana.verification.consistency import consistency_checks
 from pramana.verification.verify import verify_folder

@@ -48,7 +48,7 @@ SURE: Final = math.log(100)
 """Dependence above ``STRONG`` is told where it makes the data so much likelier, as a logarithm."""
 
 FAR: Final = 8.0
-"""Beyond so many errors from what was seen no truth is thought of."""
+"""Beyond this many errors from what was seen no truth is thought of."""
 
 STEPS: Final = np.linspace(0, 1, 401)[1:] ** 2
 STEPS_APART: Final = np.gradient(STEPS)
@@ -154,7 +154,7 @@ def _bessel(at: FloatArray, free: int) -> tuple[FloatArray, FloatArray]:
 
 
 SMALL: Final = 30
-"""Up to so many cells a table is small."""
+"""Up to this many cells a table is small."""
 
 DRAWS: Final = 2_000
 WEAKEST, STRONGEST = 0.02, 4.0

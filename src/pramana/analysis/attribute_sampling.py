@@ -1,8 +1,8 @@
 """Reports of some columns of each record: a table comes from every report that holds it.
 
 What no report holds comes from the model of the whole table (latent classes), and says so: what it
-smooths away cannot be told from the reports, so that no error is stated. Rebuilt records are drawn
-from the same model, given the columns beside that were released as they are.
+smooths away cannot be told from the reports, so that no error is stated. Synthetic records are
+drawn from the same model, given the columns beside that were released unchanged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pramana.analysis.counts import (
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
 from pramana.analysis.independence import IndependenceTest, chi_square_tail
-from pramana.analysis.latent_class_choice import ReportsBeside, SetAnswers, fit_model
+from pramana.analysis.latent_class_choice import ReportsBeside, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb
 from pramana.analysis.means import (
     deviation_of,
@@ -243,7 +243,7 @@ def _likelihood(observed: Observed) -> float:
 
 
 class AttributeSamplingReading(BesidePlain):
-    """Undoes the mixture of each set; columns released as they are stand beside every report."""
+    """Undoes the mixture of each set; columns released unchanged stand beside every report."""
 
     unbiased: ClassVar[CountMethod] = "unbiased"
 
@@ -394,7 +394,7 @@ class AttributeSamplingReading(BesidePlain):
         return np.sqrt(noise * heavy * np.maximum(weights, 0))
 
     def _sums_of_values(self, question: Question, of: str) -> ReportSums | None:
-        """The sums of a column released as it is; ``None`` where no report is involved."""
+        """The sums of a column released unchanged; ``None`` where no report is involved."""
         self.records.require_number(of)
         changed = self._changed(question)
         if not changed:
@@ -439,7 +439,7 @@ class AttributeSamplingReading(BesidePlain):
         return Mechanism(())
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Whole records drawn from the model, given columns released as they are, which stay."""
+        """Whole records drawn from the model, given columns released unchanged, which stay."""
         require_choice("method", method, SYNTHESIS_METHODS)
         if method == "rank":
             raise NotCovered(
@@ -480,16 +480,13 @@ class AttributeSamplingReading(BesidePlain):
         self, view: ModelView, table: pa.Table, company: Sequence[Companion]
     ) -> ReportsBeside:
         """All reports with what stands beside each."""
-        sets = [
-            SetAnswers(told.features, rows, told.cells, told.gain)
-            for rows, told in answers_of(self.records, view, table)
-        ]
+        sets = tuple(answers_of(self.records, view, table))  # which finds the features
         axes = range(len(view.sizes), len(view.sizes) + len(company))
         features = [Feature(axis, len(own.labels)) for axis, own in zip(axes, company, strict=True)]
         return ReportsBeside(
             (*view.sizes, *(len(own.labels) for own in company)),
             (*view.features, *features),
-            tuple(sets),
+            sets,
             tuple(own.codes for own in company),
         )
 

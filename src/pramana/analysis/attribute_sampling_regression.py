@@ -30,7 +30,7 @@ So no table of all columns is ever written out.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -149,7 +149,9 @@ def rows_of_sets(
     """
     kernels = {part: needs.part_of(part, shares) for part in needs.parts}
     records = sum(one.reports for one in sets)
-    told = {part: sum(one.precision for one in _holding(part, sets)) for part in needs.parts}
+    told = {
+        part: sum(one.precision for one in sets if part <= set(one.columns)) for part in needs.parts
+    }
     found = []
     for one in sets:
         shape = [needs.sizes[place] for place in one.columns]
@@ -165,10 +167,6 @@ def rows_of_sets(
                 rows += own * (records * one.retention / told[part])
         found.append(rows)
     return found
-
-
-def _holding(part: Part, sets: Iterable[ToldBySet]) -> list[ToldBySet]:
-    return [one for one in sets if part <= set(one.columns)]
 
 
 MOST_NUMBERS = 60_000_000

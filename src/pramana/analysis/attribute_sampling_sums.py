@@ -111,12 +111,6 @@ class SetSums:
     base: FloatArray
     base_square: FloatArray
 
-    @classmethod
-    def of_counts(cls, counts: FloatArray, retention: Sequence[float], base: FloatArray) -> SetSums:
-        """The question how many people are in each cell."""
-        number, kept = counts.sum(axis=2, keepdims=True), np.reshape(retention, (-1, 1, 1))
-        return cls(number, kept, counts, counts, counts, number, number, base, base)
-
     def totals(self, people: FloatArray | float) -> ReportedTotals:
         """The totals among all people, undone and averaged over the sets."""
         p, number = self.retention, np.maximum(self.reports, 1)
@@ -413,12 +407,8 @@ class ReportSums:
 
     def averaged(self, ratio: Ratio, question: Question) -> ReportInfluence:
         """How means vary together: what a value differs from the mean, as a share of its cell."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)
-        mean = ratio.value
-        return ReportInfluence(
-            self, question.infer, mean, slope, -mean * slope, np.zeros_like(mean)
-        )
+        none = np.zeros_like(ratio.value)
+        return ReportInfluence(self, question.infer, ratio.value, *ratio.slopes, none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -612,7 +602,7 @@ def _cells_of(
 
 
 MOST_LIMITS = 200
-"""Quantiles are found among so many values, which leave equally many records between them."""
+"""Quantiles are found among this many values, which leave equally many records between them."""
 
 
 def limits_of(records: ReleasedRecords, of: str) -> FloatArray:

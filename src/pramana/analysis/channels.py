@@ -3,10 +3,10 @@
 Independent steps form a Kronecker product; it is never written out. Each axis gets a channel, with
 one linear map for each verb:
 
-    forward   expected released counts from true counts           x P
+    forward   expected released counts from original counts       x P
     backward  its adjoint, which the EM algorithm needs           P x
-    squared   true counts times squared probabilities             x P^2, entry by entry
-    solve     unbiased true counts, by groups [Cator, eq. 4]      y P^-1 M
+    squared   original counts times squared probabilities         x P^2, entry by entry
+    solve     unbiased original counts, by groups [Cator, eq. 4]  y P^-1 M
     spread    the same with squared entries, for variances        y (P^-1 M)^2
     cross     times the sum over all groups, for ratios           y (P^-1 M * P^-1 M 1)
     gross     that sum squared: the variance of the total         y (P^-1 M 1)^2
@@ -20,6 +20,7 @@ keeps). Merging before squaring is what makes the variance of a sum right. ``exp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partialmethod
 from typing import Any, Literal, Self, TypeAlias, TypeGuard
@@ -417,7 +418,7 @@ class Channels:
 
     @property
     def one_more(self) -> tuple[FloatArray, FloatArray]:
-        """What one more true record of a group adds to its variance at most, and one fewer.
+        """What one more original record of a group adds to its variance at most, and one fewer.
 
         How many there are is known, so that one more is in the place of a stranger, and the other
         way round.
@@ -459,3 +460,34 @@ class Channels:
             if not axis.whole:
                 table = times_along(table, axis.membership, place)
         return table
+
+
+# -- operations on whole tables ---------------------------------------------------------------
+
+Margins = Sequence[tuple[int, ...]]
+
+
+def divide(above: FloatArray, below: FloatArray) -> FloatArray:
+    """``above / below``, and 0 where nothing is below."""
+    if np.minimum.reduce(below, axis=None, initial=np.inf) > 0:  # nearly always, and twice as fast
+        return above / below
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def expected_truth(released: FloatArray, guess: FloatArray, channels: Channels) -> FloatArray:
+    """The expected true table of the released records, if the truth is distributed as ``guess``."""
+    return guess * channels.backward(divide(released, channels.forward(guess)))
+
+
+def margin_of(table: FloatArray, keep: tuple[int, ...]) -> FloatArray:
+    """The margin over some axes, in a shape that broadcasts against the table."""
+    out = tuple(axis for axis in range(table.ndim) if axis not in keep)
+    margin: FloatArray = np.add.reduce(table, axis=out, keepdims=True)
+    return margin
+
+
+def fit_margins(table: FloatArray, targets: Sequence[FloatArray], margins: Margins) -> FloatArray:
+    """Scale ``table`` to the given margins in turn: a round of iterative proportional fitting."""
+    for target, keep in zip(targets, margins, strict=True):
+        table = table * divide(target, margin_of(table, keep))
+    return table

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from pramana.base.charts import COLOURS, altair, rows_of, styled
@@ -51,11 +52,14 @@ def estimate_chart(estimate: Estimate) -> Any:
         own = {"row": labels[0], "colour": labels[-1]}
         rows.append(own | {name: float(cell[name]) for name in ("estimate", "low", "high")})
     sides = [list(own.values()) for own in words.values()]
+    interval = f"interval at level {estimate.level:g}"
+    if estimate.no_interval:
+        interval = "no interval can be stated"
     colour = (estimate.by[1], sides[1]) if len(estimate.by) > 1 else None
     return _chart(
         rows,
         side=(estimate.by[0], sides[0]),
-        value=f"{estimate.what} ({_interval(estimate)})",
+        value=f"{estimate.what} ({interval})",
         colour=colour,
         title=f"Estimated {estimate.what} by {' and '.join(estimate.by)}",
         note=estimate.note,
@@ -109,11 +113,12 @@ def _chart(
     shared: Form = {"y": y}
     if colour:
         shared["yOffset"] = alt.YOffset("colour:N", sort=colour[1])
+        colours = [COLOURS[at % len(COLOURS)] for at in range(len(colour[1]))]
         shared["color"] = alt.Color(
             "colour:N",
             sort=colour[1],
             title=colour[0],
-            scale=alt.Scale(domain=colour[1], range=_colours(len(colour[1]))),
+            scale=alt.Scale(domain=colour[1], range=colours),
         )
     fixed = {} if colour else {"color": COLOURS[0]}
     drawn, arrows = _drawn(whole)
@@ -141,7 +146,7 @@ def _chart(
         alt.layer(*layers).properties(
             width=WIDE,
             height=alt.Step(max(STEP / offset, OFFSET)),  # of each point, where there are colours
-            title=alt.TitleParams(title, subtitle=_lines(note), anchor="start"),
+            title=alt.TitleParams(title, subtitle=wrap(note, 90), anchor="start"),
         )
     )
 
@@ -176,25 +181,9 @@ def _format(rows: Sequence[Form]) -> str:
     return ",.6~f" if largest >= SMALL else ".3~g"
 
 
-def _colours(number: int) -> list[str]:
-    return [COLOURS[at % len(COLOURS)] for at in range(number)]
-
-
 def _shapes(colour: tuple[str, list[str]], alt: Any) -> Any:
     """Circles; where there are more values than colours, those that share one differ in shape."""
     name, values = colour
     shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(len(values))]
     scale = alt.Scale(domain=values, range=shapes)
     return alt.Shape("colour:N", sort=values, title=name, scale=scale)
-
-
-def _lines(note: str) -> list[str]:
-    from textwrap import wrap
-
-    return wrap(note, 90)
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.no_interval:
-        return "no interval can be stated"
-    return f"interval at level {estimate.level:g}"

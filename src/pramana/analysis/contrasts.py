@@ -141,9 +141,7 @@ class Influence(VaryTogether):
     ) -> Influence:
         """Each record counts what its value differs from the mean, as a share of the group."""
         mean = ratio.value
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)
-        return cls(moments, channels, infer, mean, slope, -mean * slope, np.zeros_like(mean))
+        return cls(moments, channels, infer, mean, *ratio.slopes, np.zeros_like(mean))
 
     @property
     def unbiased(self) -> FloatArray:
@@ -248,8 +246,7 @@ class SharesWithin(VaryTogether):
     @property
     def record(self) -> FloatArray:
         """That of the counts, as a share of their total."""
-        total = self._within(self.counts.unbiased)
-        return np.where(total > 0, self.counts.record, 0.0) / np.where(total > 0, total, 1.0)
+        return self._as_share(self.counts.record)
 
     @property
     def degrees(self) -> float:
@@ -258,12 +255,12 @@ class SharesWithin(VaryTogether):
 
     def unseen(self, z: float) -> tuple[FloatArray, FloatArray]:
         """Those of the counts, as shares of their total."""
-        total = self._within(self.counts.unbiased)
-        below, above = (
-            np.where(total > 0, end, 0.0) / np.where(total > 0, total, 1.0)
-            for end in self.counts.unseen(z)
-        )
+        below, above = map(self._as_share, self.counts.unseen(z))
         return below, above
+
+    def _as_share(self, table: FloatArray) -> FloatArray:
+        total = self._within(self.counts.unbiased)
+        return np.where(total > 0, table, 0.0) / np.where(total > 0, total, 1.0)
 
     def _within(self, table: FloatArray) -> FloatArray:
         axes = tuple(at for at in range(table.ndim) if at != self.place)
@@ -272,18 +269,7 @@ class SharesWithin(VaryTogether):
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference or a ratio of two numbers of a table, with its error.
-
-    Attributes:
-        what: In words.
-        estimate: The number.
-        se: Its standard error.
-        low: Lower end of the interval.
-        high: Upper end of the interval.
-        level: The level of the interval.
-        why: One sentence on the error, or on why there is none.
-        weight: The column that weighed the records, if one did.
-    """
+    """A difference or a ratio of two numbers of a table, with its error."""
 
     what: str
     estimate: float
@@ -295,7 +281,7 @@ class Contrast:
     weight: str | None = None
 
     def to_json(self) -> Form:
-        """A plain form; a bound that does not exist becomes null."""
+        """As JSON; a bound that does not exist becomes null."""
         figures = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
         plain = {name: own if math.isfinite(own) else None for name, own in figures.items()}
         told = {"level": self.level, "why": self.why, "weight": self.weight}

@@ -47,7 +47,7 @@ from pramana.analysis.contrasts import Apart, Influence, SharesWithin
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import METHODS, USUAL, CountMethod, Inference, Question
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.variance import (
     Interval,
     Ratio,
@@ -201,7 +201,7 @@ def estimate_counts(
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
-    """The true table of ``layout.by``, from the released one.
+    """The original table of ``layout.by``, from the released one.
 
     Args:
         moments: Sums over the released records, by released cell.
@@ -261,7 +261,7 @@ def _figures(
 
 
 def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
-    """The shrunken table, by group; weighted records are fitted as so many equal ones.
+    """The shrunken table, by group; weighted records are fitted as this many equal ones.
 
     Columns are fitted in the order of the schema: a fit stops a little earlier or later in another
     order, and one question has one answer.
@@ -271,7 +271,7 @@ def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
     whole = Channels(channels.layout.only(order))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
     released = np.ascontiguousarray((moments.w / scale).transpose(order))
-    truth = fit(released, whole).truth(released, whole) * scale
+    truth = fitted_truth(released, whole) * scale
     return channels.merge(np.ascontiguousarray(truth.transpose(np.argsort(order))))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -236,16 +236,11 @@ class Estimate:
         """The unbiased number of one cell less that of another, with an interval.
 
         Numbers of a table vary together, so that the error is not that of two numbers apart. What
-        shrinking does to a difference has no known error: the unbiased numbers are compared.
-
-        Args:
-            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
-            second: That of the other cell.
-            level: Of the interval; that of the table if not given.
+        shrinking does to a difference has no known error: the unbiased numbers are compared. Cells
+        are given by their labels, in a tuple in the order of ``by`` where there are several; the
+        level is that of the table if not given.
         """
-        pair, what = self._pair(first, second, "less")
-        asked = self.level if level is None else level
-        return replace(difference_of(pair, what, level=asked), weight=self.weight)
+        return self._contrast(difference_of, (first, second), "less", level)
 
     def ratio(
         self,
@@ -254,21 +249,17 @@ class Estimate:
         *,
         level: float | None = None,
     ) -> Contrast:
-        """The unbiased number of one cell over that of another, with an interval [Fieller].
+        """The unbiased number of one cell over that of another, as ``difference`` [Fieller]."""
+        return self._contrast(ratio_of, (first, second), "over", level)
 
-        Args:
-            first: The label of a cell; a tuple, in the order of ``by``, where there are several.
-            second: That of the other cell.
-            level: Of the interval; that of the table if not given.
-        """
-        pair, what = self._pair(first, second, "over")
-        asked = self.level if level is None else level
-        return replace(ratio_of(pair, what, level=asked), weight=self.weight)
-
-    def _pair(
-        self, first: Label | tuple[Label, ...], second: Label | tuple[Label, ...], word: str
-    ) -> tuple[TwoNumbers, str]:
-        places = self._place(first), self._place(second)
+    def _contrast(
+        self,
+        contrast_of: Callable[..., Contrast],
+        cells: tuple[Label | tuple[Label, ...], Label | tuple[Label, ...]],
+        word: str,
+        level: float | None,
+    ) -> Contrast:
+        places = self._place(cells[0]), self._place(cells[1])
         names = [
             ", ".join(_text(labels[at]) for labels, at in zip(self.labels, place, strict=True))
             for place in places
@@ -279,10 +270,12 @@ class Estimate:
             pair = replace(pair, why=f"no interval: {self.no_interval}")
         elif "unbiased" in self.figures:
             pair = replace(pair, why=f"of the unbiased numbers; {pair.why}")
-        return pair, f"{self.what}, {names[0]} {word} {names[1]}"
+        what = f"{self.what}, {names[0]} {word} {names[1]}"
+        contrast = contrast_of(pair, what, level=self.level if level is None else level)
+        return replace(contrast, weight=self.weight)
 
     def to_json(self) -> Form:
-        """A plain form; numbers that do not exist (a mean of nobody) become null."""
+        """As JSON; numbers that do not exist (a mean of nobody) become null."""
         cells = [
             {key: _plain(value) if key in SHRUNK_FIGURES else value for key, value in cell.items()}
             for cell in self.cells
@@ -363,21 +356,16 @@ class Estimate:
 
         return estimate_chart(self)
 
+    def _rows(self, most: int | None = None) -> Iterator[list[str]]:
+        """The head and the cells as they are shown."""
+        yield [*self.by, self.what, *self.figures[1:]]
+        words = self.words
+        for cell in islice(self.cells, most):
+            labels = (words[name][cell[name]] for name in self.names)
+            yield [*labels, *(_figure(cell[name]) for name in self.figures)]
+
     def __repr__(self) -> str:
-        head = [*self.by, self.what, *self.figures[1:]]
-        rows, words = [head], self.words
-        for cell in islice(self.cells, MOST_LINES):
-            numbers = [_figure(cell[name]) for name in self.figures]
-            rows.append([*(words[name][cell[name]] for name in self.names), *numbers])
-        rows = [[harmless(entry) for entry in row] for row in rows]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
-        lines = [
-            "  ".join(
-                entry.ljust(width) if at < len(self.by) else entry.rjust(width)
-                for at, (entry, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
+        lines = text_table(self._rows(MOST_LINES), left=len(self.by))
         if len(self) > MOST_LINES:
             lines.append(f"... {len(self) - MOST_LINES:,} more cells")
         return "\n".join([*lines, harmless(self.note)])
@@ -400,19 +388,31 @@ class Estimate:
         return f"{self.method}: {self.why}{weighted} {meaning}"
 
     def _repr_html_(self) -> str:
-        head = [*self.by, self.what, *self.figures[1:]]
-        rows, words = [], self.words
-        for cell in self.cells:
-            labels = [html.escape(words[name][cell[name]]) for name in self.names]
-            numbers = [_figure(cell[name]) for name in self.figures]
-            rows.append("".join(f"<td>{entry}</td>" for entry in [*labels, *numbers]))
-        header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        note = html.escape(self.note)
-        return (
-            f"<table><caption>{note}</caption><thead><tr>{header}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
-        )
+        return html_table(self._rows(), self.note)
+
+
+def text_table(rows: Iterable[Sequence[str]], *, left: int) -> list[str]:
+    """Aligned lines: the first columns to the left, the others to the right."""
+    shown = [[harmless(entry) for entry in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return [
+        "  ".join(
+            entry.ljust(width) if at < left else entry.rjust(width)
+            for at, (entry, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in shown
+    ]
+
+
+def html_table(rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table whose first row is its head, in HTML."""
+    head, *body = ([html.escape(entry) for entry in row] for row in rows)
+    header = "".join(f"<th>{entry}</th>" for entry in head)
+    lines = (f"<tr>{''.join(f'<td>{entry}</td>' for entry in row)}</tr>" for row in body)
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{header}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def frame_of(table: pa.Table, like: Any) -> Any:

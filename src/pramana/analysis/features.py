@@ -63,7 +63,7 @@ def default_tree(records: int, draws: int = 1) -> Any:
     """A decision tree by information gain, as in [Dowd].
 
     A tree grown to purity learns the noise that randomisation left: a leaf holds at least 0.2 %
-    of the records, counted in each of the rebuilt tables.
+    of the records, counted in each of the synthetic tables.
     """
     trees = scikit_learn("tree")
     leaf = max(5, round(LEAF * records)) * draws
@@ -140,25 +140,25 @@ class Attribute:
         return numbers[:, None]
 
     def features_of_raw(self, values: pa.ChunkedArray) -> FloatArray:
-        """From a column of true records.
+        """From a column of original records.
 
         A number stands for itself, also where it does not occur in the release. Other values have
         the features of their codes.
         """
         plain = _flat(values)
         if self.is_number and _is_number(plain.type):
-            return _numbers(plain)[:, None]
+            return numbers_of(plain)[:, None]
         return self.features(codes_in_test(self, values))
 
     def outside(self, values: pa.ChunkedArray) -> BoolArray:
-        """Which true records have a value that the schema does not know."""
+        """Which original records have a value that the schema does not know."""
         if self.labels is None or (self.is_number and _is_number(_flat(values).type)):
             return np.zeros(len(values), dtype=bool)
         codes = codes_in_test(self, values)
         beyond: BoolArray = codes < 0
         domain = self.column.domain if self.column else None
         if isinstance(domain, Bins) and _is_number(_flat(values).type):
-            numbers = _numbers(_flat(values))
+            numbers = numbers_of(_flat(values))
             low, high = domain.edges[0], domain.edges[-1]
             beyond |= (codes < domain.size) & ((numbers < low) | (numbers > high))
         return beyond
@@ -170,7 +170,7 @@ def attribute_of(name: str, column: Column, values: pa.ChunkedArray) -> tuple[At
         return Attribute(name, column.labels, column), encode_released(column, values)
     plain = _flat(values)
     if _is_number(plain.type):
-        numbers = _numbers(plain)
+        numbers = numbers_of(plain)
         if pc.count_distinct(plain).as_py() > MOST_LEVELS:
             return Attribute(name, None, column), numbers
     coded = plain.dictionary_encode(null_encoding="encode")
@@ -200,7 +200,7 @@ def raw_records(attributes: Sequence[Attribute], table: TableLike, *more: str) -
 
 
 def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
-    """The same column of a file of true records.
+    """The same column of a file of original records.
 
     Numbers beyond the outer edges belong to the outer bins; categories that the release does not
     know are -1, and so is a number that is missing where the release has none missing.
@@ -212,10 +212,10 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
                 f"'{attribute.name}' must be a column of numbers in the test file.",
                 column=attribute.name,
             )
-        return _numbers(plain)
+        return numbers_of(plain)
     domain = attribute.column.domain if attribute.column else None
     if isinstance(domain, Bins) and _is_number(plain.type):
-        numbers = _numbers(plain)
+        numbers = numbers_of(plain)
         codes = np.searchsorted(np.array(domain.edges[1:-1]), numbers, side="right")
         for place, code in enumerate(domain.missing_values, start=domain.size):
             codes[numbers == code] = place
@@ -229,7 +229,7 @@ def codes_in_test(attribute: Attribute, values: pa.ChunkedArray) -> Values:
 
 
 def raw_feature_table(attributes: Sequence[Attribute], rows: pa.Table) -> FloatArray:
-    """All features of true records side by side."""
+    """All features of original records side by side."""
     return np.concatenate([own.features_of_raw(rows[own.name]) for own in attributes], axis=1)
 
 
@@ -262,10 +262,10 @@ def _flat(values: pa.ChunkedArray | pa.Array) -> pa.Array:
     return plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
 
 
-def _numbers(plain: pa.Array) -> FloatArray:
-    """Missing ones as nan."""
-    values = plain.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+def numbers_of(column: pa.Array | pa.ChunkedArray, missing: float = np.nan) -> FloatArray:
+    """A column as numbers."""
+    values = column.cast(pa.float64(), safe=False).fill_null(missing)
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -29,7 +29,7 @@ from pramana.analysis.regression import LINKS, CorrectedScores, Family, solve_sc
 from pramana.analysis.regression_results import Regression
 from pramana.engine.base import SUMS, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import is_number
@@ -159,16 +159,7 @@ class ModelCells:
 
 @dataclass(frozen=True)
 class ModelAsked:
-    """A model that was asked for: its formula, and which columns stand for what.
-
-    Attributes:
-        model: The formula.
-        family: Of the model.
-        changed: The columns that were not released as they are.
-        kept: The others, but the one that is summed up.
-        summed: The response, where sums of it say all.
-        question: Filter, level and weights.
-    """
+    """A model that was asked for: its formula, and which columns stand for what."""
 
     model: Model
     family: Family
@@ -261,15 +252,7 @@ def fit_formula(
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """What a fitted model needs to predict from records in original values.
-
-    Attributes:
-        model: The formula.
-        family: Of the model.
-        columns: The columns that it names.
-        grid: All combinations of covariates that it was fitted to, with all their categories.
-        names: The coefficients.
-    """
+    """What a fitted model needs to predict from records in original values."""
 
     model: Model
     family: Family
@@ -312,7 +295,7 @@ class Predictor:
 
 
 def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:
-    """The number of records tells who lacks a value released as it is, and of no other."""
+    """The number of records tells who lacks a value released unchanged, and of no other."""
     labels = {name: records.certificate.schema.column(name).labels for name in changed}
     may = [n for n in changed if {None, *stand_for_missing(records, n)} & set(labels[n])]
     return f" Who lacks {' or '.join(may)} is left out." if may else ""
@@ -330,7 +313,7 @@ def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelA
         cells.table.filter(pa.array(whole)),
         tuple(name for axis in axes for name in axis.columns if name in layout.by),
         [tuple(itertools.chain(*parts)) for parts in truths],
-        _undone(layout, places),
+        tuple(_undone(axis, axis.step, layout, places) for axis in axes if axis.step is not None),
         "scores corrected for the published matrices"
         if asked.changed
         else "these columns were released as they are",
@@ -514,20 +497,11 @@ def _rounding(
     return np.array(layers) if layers and scores.family == "linear" else None
 
 
-def _undone(layout: Layout, places: list[IntArray]) -> tuple[tuple[FloatArray, IntArray], ...]:
-    """For every step the rows of its inverse, merged into truths, and the row of each cell."""
-    found = []
-    for place, axis in enumerate(layout.axes):
-        if axis.step is not None:
-            found.append(_rows(axis, layout, places, place))
-    return tuple(found)
-
-
-def _rows(
-    axis: Axis, layout: Layout, places: list[IntArray], place: int
+def _undone(
+    axis: Axis, step: Step, layout: Layout, places: list[IntArray]
 ) -> tuple[FloatArray, IntArray]:
-    step = axis.step
-    assert step is not None  # noqa: S101 - for the type checker
+    """The rows of the inverse of a step, merged into truths, and the row of each cell."""
+    place = layout.axes.index(axis)
     if axis.size > MOST_POSITIONS:
         raise TooLarge(
             f"The columns {', '.join(axis.columns)} were randomised together over {axis.size:,} "

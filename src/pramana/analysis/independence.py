@@ -31,9 +31,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.analysis.channels import Channels
+from pramana.analysis.channels import Channels, divide, expected_truth
 from pramana.analysis.contrasts import Influence
-from pramana.analysis.em import divide, expected_truth
 from pramana.analysis.layout import Layout, Moments
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown
@@ -84,7 +83,7 @@ class IndependenceTest(Shown):
         return head, [self.why, *([f"Weighted by {self.weight}."] if self.weight else [])]
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         return {
             "by": list(self.by),
             "statistic": self.statistic,
@@ -109,7 +108,13 @@ def independence_test(
         raise InvalidTable("There are no released records to test.")
     channels = Channels(layout)
     if moments.weighted:
-        return _weighted(moments, layout, channels)
+        statistic, degrees = weighted_statistic(moments, channels)
+        return IndependenceTest(
+            (layout.by[0], layout.by[1]), statistic, degrees, chi_square_tail(statistic, degrees),
+            "rao-scott",
+            "the statistic of weighted shares is corrected for how they really vary, weights and "
+            "randomisation included.",
+        )  # fmt: skip
     if len(layout.axes) == 2 and all(axis.whole for axis in layout.axes):
         channels.solve(np.zeros(layout.shape))  # refuses a matrix that hides the dependence
         return _pearson(moments.records, layout, inflated)
@@ -118,20 +123,6 @@ def independence_test(
     raise NotCovered(
         f"The matrix of {' or '.join(layout.by)} depends on further columns, or records are "
         "filtered on randomised columns: there is no test for that case. Test within a stratum."
-    )
-
-
-def _weighted(moments: Moments, layout: Layout, channels: Channels) -> IndependenceTest:
-
-    statistic, degrees = weighted_statistic(moments, channels)
-    return IndependenceTest(
-        (layout.by[0], layout.by[1]),
-        statistic,
-        degrees,
-        chi_square_tail(statistic, degrees),
-        "rao-scott",
-        "the statistic of weighted shares is corrected for how they really vary, weights and "
-        "randomisation included.",
     )
 
 
@@ -267,7 +258,7 @@ FEW_EXPECTED: Final = (
 )
 
 MOST_CELLS = 400
-"""Of so many cells the covariance is written out."""
+"""Of this many cells the covariance is written out."""
 
 
 def weighted_statistic(moments: Moments, channels: Channels) -> tuple[float, float]:

@@ -9,6 +9,22 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def _drawn(weights: Any, uniform: float, chosen: int) -> int:
+    """A value with probability in proportion to its weight; ``chosen`` where all weigh nothing."""
+    total = 0.0
+    for weight in weights:
+        total += weight
+    left = uniform * total
+    for value in range(weights.shape[0]):
+        if weights[value] > 0.0:
+            chosen = value
+            left -= weights[value]
+            if left < 0.0:
+                break
+    return chosen
+
+
+@njit(cache=True, nogil=True)
 def redraw_column(
     truths: Any,
     column: int,
@@ -35,18 +51,7 @@ def redraw_column(
             row = starts[place] + truths[record, neighbours[place]] * size
             for value in range(size):
                 weights[value] *= factors[row + value]
-        total = 0.0
-        for value in range(size):
-            total += weights[value]
-        left = uniforms[record] * total
-        chosen = truths[record, column]
-        for value in range(size):
-            if weights[value] > 0.0:
-                chosen = value
-                left -= weights[value]
-                if left < 0.0:
-                    break
-        truths[record, column] = chosen
+        truths[record, column] = _drawn(weights, uniforms[record], truths[record, column])
 
 
 @njit(cache=True, nogil=True)
@@ -62,16 +67,6 @@ def draw_cells(
     weights = np.empty(size)
     for record in range(released.shape[0]):
         seen, start = released[record], base[record]
-        total = 0.0
         for value in range(size):
             weights[value] = likelihood[seen, value] * messages[start + value * stride]
-            total += weights[value]
-        left = uniforms[record] * total
-        chosen = seen if seen < size else 0
-        for value in range(size):
-            if weights[value] > 0.0:
-                chosen = value
-                left -= weights[value]
-                if left < 0.0:
-                    break
-        drawn[record] = chosen
+        drawn[record] = _drawn(weights, uniforms[record], seen if seen < size else 0)

@@ -10,7 +10,7 @@ Independence is taken unless the gain is twice its error and, beyond that, more 
 many settings would have by chance (the logarithm of their number): a model never costs more than it
 is known to bring.
 
-Reports with columns beside them that were released as they are, as evidence for one model.
+Reports with columns beside them that were released unchanged, as evidence for one model.
 
 With z what stands beside a report y of a set, the probability of both is in proportion to
 P(z) + gain P(y, z): whatever the report says, z is true. A model is fitted to every report with
@@ -42,21 +42,21 @@ CHECKS = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 480, 960)
 
 MOST_CLASSES = 64
 LARGE = 120_000
-"""From so many numbers of cells on one part is held out once and two priors are tried: with so much
-to go by, neither the choice nor the prior hangs on chance."""
+"""From this many numbers of cells on one part is held out once and two priors are tried: with so
+much to go by, neither the choice nor the prior hangs on chance."""
 
 MANY = 100_000
-"""The same from so many records on."""
+"""The same from this many records on."""
 
 FLAT = 0.02
 """Steps that bring less than this share of the standard error of the gain bring nothing."""
 
 BEHIND = 3.0
-"""What lies so many standard errors behind is clearly behind: such a prior is not tried with more
+"""What lies this many standard errors behind is clearly behind: such a prior is not tried with more
 classes, and such a number of classes is not averaged with better ones."""
 
 WORK = 4.0e6
-"""About so many numbers a step: more cells, fewer fits side by side."""
+"""About this many numbers a step: more cells, fewer fits side by side."""
 
 FITS = 12
 """The fits of each setting that are averaged in the end, where the work allows it."""
@@ -65,18 +65,14 @@ MOST_AVERAGED = 4
 """The most settings that are averaged."""
 
 TRAITS, TRAIT_CLASSES = 2, 4
-"""Beside one trait of ever more classes, so many traits of so many classes each are tried, where no
-more classes than these have together are best: with more to go by, classes of one trait do."""
+"""Beside one trait of ever more classes, this many traits of this many classes each are tried,
+where no more classes than these have together are best: with more to go by, classes of one trait
+do."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What a setting gave the records held out.
-
-    Attributes:
-        gains: For each cell held out the gain in log-likelihood over independence.
-        counts: How many records each cell has.
-    """
+    """What a setting gave the records held out."""
 
     setting: FitSetting
     gains: FloatArray
@@ -265,30 +261,13 @@ def _scores(
 
 
 @dataclass(frozen=True, eq=False)
-class SetAnswers:
-    """The reports of one set.
-
-    Attributes:
-        features: Places of what they show.
-        rows: Which records they are.
-        cells: One row a report, one code a feature.
-        gain: See pramana.analysis.observed.
-    """
-
-    features: tuple[int, ...]
-    rows: IntArray
-    cells: IntArray
-    gain: float
-
-
-@dataclass(frozen=True, eq=False)
 class ReportsBeside:
     """Reports, and what stands beside each.
 
     Attributes:
         sizes: How many values each axis has; those beside come last.
         features: What can be seen; the columns beside come last, as they are.
-        sets: The reports of each set.
+        sets: For each set the records asked for it, and their answers, one row a record.
         beside: One array of codes a column beside, one code a record.
     """
 
@@ -296,7 +275,7 @@ class ReportsBeside:
 
     sizes: tuple[int, ...]
     features: tuple[Feature, ...]
-    sets: tuple[SetAnswers, ...]
+    sets: tuple[tuple[IntArray, Answers], ...]
     beside: tuple[IntArray, ...]
 
     @property
@@ -318,9 +297,9 @@ class ReportsBeside:
 
     def _fitted(self, some: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Observed:
         answers = []
-        for one in self.sets:
-            inside = some[one.rows]
-            cells, rows = one.cells[inside].T, one.rows[inside]
+        for records, one in self.sets:
+            inside = some[records]
+            cells, rows = one.cells[inside].T, records[inside]
             for place, codes in zip(self._own, self.beside, strict=True):
                 answers.append(
                     self._answers((place, *one.features), [codes[rows], *cells], one.gain, 1)
@@ -328,16 +307,16 @@ class ReportsBeside:
         pairs = itertools.combinations(zip(self._own, self.beside, strict=True), 2)
         for (first, left), (second, right) in pairs:
             plain = self._answers((first, second), [left[some], right[some]], 1.0, 0)
-            answers.append(_times(plain, 1 / (len(self.beside) - 1)))
+            answers.append(plain.with_counts(plain.counts / (len(self.beside) - 1)))
         return Observed(self.sizes, self.features, tuple(own for own in answers if len(own.counts)))
 
     def _judged(self, some: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Observed:
         most = MOST_HELD / max(int(some.sum()), 1)
         answers = []
-        for one in self.sets:
-            rows = np.flatnonzero(some[one.rows])
+        for records, one in self.sets:
+            rows = np.flatnonzero(some[records])
             rows = rows[: max(1, int(most * len(rows)))] if most < 1 else rows
-            around = [codes[one.rows[rows]] for codes in self.beside]
+            around = [codes[records[rows]] for codes in self.beside]
             cells, counts = different([*around, *one.cells[rows].T])
             places = (*self._own, *one.features)
             answers.append(Answers(places, cells, counts, 1.0, one.gain, beside=len(self.beside)))
@@ -350,7 +329,3 @@ class ReportsBeside:
         share = 1 / len(self.beside) if beside else 1.0
         base = 1.0 if beside else 0.0
         return Answers(places, cells, share * counts, base, gain, beside=beside)
-
-
-def _times(answers: Answers, factor: float) -> Answers:
-    return answers.with_counts(factor * answers.counts)

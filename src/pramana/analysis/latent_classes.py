@@ -14,7 +14,7 @@ cell u of a answer with probability p_u, released c_u times, the likelihood is
 c_u log(base + gain p_u): one step hands the mass w_u = c_u gain / (base + gain p_u) times
 q_r prod theta to the classes and to the values seen, and adds pseudo-records in proportion to the
 margins (a Dirichlet prior), so that a class about which little is known looks like everybody.
-Columns beside, released as they are, are seen whether or not the answer comes from the base.
+Columns beside, released unchanged, are seen whether or not the answer comes from the base.
 
 With several traits every record has a class of each, and each of its values comes from one of them:
 theta_j of a combination of classes is sum over traits t of s_jt theta_jt of the class of trait t,
@@ -115,7 +115,7 @@ class Blend:
 TINY = 1e-300
 
 ROOMY = 4
-"""A grid with more than so many places a cell is mostly empty: each cell goes by itself."""
+"""A grid with more than this many places a cell is mostly empty: each cell goes by itself."""
 
 
 def tables_of(observed: Observed) -> list[AnsweredCells]:
@@ -134,7 +134,7 @@ class AnsweredCells:
     Attributes:
         rows: One row a cell, for each of its features the row of what was seen, all features
             stacked one below the other.
-        beside: So many features, the first ones, were released as they are.
+        beside: This many features, the first ones, were released unchanged.
     """
 
     rows: IntArray
@@ -326,10 +326,10 @@ def _incidence(rows: IntArray, size: int):  # type: ignore[no-untyped-def]
 
 # Sums along a short axis, and factors along it, take many times as long as a product of matrices.
 SHORT = 8
-"""Up to so many classes."""
+"""Up to this many classes."""
 
 PIECE = 8_192
-"""A product of so many numbers is not handed to several threads, which wait for each other: of a
+"""A product of this many numbers is not handed to several threads, which wait for each other: of a
 matrix and a vector the library does so from 9,216 on."""
 
 
@@ -376,7 +376,7 @@ SHARE_PRIOR = 1.0
 
 
 PLENTY = 200.0
-"""Records that tell something: from so many on less is taken for granted."""
+"""Records that tell something: from this many on less is taken for granted."""
 
 
 class ClassClimb:

@@ -1,8 +1,8 @@
-"""Which axes a released table needs so that some columns of the true table can be estimated.
+"""Which axes a released table needs so that some columns of the original table can be estimated.
 
 An axis is what one step of the mechanism moves: one column, or several at once whose cells are
 tuples (combinations that cannot exist are not among them, so their estimate is exactly 0), or a
-column that was released as it is. Only the columns asked for, those tied to them in a joint step,
+column that was released unchanged. Only the columns asked for, those tied to them in a joint step,
 those on whose values their matrix depends and the randomised ones that are filtered on become
 axes: everything else is summed out before anything is undone.
 
@@ -37,7 +37,7 @@ class Axis:
     Attributes:
         columns: The columns that share the axis; more than one for a joint step.
         cells: What stands at each position, one label a column.
-        step: The step of the mechanism, or ``None`` where the column was released as it is.
+        step: The step of the mechanism, or ``None`` where the column was released unchanged.
         groups: For each position the group of the result that a truth there belongs to,
             -1 where a filter leaves it out.
         group_cells: What stands at each group: one label for each column asked for.
@@ -93,37 +93,23 @@ class Layout:
         labels: Mapping[str, tuple[Label, ...]],
         mechanism: Mechanism,
         where: Mapping[str, Collection[Label]] | None = None,
+        most: float = MOST_CELLS,
     ) -> Layout:
         """The axes for a table of ``by``, among the records whose truth meets ``where``.
 
         ``labels`` gives the values of each column in the order of its codes. A filter on a column
-        that was released as it is may be given here too, but is cheaper before counting.
+        that was released unchanged may be given here too, but is cheaper before counting.
         """
         kept = {name: tuple(values) for name, values in (where or {}).items()}
         _check_names(by, labels, kept)
         layout = cls(tuple(by), dict(labels), _axes(by, labels, mechanism, kept))
         cells = prod(layout.shape)
-        if cells > MOST_CELLS:
+        if cells > most:
             raise TooLarge(
                 f"The table of {', '.join(layout.columns)} has {cells:,} cells, and at most "
-                f"{MOST_CELLS:,} can be estimated at once. Ask for fewer columns, or coarser ones."
+                f"{most:,} can be estimated at once. Ask for fewer columns, or coarser ones."
             )
         return layout
-
-    @classmethod
-    def of_records(
-        cls,
-        columns: Sequence[str],
-        *,
-        labels: Mapping[str, tuple[Label, ...]],
-        mechanism: Mechanism,
-    ) -> Layout:
-        """The axes of whole records, which are never written out as one table.
-
-        Columns that are tied to them come along, as in :meth:`of`.
-        """
-        _check_names(columns, labels, {})
-        return cls(tuple(columns), dict(labels), _axes(columns, labels, mechanism, {}))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -353,31 +339,6 @@ class Moments:
             if array.shape != np.shape(self.records) or not np.isfinite(array).all():
                 raise InvalidTable("Sums by released cell must be finite and of the same shape.")
             object.__setattr__(self, name, array)
-
-    @classmethod
-    def of_counts(cls, table: ArrayLike) -> Moments:
-        """Counts alone: every weight is 1."""
-        counts = np.asarray(table, dtype=np.float64)
-        return cls(counts, counts, counts)
-
-    @classmethod
-    def of_records(
-        cls,
-        layout: Layout,
-        cells: ArrayLike,
-        *,
-        values: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> Moments:
-        """From records: codes (one row a record, in the order of ``layout.columns``), values."""
-        rows = np.asarray(cells)
-        one = np.ones(len(rows))
-        w = one if weights is None else np.asarray(weights, dtype=np.float64)
-        sums = [layout.table(rows, term) for term in (one, w, w * w)]
-        if values is not None:
-            y = np.asarray(values, dtype=np.float64)
-            sums += [layout.table(rows, term) for term in (w * y, w * w * y, w * w * y * y)]
-        return cls(*sums)
 
     @property
     def totals(self) -> dict[str, float]:

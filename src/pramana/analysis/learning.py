@@ -15,6 +15,7 @@ This module needs scikit-learn, which comes with the extra ``mining``.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from pramana.analysis.features import (
     default_tree,
     feature_names,
     feature_table,
+    numbers_of,
     raw_feature_table,
     raw_records,
     released_attribute,
@@ -115,7 +117,7 @@ class LearnedTree:
         attributes: the columns that it predicts from.
         answer: the target as the release has it, with all its labels.
         synthesis: how the records were drawn.
-        draws: how many rebuilt tables it learned from.
+        draws: how many synthetic tables it learned from.
         records: the number of released records.
         accuracy: on the test file, where one was given.
     """
@@ -207,7 +209,7 @@ def learn_tree(
         learner: any scikit-learn classifier; a decision tree by information gain if not given.
         synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
             records as if they were true.
-        draws: how many rebuilt tables to learn from; more for small tables if not given.
+        draws: how many synthetic tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
         target_population: records of another population that the model is for, in original values.
         ratio: how weights for it are estimated, ``classifier`` or ``nonparametric``.
@@ -261,7 +263,7 @@ def _without_class(target: Attribute, values: pa.ChunkedArray) -> BoolArray:
 
 
 def draws_for(records: int, synthesis: LearnFrom, draws: int | None) -> int:
-    """How many rebuilt tables to learn from: those asked for, or more for small tables."""
+    """How many synthetic tables to learn from: those asked for, or more for small tables."""
     if draws is not None:
         require_number("draws", draws, low=1)
         if draws != int(draws):
@@ -295,12 +297,7 @@ class ReleasedColumns:
             raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
         else:
             table = release.synthesized(keystream, method=synthesis)
-        names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
-        if target not in names:
-            raise UnknownColumn(
-                f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
-                column=target,
-            )
+        names = _without_weight(release, target)
         own = released_attribute(release, target)
         attributes = [released_attribute(release, name) for name in names if name != target]
         if own.labels is None or not attributes:
@@ -316,7 +313,7 @@ class ReleasedColumns:
             attributes,
             [codes_in_test(attribute, table[attribute.name]) for attribute in attributes],
             Mechanism(()) if synthesis == "none" else release.reading.channel(),
-            None if weight is None else _floats(table[weight.name], 0.0),
+            None if weight is None else numbers_of(table[weight.name], 0.0),
             "" if weight is None else weight.name,
         )
 
@@ -338,7 +335,7 @@ class ReleasedColumns:
     def synthesized(
         self, method: str, draws: int, keystream: Keystream
     ) -> list[tuple[list[Values], Values]]:
-        """Rebuilt tables: the values of each attribute, and the classes."""
+        """Synthetic tables: the values of each attribute, and the classes."""
         if method == "none" or not self.mechanism.steps:
             return [(self.values, self.classes)]
         columns, values = [*self.attributes, self.target], [*self.values, self.classes]
@@ -346,7 +343,7 @@ class ReleasedColumns:
         labels = {own.name: own.labels for own in columns if own.labels is not None}
         if self.weight is not None:  # who weighs much may be of another class than who does not
             coded[self.weighed_by], labels[self.weighed_by] = _classes_of(self.weight)
-        layout = Layout.of_records(list(labels), labels=labels, mechanism=self.mechanism)
+        layout = Layout.of(list(labels), labels=labels, mechanism=self.mechanism, most=math.inf)
         codes = [np.asarray(coded[name]).astype(np.int64) for name in layout.columns]
         if method == "rank":
             made = synthesize_records(codes, layout, keystream=keystream, method="rank")
@@ -378,14 +375,20 @@ class ReleasedColumns:
         return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
 
 
-def _floats(column: pa.ChunkedArray, missing: float) -> FloatArray:
-    """A column as numbers."""
-    values = column.cast(pa.float64()).fill_null(missing)
-    return np.asarray(values.to_numpy(), dtype=np.float64)
+def _without_weight(release: Release, target: str | None) -> list[str]:
+    """The released columns but the weight; the target must be among them."""
+    schema = release.certificate.true_schema
+    names = [column.name for column in schema.columns if column.role is not Role.WEIGHT]
+    if target is not None and target not in names:
+        raise UnknownColumn(
+            f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
+            column=target,
+        )
+    return names
 
 
 MOST_WEIGHTS = 8
-"""So many classes of weights are told apart when records are drawn."""
+"""This many classes of weights are told apart when records are drawn."""
 
 
 def _classes_of(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
@@ -415,10 +418,7 @@ class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def of(cls, release: Release | str | Path, *, target: str | None = None) -> ReleasedFeatures:
         """All released columns but the target and the weight."""
         opened = release if isinstance(release, Release) else load_release(release)
-        schema = opened.certificate.true_schema
-        names = [c.name for c in schema.columns if c.role is not Role.WEIGHT]
-        if target is not None and target not in names:
-            raise UnknownColumn(f"The target '{target}' is not in the release.", column=target)
+        names = _without_weight(opened, target)
         return cls(tuple(released_attribute(opened, name) for name in names if name != target))
 
     def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
@@ -454,11 +454,11 @@ def learn(
 
     Args:
         release: a release, or the folder of one.
-        target: the column to predict: classes, randomised or not, or a number released as it is.
+        target: the column to predict: classes, randomised or not, or a number released unchanged.
         learner: any classifier or regressor of scikit-learn; a tree if not given.
         synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
             records as if they were true.
-        draws: how many rebuilt tables to learn from; more for small tables if not given.
+        draws: how many synthetic tables to learn from; more for small tables if not given.
         seed: for the same result again; the draws are of no one's truth, so any seed will do.
         target_population: records of another population that the model is for, in original values:
             records count by how much more frequent their like is there [Wei, eq. 2].
@@ -466,7 +466,7 @@ def learn(
 
     Returns:
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
-        data frame with the columns of the true table.
+        data frame with the columns of the original table.
     """
     require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
     require_choice("ratio", ratio, RATIO_METHODS)
@@ -504,7 +504,7 @@ def learn(
 def _classes(
     release: Release, target: str, synthesis: LearnFrom, draws: int | None, keystream: Keystream
 ) -> tuple[FloatArray, Values, FloatArray | None]:
-    """Features, labels and weights of rebuilt records; those without a class are left out."""
+    """Features, labels and weights of synthetic records; those without a class are left out."""
     columns = ReleasedColumns.of(release, target, synthesis, keystream)
     x, codes, weight, _ = columns.training_set(synthesis, draws, keystream)
     domain = release.certificate.schema.column(target).domain
@@ -523,7 +523,7 @@ def _numbers(
     synthesis: LearnFrom,
     keystream: Keystream,
 ) -> tuple[FloatArray, Values, FloatArray | None]:
-    """The same for a number released as it is."""
+    """The same for a number released unchanged."""
     whole = release.certificate.nature.whole
     if whole and (synthesis == "none" or not release.certificate.schema.randomised):
         table: pa.Table = release.opened.to_arrow()
@@ -531,7 +531,7 @@ def _numbers(
         raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
     else:
         table = release.synthesized(keystream, method=synthesis)
-    x, y = raw_feature_table(features.attributes, table), _floats(table[target], np.nan)
+    x, y = raw_feature_table(features.attributes, table), numbers_of(table[target])
     kept = ~np.isnan(y)
     weight = release.certificate.true_schema.weight
-    return x[kept], y[kept], None if weight is None else _floats(table[weight.name], 0.0)[kept]
+    return x[kept], y[kept], None if weight is None else numbers_of(table[weight.name], 0.0)[kept]

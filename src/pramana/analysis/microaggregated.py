@@ -57,7 +57,7 @@ from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.release.methods import NewKeys
+from pramana.release.kinds import NewKeys
 
 
 @dataclass(frozen=True)

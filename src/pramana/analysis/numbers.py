@@ -252,7 +252,7 @@ class GapShape:
         return cls(points, reached, np.interp(1 - late, MEANS, RATES))
 
     def upto(self, limit: float) -> float:
-        """The share of numbers at or below so many steps."""
+        """The share of numbers at or below this many steps."""
         if not self.points[0] <= limit < self.points[-1]:
             return float(limit >= self.points[-1])
         at = int(np.searchsorted(self.points, limit, side="right")) - 1
@@ -261,7 +261,7 @@ class GapShape:
         return float(self.reached[at] + passed * (self.reached[at + 1] - self.reached[at]))
 
     def quantile(self, share: float) -> float:
-        """So many steps that this share lies at or below."""
+        """This many steps that this share lies at or below."""
         at = max(int(np.searchsorted(self.reached, share)) - 1, 0)
         part = (share - self.reached[at]) / max(self.reached[at + 1] - self.reached[at], 1e-300)
         passed = np.log1p(min(part, 1.0) * np.expm1(self.rates[at])) / self.rates[at]

@@ -13,7 +13,7 @@ Answers are the joint cells of some features, with counts. With p the model's pr
 cell, the probability of its release is proportional to ``base + gain * p``: for a report by a
 uniform mixture base 1 and gain gamma - 1, for a whole record that went through independent steps
 base 0 and gain 1 (its steps are the channels of its features). Where columns stand beside that
-were released as they are, with z the probability of what they say, it is ``base * z + gain * p``.
+were released unchanged, with z the probability of what they say, it is ``base * z + gain * p``.
 
 What a model is fitted to and how it is judged need not be the same: whole records are fitted to by
 their pairs, of which there are few however many records there are, and judged by all that each
@@ -25,7 +25,7 @@ Few records are fitted to as they are. Of many, the tables of all pairs of colum
 composite likelihood; every column counts once a record), which takes the same time for a hundred
 thousand records and for a million: at low retention nearly all that records say about dependence
 is in their pairs, and at high retention many records say plenty. The choice among models is made by
-the exact likelihood of whole records held out, given the columns released as they are.
+the exact likelihood of whole records held out, given the columns released unchanged.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Answers:
         counts: How often each was released.
         base: See the head of the module.
         gain: See the head of the module.
-        beside: So many features, the first ones, were released as they are.
+        beside: This many features, the first ones, were released unchanged.
     """
 
     features: tuple[int, ...]
@@ -203,26 +203,18 @@ def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: Strea
 
 
 FEW = 100_000
-"""Up to so many codes, records times axes, are fitted to as whole records."""
+"""Up to this many codes, records times axes, are fitted to as whole records."""
 
 MOST_FLAT = 2**62
 """Records with fewer possible cells are told apart by one number each."""
 
 MOST_HELD = 10_000
-"""So many records of each part are enough to judge by."""
+"""This many records of each part are enough to judge by."""
 
 
 @dataclass(frozen=True, eq=False)
 class WholeRecords:
-    """Released records, one code an axis.
-
-    Attributes:
-        sizes: How many values each axis has.
-        channels: For each group of records what is seen of each axis; one group where matrices do
-            not depend on strata.
-        group: The group of each record.
-        codes: One array of released codes an axis.
-    """
+    """Released records, one code an axis."""
 
     dear: ClassVar[bool] = True
 
@@ -233,7 +225,7 @@ class WholeRecords:
 
     @property
     def kept(self) -> list[int]:
-        """The axes that were released as they are."""
+        """The axes that were released unchanged."""
         features = self.channels[0]
         return [axis for axis, feature in enumerate(features) if feature.moves is None]
 
@@ -274,7 +266,7 @@ class WholeRecords:
         return self._observed(answers)
 
     def judged(self, rows: IntArray, *, most: int = MOST_HELD) -> Observed:
-        """Some of the records, whole: axes released as they are come first."""
+        """Some of the records, whole: axes released unchanged come first."""
         axes = [*self.kept, *(axis for axis in range(len(self.sizes)) if axis not in self.kept)]
         answers = []
         for number, own in self._groups(rows[:most]):

@@ -30,6 +30,7 @@ import pyarrow as pa
 from pramana.analysis.features import (
     Attribute,
     attribute_of,
+    numbers_of,
     raw_feature_table,
     raw_records,
     released_attribute,
@@ -57,7 +58,7 @@ RECORDS_A_CELL, MOST_CUTS = 20, 20
 """Numbers of more distinct values are cut into at most so many parts, with so many records each."""
 
 MOST_CROSSED = 20
-"""Up to so many features the classifier also sees their squares and products."""
+"""Up to this many features the classifier also sees their squares and products."""
 
 THIS_RELEASE = "this release"
 
@@ -82,7 +83,7 @@ class PopulationWeights:
 
     @property
     def effective(self) -> float:
-        """The effective sample size [Kish]: so many records of equal weight tell as much."""
+        """The effective sample size [Kish]: this many records of equal weight tell as much."""
         return effective_size(self.values)
 
     @property
@@ -104,19 +105,30 @@ def effective_size(weights: FloatArray) -> float:
 
 def shift_weights(
     release: Release,
-    population: TableLike,
+    target: TableLike,
     *,
     columns: Sequence[str] | None = None,
     method: RatioMethod = "classifier",
     classifier: Learner | None = None,
     seed: int | None = None,
 ) -> PopulationWeights:
-    """Weights q(x) / p(x) of the records of a release; ``Release.shift_weights`` explains them."""
+    """Weights q(x) / p(x) of the records, with which they speak for another population.
+
+    Where matrices can be undone the records are synthetic ones, else the released ones.
+
+    Args:
+        release: the release.
+        target: records of the other population, a file or data frame of original values.
+        columns: the covariates x; all that both have, if not given.
+        method: ``classifier``, or ``nonparametric``: shares of cells, with numbers cut.
+        classifier: of scikit-learn, with ``predict_proba``; logistic regression if not given.
+        seed: for the same synthetic records again.
+    """
     require_choice("method", method, RATIO_METHODS)
     table, base, synthetic = _learnable(release, Keystream.of(seed))
-    attributes = _covariates(release, population, columns)
+    attributes = _covariates(release, target, columns)
     x = raw_feature_table(attributes, table)
-    ratio, covered = _shift(x, base, _population(attributes, population), method, classifier)
+    ratio, covered = _shift(x, base, _population(attributes, target), method, classifier)
     names = tuple(attribute.name for attribute in attributes)
     return _weighted(PopulationWeights(table, base * ratio, names, covered, synthetic))
 
@@ -154,7 +166,19 @@ def transfer_weights(
     classifier: Learner | None = None,
     seed: int | None = None,
 ) -> dict[str, PopulationWeights]:
-    """Weights of [Wei, eq. 3], by task; ``Release.transfer_weights`` explains them."""
+    """Weights by task, with which the records of all tasks speak for one of them [Wei, eq. 3].
+
+    Args:
+        release: the release.
+        tasks: the column that says whose task a record is, or other releases by name; the task of
+            this one is then called ``this release``.
+        response: the column that is to be predicted.
+        populations: by task, records for which the model is meant; a task's own if not given.
+        columns: the covariates; all that all tasks have, if not given.
+        method: as in ``shift_weights``.
+        classifier: likewise.
+        seed: likewise.
+    """
     require_choice("method", method, RATIO_METHODS)
     others = {} if isinstance(tasks, str) else dict(tasks)
     releases = {THIS_RELEASE: release, **others}
@@ -238,8 +262,7 @@ def _learnable(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatA
     weight = release.certificate.true_schema.weight
     if weight is None:
         return table, np.ones(table.num_rows), synthetic
-    values = table[weight.name].cast("float64").fill_null(0.0)
-    return table, np.asarray(values.to_numpy(), dtype=np.float64), synthetic
+    return table, numbers_of(table[weight.name], 0.0), synthetic
 
 
 def _plain(table: pa.Table) -> pa.Table:

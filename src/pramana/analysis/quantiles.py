@@ -1,4 +1,4 @@
-"""Quantiles of a column released as it is, by groups of randomised columns.
+"""Quantiles of a column released unchanged, by groups of randomised columns.
 
 The q-quantile of a group is the smallest value t at which a share of q or more lies at or below t.
 For any t the sum over the truths of the group of
@@ -44,15 +44,7 @@ def require_shares(shares: Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False)
 class OrderedRecords:
-    """Released records in the order of a value, those of one cell and value together.
-
-    Attributes:
-        values: The value of each row, in order.
-        places: Its released cell, as a position in the table written out.
-        n: How many records it stands for.
-        w: The sum of their weights.
-        ww: The sum of their squared weights.
-    """
+    """Released records in the order of a value, those of one cell and value together."""
 
     values: FloatArray
     places: IntArray
@@ -159,7 +151,7 @@ def estimate_quantiles(
         _curves(records, _counts_of(channels, group), shares, question, times)
         for group in range(prod(shape))
     ]
-    figures = quantiles_of(curves, z)
+    estimate, se, low, high = quantiles_of(curves, z)
     told = why or (
         "the share of the truth below each value is corrected like a count; the interval holds "
         "what its test does not refute."
@@ -167,14 +159,14 @@ def estimate_quantiles(
     parts = [
         Estimate.of(
             layout,
-            (own[0], own[1], own[2], own[3]),
+            (estimate[:, at], se[:, at], low[:, at], high[:, at]),
             question,
             what=f"quantile {share:g} of {of}",
             method="as released" if times is not None else "unbiased",
             why=told if channels.randomised or why else "these columns were released as they are.",
             records=float(records.n.sum()),
         )
-        for share, own in zip(shares, _by_share(figures, shape, len(shares)), strict=True)
+        for at, share in enumerate(shares)
     ]
     return stacked(parts, shares, of)
 
@@ -199,12 +191,6 @@ def stacked(parts: Sequence[Estimate], shares: Sequence[float], of: str) -> Esti
         low=stack("low"),
         high=stack("high"),
     )
-
-
-def _by_share(
-    figures: tuple[FloatArray, ...], shape: tuple[int, ...], number: int
-) -> list[list[FloatArray]]:
-    return [[figure[:, at].reshape(shape) for figure in figures] for at in range(number)]
 
 
 def _counts_of(channels: Channels, group: int) -> FloatArray:

@@ -84,7 +84,7 @@ class Question:
         return replace(self, infer="records")
 
     def z(self, numbers: int) -> float:
-        """The Normal quantile, for a table of so many numbers."""
+        """The Normal quantile, for a table of this many numbers."""
         return quantile(self.level, numbers=numbers if self.simultaneous else 1)
 
 
@@ -156,15 +156,11 @@ def _comparisons(text: str) -> list[str]:
     start, parts = 0, []
     for joint in JOINED.finditer(text):
         sides = text[start : joint.start()], text[joint.end() :]
-        if all(any(sign in side for sign in COMPARISONS) for side in sides) and _unquoted(sides[0]):
+        closed = sides[0].count('"') % 2 == 0
+        if closed and all(any(sign in side for sign in COMPARISONS) for side in sides):
             parts.append(sides[0])
             start = joint.end()
     return [*parts, text[start:]]
-
-
-def _unquoted(text: str) -> bool:
-    """Whether every quotation mark that is opened is closed."""
-    return text.count('"') % 2 == 0
 
 
 def _parsed(text: str) -> Condition:

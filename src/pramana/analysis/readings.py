@@ -16,9 +16,10 @@ keys move in one step, so that not even their independence can be tested.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -154,8 +155,8 @@ class PublishedReading:
         company = company_of(table, [name for name in others if name not in names])
         codes |= {name: companion.codes for name, companion in company.items()}
         labels |= {name: companion.labels for name, companion in company.items()}
-        layout = Layout.of_records(
-            [*mechanism.columns, *company], labels=labels, mechanism=mechanism
+        layout = Layout.of(
+            [*mechanism.columns, *company], labels=labels, mechanism=mechanism, most=math.inf
         )
         found = synthesize_records(
             [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
@@ -183,7 +184,7 @@ class BesidePlain:
 
     @property
     def plain(self) -> PublishedReading:
-        """Answers about columns released as they are."""
+        """Answers about columns released unchanged."""
         return PublishedReading(self.records)
 
     def require_unweighted(self, question: Question) -> None:
@@ -193,7 +194,7 @@ class BesidePlain:
 
 
 class WithheldReading(BesidePlain):
-    """Frequencies of single columns, and all that concerns columns released as they are."""
+    """Frequencies of single columns, and all that concerns columns released unchanged."""
 
     stand: ClassVar[str] = "frequencies are unbiased as they stand"
     crossed: ClassVar[str] = "blurred by an amount that is not told, and would come out too weak"
@@ -226,20 +227,13 @@ class WithheldReading(BesidePlain):
             )
         moments, layout = self.records.sums(replace(question, weighted=False), Mechanism(()))
         stated = np.asarray(errors[changed[0]])
-        return self._column(moments.w, layout, stated, question, share=share)
+        return self._column(moments.w, layout, stated, question=question, share=share)
 
     def _column(
-        self,
-        released: FloatArray,
-        layout: Layout,
-        errors: FloatArray,
-        question: Question,
-        *,
-        share: bool,
+        self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
     ) -> Estimate:
         """One column as it stands, unbiased."""
-        variance = np.square(errors)
-        return invariant_counts(released, layout, variance=variance, question=question, share=share)
+        return invariant_counts(released, layout, variance=np.square(errors), **asked)
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Where no randomised column is involved."""
@@ -302,23 +296,17 @@ class WithheldReading(BesidePlain):
 
 
 class SealedReading(WithheldReading):
-    """Counts of single columns with the error stated, and all of columns released as they are."""
+    """Counts of single columns with the error stated, and all of columns released unchanged."""
 
     stand: ClassVar[str] = "counts are read as they stand, with the error that is stated"
     crossed: ClassVar[str] = "changed by an amount that is not told"
     learned: ClassVar[str] = "How randomised columns go with others is not as in truth."
 
     def _column(
-        self,
-        released: FloatArray,
-        layout: Layout,
-        errors: FloatArray,
-        question: Question,
-        *,
-        share: bool,
+        self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
     ) -> Estimate:
         """One column as it stands, biased by no more than the error."""
-        return bounded_counts(released, layout, error=errors, question=question, share=share)
+        return bounded_counts(released, layout, error=errors, **asked)
 
     def independence(self, question: Question) -> IndependenceTest:
         """Where no randomised column is involved: these moved together."""

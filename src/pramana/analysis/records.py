@@ -13,13 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.independence import IndependenceTest
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import CountMethod, Question, meets
+from pramana.analysis.regression import Family
+from pramana.analysis.regression_results import Regression
+from pramana.analysis.synthesis import SynthesisMethod
+from pramana.base.randomness import Keystream
 from pramana.base.registry import Registry
 from pramana.engine.base import Condition, SumsAsked, grouped_sums, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
@@ -30,24 +36,6 @@ from pramana.schema.codec import encode_released
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column
 from pramana.types import Codes
-
-if TYPE_CHECKING:
-    from pramana.analysis.estimates import Estimate
-    from pramana.analysis.independence import IndependenceTest
-    from pramana.analysis.regression import Family
-    from pramana.analysis.regression_results import Regression
-    from pramana.analysis.synthesis import SynthesisMethod
-    from pramana.base.randomness import Keystream
-
-VERBS: Final = (
-    "counts",
-    "values",
-    "quantile",
-    "independence",
-    "synthesize",
-    "channel",
-    "regress",
-)
 
 
 class Reading(Protocol):
@@ -60,16 +48,16 @@ class Reading(Protocol):
         """A reading of these records."""
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
-        """Counts, or shares, of the true table."""
+        """Counts, or shares, of the original table."""
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Means, or totals, of a column in the cells of the original table."""
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
-        """Quantiles of a column in the cells of the true table."""
+        """Quantiles of a column in the cells of the original table."""
 
     def independence(self, question: Question) -> IndependenceTest:
-        """Whether the two columns of the true table are independent."""
+        """Whether the two columns of the original table are independent."""
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
         """Records for any learner, drawn from what the release allows."""
@@ -155,7 +143,7 @@ class ReleasedRecords:
         return made
 
     def changed(self, names: Collection[str]) -> list[str]:
-        """Those of the columns that were not released as they are."""
+        """Those of the columns that were not released unchanged."""
         for name in names:
             self.require(name)
         return [
@@ -209,7 +197,7 @@ class ReleasedRecords:
         return (*where, *(Condition(name, "!=", own) for name, own in gone.items() if own))
 
     def _says_missing(self, name: str) -> tuple[Label, ...]:
-        """The labels of a column released as it is that stand for no value."""
+        """The labels of a column released unchanged that stand for no value."""
         self.require(name)
         column = self.certificate.schema.column(name)
         if column.domain is None or column.randomised:
@@ -311,7 +299,7 @@ def codes_and_labels(
 ) -> tuple[Codes, tuple[Label, ...]]:
     """The codes of some values as tables have them, and the labels in their order.
 
-    Values of a column released as it is may be missing although nobody said what that means.
+    Values of a column released unchanged may be missing although nobody said what that means.
     """
     if column.domain is None:
         return _as_found(values)

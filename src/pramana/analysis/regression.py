@@ -14,7 +14,7 @@ of the u gives the standard errors (a sandwich), the randomisation included.
 Records with the same released values have the same u but for the response, so that sums over cells
 are all that is needed.
 
-Intervals reach to the values that a test of the scores refutes. An estimate and so many standard
+Intervals reach to the values that a test of the scores refutes. An estimate and this many standard
 errors to both sides are right where the scores are straight lines in the coefficients and their
 spread is the same along the interval. Through strong noise they are not: a coefficient far out
 comes with a large standard error, from the same noise; and that of a steep effect, or of a rare
@@ -47,11 +47,11 @@ AT_ONCE, HELD = 4_000_000, 400_000
 """So many numbers of the design are worked on at a time, and up to so many are laid out once."""
 
 WEAKEST = 4.0
-"""The information of the release in its weakest direction must be so many of its own standard
+"""The information of the release in its weakest direction must be this many of its own standard
 errors away from none; below that, intervals around the root hold too rarely."""
 
 SURE = 30.0
-"""From so many on, the spread of the scores changes next to nothing along an interval."""
+"""From this many on, the spread of the scores changes next to nothing along an interval."""
 
 MOST_NUMBERS = 500_000_000
 """Times the coefficients: where the design has more, a spread for every value takes minutes."""
@@ -334,14 +334,7 @@ class CorrectedScores:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The root of the corrected scores, and how sure it is.
-
-    Attributes:
-        coefficients: the root.
-        covariance: of the root.
-        reach: how far the interval of each goes below and above it.
-        from_zero: by how many standard errors the same test has each off 0.
-    """
+    """The root of the corrected scores, and how sure it is."""
 
     coefficients: FloatArray
     covariance: FloatArray
@@ -481,7 +474,7 @@ BEYOND = 4.0
 """So many times as far as the end, 0 is refuted beyond doubt, and by how much is not looked for."""
 
 FLAT = 1.005
-"""Where twice the distance is refuted by less than so many times as much, there is no end."""
+"""Where twice the distance is refuted by less than this many times as much, there is no end."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import erfc, inf, isfinite, sqrt
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.estimates import frame_of, html_table, text_table
 from pramana.analysis.independence import chi_square_tail
 from pramana.analysis.question import Question, students
 from pramana.analysis.regression import Family
@@ -183,12 +183,10 @@ class Regression:
 
     def to_frame(self, like: Any = None) -> Any:
         """One row a coefficient, as a data frame of the kind that was released, or of ``like``."""
-        from pramana.analysis.estimates import frame_of
-
         return frame_of(self.to_arrow(), self.like if like is None else like)
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         return {
             "formula": self.formula,
             "family": self.family,
@@ -216,48 +214,20 @@ class Regression:
         return f"{self.records:,} records; {self.why}{weighted}"
 
     def __repr__(self) -> str:
-        rows = [[harmless(entry) for entry in row] for row in self._rows()]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                entry.rjust(width) if at else entry.ljust(width)
-                for at, (entry, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
+        lines = text_table(self._rows(), left=1)
         return "\n".join([harmless(f"{self.family}: {self.formula}"), *lines, harmless(self.note)])
 
     def _repr_html_(self) -> str:
-        head, *rows = self._rows()
-        header = "".join(f"<th>{html.escape(entry)}</th>" for entry in head)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(entry)}</td>' for entry in row)}</tr>" for row in rows
-        )
-        caption = html.escape(f"{self.family}: {self.formula}. {self.note}")
-        return (
-            f"<table><caption>{caption}</caption><thead><tr>{header}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
-        )
+        return html_table(self._rows(), f"{self.family}: {self.formula}. {self.note}")
 
     def _rows(self) -> list[list[str]]:
         level = self.question.level
-        head = [
-            "",
-            "coef",
-            "std err",
-            "z",
-            "P>|z|",
-            f"[{(1 - level) / 2:.3g}",
-            f"{(1 + level) / 2:.3g}]",
-        ]
-        rows = [head]
+        ends = f"[{(1 - level) / 2:.3g}", f"{(1 + level) / 2:.3g}]"
+        rows = [["", "coef", "std err", "z", "P>|z|", *ends]]
         for name in self.names:
-            own = self[name]
-            figures = [f"{own[key]:.5g}" for key in ("coefficient", "se")]
-            rows.append(
-                [name, *figures, f"{own['z']:.3f}", f"{own['p_value']:.3f}",
-                 f"{own['low']:.5g}", f"{own['high']:.5g}"]
-            )  # fmt: skip
+            digits = (".5g", ".5g", ".3f", ".3f", ".5g", ".5g")
+            figures = zip(self[name].values(), digits, strict=True)
+            rows.append([name, *(f"{figure:{digit}}" for figure, digit in figures)])
         return rows
 
     def _places(self, names: tuple[str, ...]) -> list[int]:

@@ -6,28 +6,56 @@ estimator for the certificate's kind of release computes every answer from these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import html
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis import population_weights
+from pramana.analysis.attribute_sampling_sums import require_sets
+from pramana.analysis.estimates import Estimate, frame_of
+from pramana.analysis.independence import IndependenceTest
+from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
+    CountMethod,
+    Inference,
     Question,
+    Where,
     conditions_of,
     of_values,
     recoded_words,
     require_told,
 )
+from pramana.analysis.readings import SYNTHETIC_NOTE
 from pramana.analysis.records import Reading, ReleasedRecords, reading_of
+from pramana.analysis.regression import family_named
+from pramana.analysis.regression_results import Regression
+from pramana.analysis.replicates import (
+    replicated_estimate,
+    replicated_regression,
+    rounded_estimate,
+    rounding_errors,
+)
+from pramana.analysis.shares import (
+    NORMALIZE,
+    SHARES,
+    Normalize,
+    Share,
+    beyond_of,
+    cross_table,
+    proportion,
+)
+from pramana.analysis.synthesis import SYNTHESIS_METHODS, SynthesisMethod
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
-from pramana.engine.base import as_kind, write_opened
+from pramana.engine.base import Condition, as_kind, write_opened
 from pramana.errors import (
     InvalidNumber,
     InvalidTable,
@@ -53,22 +81,14 @@ from pramana.release.folder import (
     stamps_of,
 )
 from pramana.schema.opened_table import OpenedTable, TableFormat, require_unchanged
-from pramana.types import Learner, TableLike
+from pramana.schema.replicates import Replicates
+from pramana.types import TableLike
+from pramana.verification.checks import Verdict
+from pramana.verification.consistency import require_consistent
+from pramana.verification.verify import verify_folder
+from pramana.verification.whole_file import FileRisk, Publishable, file_risk, verdict_of
 
-if TYPE_CHECKING:  # who only opens a release computes nothing: each verb loads what it needs
-    from pramana.analysis.estimates import Estimate
-    from pramana.analysis.independence import IndependenceTest
-    from pramana.analysis.population_weights import PopulationWeights, RatioMethod
-    from pramana.analysis.question import CountMethod, Inference, Where
-    from pramana.analysis.regression_results import Regression
-    from pramana.analysis.shares import Normalize, Share
-    from pramana.analysis.synthesis import SynthesisMethod
-    from pramana.engine.base import Condition
-    from pramana.schema.replicates import Replicates
-    from pramana.verification.checks import Verdict
-    from pramana.verification.whole_file import FileRisk, Publishable
-
-Ask: TypeAlias = "Callable[[Reading, Question], Estimate]"
+Ask: TypeAlias = Callable[[Reading, Question], Estimate]
 """Asks an estimator a question."""
 
 
@@ -97,9 +117,7 @@ class Release:
         return f"{self.records:,} released records of {columns}.\n{self.certificate}"
 
     def _repr_html_(self) -> str:
-        from html import escape  # of notebooks alone
-
-        head, *lines = (escape(line) for line in str(self).splitlines())
+        head, *lines = (html.escape(line) for line in str(self).splitlines())
         return f"<p><strong>{head}</strong></p>" + "".join(f"<p>{line}</p>" for line in lines)
 
     # -- the records -----------------------------------------------------------------------
@@ -114,8 +132,6 @@ class Release:
 
     def head(self, records: int = 5) -> Any:
         """The first released records as the kind of data frame that went in."""
-        from pramana.analysis.estimates import frame_of
-
         rows: list[pa.RecordBatch] = []
         for batch in self.opened.batches():
             rows.append(batch.slice(0, records - sum(map(len, rows))))
@@ -186,22 +202,16 @@ class Release:
         """Check the folder that the release was loaded from."""
         if self.folder is None:
             raise InvalidTable("Only a saved release can be verified: save it to a folder first.")
-        from pramana.verification.verify import verify_folder
-
         return verify_folder(self.folder, key=key)
 
     @cached_property
     def file_risk(self) -> FileRisk:
         """The risk of the whole file: how many people are unique on its unchanged columns."""
-        from pramana.verification.whole_file import file_risk
-
         return file_risk(self.certificate, self.opened)
 
     @property
     def publishable(self) -> Publishable:
         """The colour of the release and the reason for it, before any check of its folder."""
-        from pramana.verification.whole_file import verdict_of
-
         return verdict_of(self.certificate, self.file_risk)
 
     def report(
@@ -218,7 +228,8 @@ class Release:
         As ``pramana.report``. That verb stands above this room, so it is found by name when asked.
 
         Args:
-            original: the true table: then attacks and losses are measured, for the owner's eyes.
+            original: the original table: then attacks and losses are measured, for the owner's
+                eyes.
             external: for publication: the original is not looked at, whatever was given.
             name: of the data, for the title.
             office: who releases them.
@@ -231,8 +242,6 @@ class Release:
     def require_sound(self) -> None:
         """Refuse sets of reports that cannot be, before anything relies on them."""
         if self.folder is not None:
-            from pramana.analysis.attribute_sampling_sums import require_sets
-
             require_sets(self.certificate)
 
     # -- the verbs of an analyst -----------------------------------------------------------
@@ -260,11 +269,11 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """Counts (or shares) of the true table, with standard errors and intervals.
+        """Counts (or shares) of the original table, with standard errors and intervals.
 
         Args:
             by: the columns to cross, randomised or not.
-            where: which records to count, by their true values.
+            where: which records to count, by their original values.
             method: ``unbiased``, ``clipped``, ``shrunk``, or ``auto``: the best for this table.
             share: shares instead of counts: of all records (``True`` or ``"total"``), of the
                 records with the same first column (``"row"``) or the same last one (``"column"``).
@@ -272,18 +281,14 @@ class Release:
                 ``"columns"``.
             level: of the intervals.
             infer: about these ``records``, or about the ``population`` they were drawn from.
-            simultaneous: whether all intervals shall hold together.
+            simultaneous: whether all intervals hold together.
             weighted: whether the weights are used, where the release has any.
             replicates: columns of replicate weights for the errors about the population.
         """
-        from pramana.analysis.shares import NORMALIZE, SHARES, cross_table
-
         require_choice("normalize", normalize, tuple(NORMALIZE))
         share = share or NORMALIZE[normalize]
         require_choice("share", share, SHARES)
-        question = self._question(
-            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
+        question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         records = self._released_records
         estimate = cross_table(self.reading, records, question, method=method, share=share)
         return self._with_replicates(
@@ -293,7 +298,7 @@ class Release:
                 reading, records, question, method=reading.unbiased, share=share
             ),
             bounds=(0.0, 1.0 if share else np.inf),
-            rounded=None if share else _unbiased_counts,
+            rounded=None if share else _counted,
         )
 
     def mean(
@@ -309,22 +314,12 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """The mean of a column released as it is, by groups of the true table.
+        """The mean of a column of numbers released unchanged, by groups of the original table.
 
-        Args:
-            of: a column of numbers.
-            by: the columns of the table, randomised or not.
-            where: which records, by their true values.
-            method: ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
-            level: of the intervals.
-            infer: about these ``records``, or about the ``population`` they were drawn from.
-            simultaneous: whether all intervals shall hold together.
-            weighted: whether the weights are used, where the release has any.
-            replicates: columns of replicate weights for the errors about the population.
+        ``method`` is ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
+        The other arguments are those of ``crosstab``.
         """
-        question = self._question(
-            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
+        question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         question = replace(question, method=method)
         return self._of_values(of, question, lambda one, asked: one.values(asked, of, total=False))
 
@@ -340,13 +335,8 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """The total of a column released as it is, by groups of the true table.
-
-        The arguments are those of ``mean``; totals are unbiased.
-        """
-        question = self._question(
-            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
+        """The total of a column released unchanged, as ``mean`` is asked for; it is unbiased."""
+        question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         return self._of_values(
             of, question, lambda one, asked: one.values(asked, of, total=True), total=True
         )
@@ -364,16 +354,12 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """The share beyond a number of a column released as it is, by groups of the true table.
+        """Shares beyond a number of a column released unchanged, by groups of the original table.
 
         ``beyond`` is a column of numbers and what it is compared with, as ``"income>=50000"``; the
-        other arguments are those of ``mean``.
+        other arguments are those of ``crosstab``.
         """
-        from pramana.analysis.shares import beyond_of, proportion
-
-        question = self._question(
-            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
+        question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         question, condition = replace(question, method=method), beyond_of(beyond)
         self._released_records.require_without_noise([condition.column])
         require_told(self.certificate.schema, [condition])
@@ -396,7 +382,7 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """The median of a column released as it is: ``quantile`` at 0.5, with its arguments."""
+        """The median of a column released unchanged: ``quantile`` at 0.5, with its arguments."""
         return self.quantile(
             of,
             0.5,
@@ -422,18 +408,14 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Estimate:
-        """Quantiles of a column released as it is, by groups of the true table.
+        """Quantiles of a column released unchanged, by groups of the original table.
 
         The quantile q is the smallest value at which a share of q or more lies at or below it: one
         share, 0.5 for the median; or several, which become the table's last column. The other
-        arguments are those of ``mean``.
+        arguments are those of ``crosstab``.
         """
-        from pramana.analysis.quantiles import require_shares
-
         shares = require_shares([q] if isinstance(q, int | float) else list(q))
-        question = self._question(
-            by, where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
+        question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         used = self._replicates_for(question)
         if used is not None and used.kind == "jackknife":
             raise NotCovered(
@@ -448,12 +430,12 @@ class Release:
     def independence(
         self, first: str, second: str, *, where: Where = None, weighted: bool = True
     ) -> IndependenceTest:
-        """Whether two columns of the true table are independent, by a test valid under noise.
+        """Whether two columns of the original table are independent, by a test valid under noise.
 
         Args:
             first: a column, randomised or not.
             second: another one.
-            where: which records, by their true values.
+            where: which records, by their original values.
             weighted: whether the weights are used, where the release has any and its kind allows.
         """
         question = Question((first, second), self._conditions(where), weighted=weighted)
@@ -473,32 +455,18 @@ class Release:
         weighted: bool = True,
         replicates: Replicates | None = None,
     ) -> Regression:
-        """Coefficients of a model of the true records, with standard errors and intervals.
+        """Coefficients of a model of the original records, with standard errors and intervals.
 
-        Args:
-            formula: ``"income ~ age + sex + C(region)"``, as R reads it. Columns may
-                be randomised or not, on either side.
-            family: ``linear`` (least squares), ``logistic`` or ``poisson``; ``binomial`` and
-                ``gaussian`` are understood.
-            where: which records, by their true values.
-            level: of the intervals.
-            infer: about the ``population`` the records were drawn from, or these ``records``:
-                what the same fit on the truth would give.
-            simultaneous: whether all intervals shall hold together.
-            weighted: whether the weights are used, where the release has any.
-            replicates: columns of replicate weights for the errors about the population.
+        ``formula`` reads as in R, ``"income ~ age + sex + C(region)"``, with randomised columns on
+        either side. ``family`` is ``linear`` (least squares), ``logistic`` or ``poisson``;
+        ``binomial`` and ``gaussian`` are understood. About these ``records`` it is what the same
+        fit on the original data would give. The other arguments are those of ``crosstab``.
         """
-        question = self._question(
-            (), where, level, infer, simultaneous, weighted=weighted, replicates=replicates
-        )
-        from pramana.analysis.regression import family_named
-
+        question = self._question((), where, level, infer, simultaneous, weighted, replicates)
         kind = family_named(family)
         fitted = self.reading.regress(question, formula, family=kind)
         used = self._replicates_for(question)
         if used is not None:
-            from pramana.analysis.replicates import replicated_regression
-
             others = [
                 reading.regress(question, formula, family=kind).coefficients
                 for reading in self._replicate_readings(used, question)
@@ -516,10 +484,10 @@ class Release:
         return replace(estimate, by=tuple(names.title(name) for name in estimate.by), labels=labels)
 
     def synthesize(self, *, method: SynthesisMethod = "posterior", seed: int | None = None) -> Any:
-        """A table for any learner: true values drawn anew, given each whole released record.
+        """A table for any learner: original values drawn anew, given each whole released record.
 
         The randomised columns come in the form of the release, the others as they are. The table
-        says that it is rebuilt: no row of it is anyone's truth.
+        says that it is synthetic: no row of it is anyone's truth.
 
         Args:
             method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
@@ -531,73 +499,12 @@ class Release:
     def synthesized(
         self, keystream: Keystream, *, method: SynthesisMethod = "posterior"
     ) -> pa.Table:
-        """The rebuilt records as an Arrow table, with a note in its metadata."""
-        from pramana.analysis.synthesis import SYNTHESIS_METHODS
-
+        """The synthetic records as an Arrow table, with a note in its metadata."""
         require_choice("method", method, SYNTHESIS_METHODS)
         return self.reading.synthesize(keystream, method=method)
 
-    def shift_weights(
-        self,
-        target: TableLike,
-        *,
-        columns: Sequence[str] | None = None,
-        method: RatioMethod = "classifier",
-        classifier: Learner | None = None,
-        seed: int | None = None,
-    ) -> PopulationWeights:
-        """Weights q(x) / p(x) of the records, with which they speak for another population.
-
-        Where matrices can be undone the records are synthetic ones, else the released ones.
-
-        Args:
-            target: records of the other population, a file or data frame of original values.
-            columns: the covariates x; all that both have, if not given.
-            method: ``classifier``, or ``nonparametric``: shares of cells, with numbers cut.
-            classifier: of scikit-learn, with ``predict_proba``; logistic regression if not given.
-            seed: for the same synthetic records again.
-        """
-        from pramana.analysis.population_weights import shift_weights
-
-        return shift_weights(
-            self, target, columns=columns, method=method, classifier=classifier, seed=seed
-        )
-
-    def transfer_weights(
-        self,
-        tasks: str | Mapping[str, Release],
-        *,
-        response: str,
-        populations: Mapping[str, TableLike] | None = None,
-        columns: Sequence[str] | None = None,
-        method: RatioMethod = "classifier",
-        classifier: Learner | None = None,
-        seed: int | None = None,
-    ) -> dict[str, PopulationWeights]:
-        """Weights by task, with which the records of all tasks speak for one of them.
-
-        Args:
-            tasks: the column that says whose task a record is, or other releases by name; the task
-                of this one is then called ``this release``.
-            response: the column that is to be predicted.
-            populations: by task, records for which the model is meant; a task's own if not given.
-            columns: the covariates; all that all tasks have, if not given.
-            method: as in ``shift_weights``.
-            classifier: likewise.
-            seed: likewise.
-        """
-        from pramana.analysis.population_weights import transfer_weights
-
-        return transfer_weights(
-            self,
-            tasks,
-            response=response,
-            populations=populations,
-            columns=columns,
-            method=method,
-            classifier=classifier,
-            seed=seed,
-        )
+    shift_weights = population_weights.shift_weights
+    transfer_weights = population_weights.transfer_weights
 
     def write_rebuilt(
         self,
@@ -608,8 +515,6 @@ class Release:
         force: bool = False,
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
-        from pramana.analysis.readings import SYNTHETIC_NOTE
-
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
@@ -627,7 +532,6 @@ class Release:
         level: float,
         infer: Inference,
         simultaneous: bool,
-        *,
         weighted: bool,
         replicates: Replicates | None,
     ) -> Question:
@@ -685,8 +589,6 @@ class Release:
         """
         used = self._replicates_for(question, estimate)
         if used is not None:
-            from pramana.analysis.replicates import replicated_estimate
-
             others = [
                 np.asarray(ask(reading, replace(question, method="unbiased")).unbiased)
                 for reading in self._replicate_readings(used, question, estimate)
@@ -708,8 +610,6 @@ class Release:
 
     def _with_rounded_weights(self, estimate: Estimate, question: Question, ask: Ask) -> Estimate:
         """Errors of a weighted count or total, with how its weights were rounded."""
-        from pramana.analysis.replicates import rounded_estimate, rounding_errors
-
         weight = self.certificate.schema.weight
         if weight is None or not question.weighted or weight.name in question.names:
             return estimate
@@ -718,9 +618,7 @@ class Release:
         about = replace(question.about_records(), weighted=False, replicates=None)
         try:
             parts = ask(self.reading, replace(about, by=(*question.by, weight.name)))
-            records = self.reading.counts(
-                Question((weight.name,), weighted=False), method=self.reading.unbiased, share=False
-            )
+            records = _counted(self.reading, Question((weight.name,), weighted=False))
         except (NotCovered, TooLarge):
             return estimate
         numbers = dict(zip(records.labels[0], records.estimate.tolist(), strict=True))
@@ -786,14 +684,12 @@ class Release:
         return " As if people had been drawn one by one: too narrow where households were."
 
 
-def _unbiased_counts(reading: Reading, question: Question) -> Estimate:
+def _counted(reading: Reading, question: Question) -> Estimate:
     return reading.counts(question, method=reading.unbiased, share=False)
 
 
 def load_release(folder: str | Path) -> Release:
     """Open a release folder whose certificate and data are as they were written."""
-    from pramana.verification.consistency import require_consistent
-
     folder = Path(folder)
     certificate = read_certificate(folder)
     before = stamps_of(folder, certificate)

@@ -5,7 +5,7 @@ row is a question of its own with a filter, which every reading answers with the
 Where the table itself is shrunk by what noise explains, so are its shares: they are those of the
 table that the same release gives.
 
-Shares beyond a number and quantiles of a column released as it is, for every reading.
+Shares beyond a number and quantiles of a column released unchanged, for every reading.
 
 A share beyond a number is the mean of a column that is 1 where the value lies beyond it and 0 where
 it does not: a reading that has means has these. Quantiles need the records in the order of their

@@ -28,8 +28,7 @@ from pramana.analysis.association import (
     strength_of,
     usual_part,
 )
-from pramana.analysis.channels import Channels
-from pramana.analysis.em import divide, fit_margins
+from pramana.analysis.channels import Channels, divide, fit_margins
 from pramana.analysis.latent_classes import LEAN
 from pramana.types import FloatArray
 
@@ -39,7 +38,7 @@ WIDEST = 600
 NO_NOISE = 1e-9
 
 ENOUGH = 4.0
-"""So many possible tables beyond one that count weigh as much as the guess from directions."""
+"""This many possible tables beyond one that count weigh as much as the guess from directions."""
 
 STEPS = 200
 NEXT_TO_NOTHING = 1e-14
@@ -199,7 +198,7 @@ def pair_margin(
 
 
 def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
-    """The same table in a shape that broadcasts against one of so many ways."""
+    """The same table in a shape that broadcasts against one of this many ways."""
     shape = [1] * ways
     for axis, size in zip(axes, table.shape, strict=True):
         shape[axis] = size
@@ -276,15 +275,7 @@ def usual_pair(
 
 @dataclass(frozen=True, eq=False)
 class ReleasedPair:
-    """The released table of a pair of axes, and of those that their matrices depend on.
-
-    Attributes:
-        table: The released counts.
-        channels: The mechanism on these axes.
-        places: Which axes of the whole table they are.
-        pair: The two that matter.
-        independent: The true table of the two if they were independent.
-    """
+    """The released table of a pair of axes, and of those that their matrices depend on."""
 
     table: FloatArray
     channels: Channels

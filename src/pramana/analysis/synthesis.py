@@ -73,8 +73,8 @@ LARGEST_LOG = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class PairTargets:
-    """What drawn records should look like: shares of every column, and of dependent pairs."""
+class PairTables:
+    """A table for every column, and for dependent pairs: shares, or what they lack."""
 
     singles: list[FloatArray]
     pairs: dict[tuple[int, int], FloatArray]
@@ -84,7 +84,7 @@ class RecordSampler:
     """Records being drawn, with the factors of the model."""
 
     def __init__(
-        self, places: list[IntArray], channels: Channels, targets: PairTargets, keystream: Keystream
+        self, places: list[IntArray], channels: Channels, targets: PairTables, keystream: Keystream
     ) -> None:
         self.channels, self.targets, self.keystream = channels, targets, keystream
         self.sizes = channels.layout.shape
@@ -127,7 +127,7 @@ class RecordSampler:
             start += part.size
         return np.array(neighbours, np.int64), np.concatenate(parts), np.array(starts, np.int64)
 
-    def compare(self) -> tuple[float, Lack]:
+    def compare(self) -> tuple[float, PairTables]:
         """How far drawn pairs are from their targets, and what each table lacks."""
         records = len(self.truths)
         few = SMOOTHING / records
@@ -142,9 +142,9 @@ class RecordSampler:
             ratio = np.log((target + few) / (drawn + few))
             pairs[first, second] = ratio - singles[first][:, None] - singles[second]
             distance += float(np.abs(target - drawn).sum())
-        return distance / max(len(pairs), 1), Lack(singles, pairs)
+        return distance / max(len(pairs), 1), PairTables(singles, pairs)
 
-    def adjust(self, lack: Lack, rate: float) -> None:
+    def adjust(self, lack: PairTables, rate: float) -> None:
         """Move every factor towards what its table lacks."""
         for axis, single in enumerate(lack.singles):
             self.base[axis] = self.base[axis] * np.exp(rate * single)
@@ -157,15 +157,7 @@ class RecordSampler:
         return list(self.base), dict(self.logs)
 
 
-@dataclass(frozen=True, eq=False)
-class Lack:
-    """The logarithms by which drawn tables fall short of their targets."""
-
-    singles: list[FloatArray]
-    pairs: dict[tuple[int, int], FloatArray]
-
-
-def _tree_factors(targets: PairTargets, few: float) -> dict[tuple[int, int], FloatArray]:
+def _tree_factors(targets: PairTables, few: float) -> dict[tuple[int, int], FloatArray]:
     """Factors of the tree of strongest dependence; 1 for all other pairs."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -227,7 +219,7 @@ def _train(sampler: RecordSampler) -> None:
         sampler.base, sampler.logs = kept
 
 
-def _targets(places: list[IntArray], channels: Channels) -> PairTargets:
+def _targets(places: list[IntArray], channels: Channels) -> PairTables:
     """Denoised shares of all columns and of those pairs that depend on each other."""
     sizes, records = channels.layout.shape, len(places[0])
 
@@ -245,14 +237,14 @@ def _targets(places: list[IntArray], channels: Channels) -> PairTargets:
         table = pair_margin(counted, channels, pair, (rows, columns))
         if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
             pairs[pair] = table / records
-    return PairTargets(singles, pairs)
+    return PairTables(singles, pairs)
 
 
 JOINT_CELLS = 200_000
-"""Up to so many cells the whole joint distribution is a candidate."""
+"""Up to this many cells the whole joint distribution is a candidate."""
 
 RICH = 40.0
-"""From so many effective records in a cell of the median pair on, a release is rich.
+"""From this many effective records in a cell of the median pair on, a release is rich.
 
 Below it pairs were worse than classes on every truth tried, by a half to three times; up to some
 400 they still are on most, and above that better where each column follows from the one before it.
@@ -260,10 +252,10 @@ Below it pairs were worse than classes on every truth tried, by a half to three 
 
 TINY = 1e-300
 PARTS = 3
-"""One part of so many is held out to choose between classes, pairs and the joint table."""
+"""One part of this many is held out to choose between classes, pairs and the joint table."""
 
 MOST_TRIED = 50_000
-"""So many records are enough to choose between classes and pairs."""
+"""This many records are enough to choose between classes and pairs."""
 
 
 def draw_from_model(
@@ -287,7 +279,7 @@ def draw_from_model(
 
 
 def _weight(evidence: WholeRecords) -> float:
-    """The weight of a cell of the median pair of axes, in records released as they are."""
+    """The weight of a cell of the median pair of axes, in records released unchanged."""
     features = evidence.channels[0]
     kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
     share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
@@ -299,7 +291,7 @@ def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream
     """Every record drawn given the joint distribution by the regularised EM."""
     table = cell_counts(evidence.codes, evidence.sizes)
     if channels.randomised:
-        table = fit(table, channels).table
+        table = fit(table, channels)
     return draw_given_table(list(evidence.codes), table, channels, keystream)
 
 
@@ -380,9 +372,7 @@ def _joint_is_better(
     judged = evidence.judged(held)
     chances = np.mean([np.exp(climb.held_out(judged)) for climb in climbs], axis=0)
     classes = climbs[0].held_counts(judged) @ np.log(np.maximum(chances, TINY))
-    table = fit(
-        cell_counts([codes[rest] for codes in evidence.codes], evidence.sizes), channels
-    ).table
+    table = fit(cell_counts([codes[rest] for codes in evidence.codes], evidence.sizes), channels)
     own = tuple(codes[held] for codes in evidence.codes)
     logs = np.log(np.maximum(channels.forward(table)[own], TINY))
     if evidence.kept:
@@ -400,18 +390,10 @@ SYNTHESIS_METHODS: tuple[SynthesisMethod, ...] = ("posterior", "rank")
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRecords:
-    """Synthetic records, and how they were drawn.
-
-    Attributes:
-        columns: The columns, in the order of ``codes``.
-        codes: One array of codes a column.
-        method: ``posterior`` or ``rank``.
-        why: One sentence on the model behind the draws.
-    """
+    """Synthetic records, and how they were drawn."""
 
     columns: tuple[str, ...]
     codes: tuple[NDArray[Any], ...]
-    method: str
     why: str
 
 
@@ -440,7 +422,7 @@ def synthesize_records(
         for codes_at_place in layout.codes_of(axis)
     ]
     same_kind = [new.astype(old.dtype) for new, old in zip(synthesized, codes, strict=True)]
-    return SyntheticRecords(layout.columns, tuple(same_kind), method, why)
+    return SyntheticRecords(layout.columns, tuple(same_kind), why)
 
 
 def with_drawn_column(
@@ -508,6 +490,6 @@ def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Compan
 
 
 def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
-    """Columns released as they are that can tell something about the randomised ones."""
+    """Columns released unchanged that can tell something about the randomised ones."""
     found = {name: companion_of(table.column(name)) for name in names}
     return {name: companion for name, companion in found.items() if companion is not None}

@@ -27,7 +27,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip
 from pramana.analysis.latent_classes import Blend, LatentClasses
 from pramana.analysis.observed import Feature
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import fitted_truth
 from pramana.base.randomness import Keystream, Stream
 from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray, IntArray, Words
@@ -139,7 +139,7 @@ def _rank_groups(
     table = np.bincount(group * size + seen, minlength=prod(sizes) * size)
     sub = Channels(channels.layout.only([*strata, axis]))
     whole = table.reshape(*sizes, size).astype(np.float64)
-    found = fit(whole, sub).truth(whole, sub) if fitted else sub.solve(whole)
+    found = fitted_truth(whole, sub) if fitted else sub.solve(whole)
     estimates = found.reshape(-1, size)
     result = np.empty_like(seen)
     handed = [
@@ -170,7 +170,7 @@ BLOCK = 2_000_000
 """Numbers that are worked on at once."""
 
 KEYS = 2
-"""By so many of the axes drawn before records are sorted: more would change little."""
+"""By this many of the axes drawn before records are sorted: more would change little."""
 
 
 def draw_records(
@@ -191,10 +191,7 @@ def draw_records(
     classes = np.minimum(
         np.searchsorted(cumulated, levels, side="right"), len(cumulated) - 1
     ).astype(np.int64)
-    drawn: list[IntArray] = []
-    for axis in range(len(model.profiles)):
-        before = [(place, drawn[place]) for place in _keys(axis, together, keystream)]
-        drawn.append(_axis(model, axis, classes, before, keystream))
+    drawn = _axes(model, len(model.profiles), classes, together, keystream)
     order = keystream.permutation(records, "draw order")
     return [column[order] for column in drawn]
 
@@ -219,10 +216,7 @@ def draw_beside(
     chosen = _class_given(beside, features, seen, levels)
     order = np.argsort(chosen, kind="stable")
     classes = chosen[order]
-    drawn: list[IntArray] = []
-    for axis in range(first):
-        before = [(place, drawn[place]) for place in _keys(axis, together, keystream)]
-        drawn.append(_axis(model, axis, classes, before, keystream))
+    drawn = _axes(model, first, classes, together, keystream)
     back = np.empty_like(order)
     back[order] = np.arange(records)
     return [column[back] for column in drawn]
@@ -288,12 +282,22 @@ def _cumulated(shares: FloatArray) -> FloatArray:
     return sums
 
 
-def _keys(axis: int, together: FloatArray | None, keystream: Keystream) -> list[int]:
-    """The axes drawn before that matter most beside this one; among equals, chance picks."""
-    places: list[int] = keystream.permutation(axis, Stream("draw keys", axis)).tolist()
-    if together is not None:
-        places.sort(key=lambda place: -together[axis, place])
-    return places[:KEYS]
+def _axes(
+    model: LatentClasses,
+    number: int,
+    classes: IntArray,
+    together: FloatArray | None,
+    keystream: Keystream,
+) -> list[IntArray]:
+    """The values of the first axes, each spread evenly over those drawn before that matter most."""
+    drawn: list[IntArray] = []
+    for axis in range(number):
+        places: list[int] = keystream.permutation(axis, Stream("draw keys", axis)).tolist()
+        if together is not None:
+            places.sort(key=lambda place: -together[axis, place])
+        before = [(place, drawn[place]) for place in places[:KEYS]]
+        drawn.append(_axis(model, axis, classes, before, keystream))
+    return drawn
 
 
 def _axis(

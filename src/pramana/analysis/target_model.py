@@ -1,4 +1,4 @@
-"""Draw true records from a model built around the column that is to be learned.
+"""Draw original records from a model built around the column that is to be learned.
 
 Whoever learns a class wants each attribute's dependence on the class to come back first, then that
 between attributes within a class. The model has one table for every attribute and the target, and,
@@ -56,10 +56,6 @@ class TargetModel:
     tables: dict[int, FloatArray] = field(repr=False)
     shares: FloatArray = field(repr=False)
 
-    def children(self, axis: int) -> list[int]:
-        """The axes that depend on this one."""
-        return [child for child in self.order if self.parents[child] == axis]
-
 
 def fit_target_model(places: list[IntArray], channels: Channels, *, target: int) -> TargetModel:
     """Find the tree and estimate its tables from released records."""
@@ -82,14 +78,19 @@ def draw_records(
     keystream: Keystream,
     draws: int = 1,
 ) -> Iterator[list[IntArray]]:
-    """``draws`` rebuilt tables, each a list with one array of positions an axis."""
+    """``draws`` synthetic tables, each a list with one array of positions an axis."""
     records = len(places[0])
     seen = [likelihood_of(axis, places, channels) for axis in range(len(places))]
     for draw in range(draws):
         result = [np.empty(records, dtype=np.int64) for _ in places]
         for begin in range(0, records, CHUNK):
             rows = np.arange(begin, min(begin + CHUNK, records))
-            _draw_chunk(rows, seen, channels, model, _Uniforms(keystream, draw, rows), result)
+            # One number for each record, axis and draw: chunks never change a result.
+            uniforms = {
+                axis: keystream.uniforms(Stream("rebuild", axis, "draw", draw), begin, len(rows))
+                for axis in (model.target, *model.order)
+            }
+            _draw_chunk(rows, seen, channels, model, uniforms, result)
         yield result
 
 
@@ -150,12 +151,12 @@ def _counted(places: list[IntArray], layout: Layout, axes: tuple[int, ...]) -> F
 
 
 def _estimated(axes: tuple[int, ...], places: list[IntArray], channels: Channels) -> FloatArray:
-    """The true table of some axes; those that their matrices depend on are summed out again."""
+    """The original table of some axes; those that their matrices depend on are summed out again."""
     closed = channels.closure(axes)
     ordered = (*axes, *(axis for axis in closed if axis not in axes))
     sub = Channels(channels.layout.only(ordered))
     released = _counted(places, channels.layout, ordered)
-    table = fit(released, sub).table if sub.randomised else released
+    table = fit(released, sub) if sub.randomised else released
     summed: FloatArray = table.sum(axis=tuple(range(len(axes), table.ndim)))
     return summed
 
@@ -171,19 +172,6 @@ def _conditional(table: FloatArray) -> FloatArray:
 # -- the draws -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Uniforms:
-    """One number for each record, axis and draw: chunks never change a result."""
-
-    keystream: Keystream
-    draw: int
-    rows: IntArray
-
-    def of(self, axis: int) -> FloatArray:
-        stream = Stream("rebuild", axis, "draw", self.draw)
-        return self.keystream.uniforms(stream, int(self.rows[0]), len(self.rows))
-
-
 SeenValues = list[tuple[FloatArray, IntArray]]
 
 
@@ -192,7 +180,7 @@ def _draw_chunk(
     seen: SeenValues,
     channels: Channels,
     model: TargetModel,
-    uniforms: _Uniforms,
+    uniforms: dict[int, FloatArray],
     result: list[IntArray],
 ) -> None:
     likelihood, own = seen[model.target]
@@ -203,16 +191,15 @@ def _draw_chunk(
         )
         weights += np.log(model.shares * likelihood[classes] + 1e-300)
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
-        classes = _one_of(weights, uniforms.of(model.target))
+        classes = _one_of(weights, uniforms[model.target])
     result[model.target][rows] = classes
-    drawn = {axis: uniforms.of(axis) for axis in model.order}
     for level in np.unique(classes):
         some = np.flatnonzero(classes == level)
         messages, _ = _upward(rows[some], seen, model, level)
         for axis in model.order:
             table, parent = model.tables[axis][level], model.parents[axis]
             prior = table if parent is None else table[result[parent][rows[some]]]
-            result[axis][rows[some]] = _one_of(messages[axis] * prior, drawn[axis][some])
+            result[axis][rows[some]] = _one_of(messages[axis] * prior, uniforms[axis][some])
 
 
 def _upward(

@@ -1,6 +1,6 @@
 """How far an unbiased estimate can be off: variances, intervals, ratios.
 
-A record with true value k is released as l with probability P_kl and then counts B_lg towards
+A record with original value k is released as l with probability P_kl and then counts B_lg towards
 group g, where B = P^-1 M. Records are randomised independently, so with weights w
 
     Var(estimate_g) = sum_k sum_{i in k} w_i^2 (sum_l P_kl B_lg^2 - M_kg)
@@ -116,7 +116,7 @@ def not_refuted(
 
 
 FEW: Final = 3.0
-"""A standard error of so many records is one of few that move: about nine."""
+"""A standard error of this many records is one of few that move: about nine."""
 
 
 def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
@@ -153,7 +153,7 @@ class Unseen:
 
     Attributes:
         variance: As it was estimated.
-        more: What one more true record of a group adds.
+        more: What one more original record of a group adds.
         strangers: What one fewer, a stranger in its place, adds at most; below 0 if it takes off.
         step: What a single record counts.
         least: What the variance of no truth is below.
@@ -251,6 +251,13 @@ class Ratio:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.below > 0, np.sqrt(variance) / self.below, np.nan)
 
+    @property
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """What a value, and what a record, counts in the ratio, to first order."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(self.below > 0, 1 / self.below, np.nan)
+        return slope, -self.value * slope
+
     def at_least(self, other: Ratio) -> Ratio:
         """The same ratio, in every cell with the variances of whichever is wider.
 
@@ -293,7 +300,7 @@ class Ratio:
 
 
 BORDER: Final = 3.0
-"""A ratio has a bounded interval where its denominator is so many standard errors above 0.
+"""A ratio has a bounded interval where its denominator is this many standard errors above 0.
 
 Whether there is one is decided by the very noise that the interval is about. Let the true
 denominator be one error below the border, and the error of the ratio correlated with it by 0.8 (a

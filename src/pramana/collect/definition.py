@@ -54,9 +54,8 @@ from pramana.guarantees.registry import guarantees_from_options
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.methods.choice import design
 from pramana.methods.plan import Plan
-from pramana.release.canonical_json import Struct, canonical, converted, parse
 from pramana.release.certificate import Panel
-from pramana.release.certificate_fields import Text, Weight
+from pramana.release.certificate_fields import Struct, Text, Weight, canonical, converted, parse
 from pramana.release.signing import has_signature_of, signature_of
 from pramana.types import Entries, Form
 

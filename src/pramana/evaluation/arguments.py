@@ -8,8 +8,7 @@ from pramana.analysis.release import Release, load_release
 from pramana.engine.base import open_source, open_truth
 from pramana.errors import InputError
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.release.folder import CERTIFICATE
-from pramana.release.owner_folder import read_mechanism
+from pramana.release.folder import CERTIFICATE, read_mechanism
 from pramana.schema.joint_cells import cell_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded

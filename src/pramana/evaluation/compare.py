@@ -48,7 +48,7 @@ from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
 from pramana.protecting import trial_release
-from pramana.release.methods import NewKeys
+from pramana.release.kinds import NewKeys
 from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
 from pramana.reporting.pages import render_comparison

@@ -36,7 +36,7 @@ from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.release.methods import NewKeys
+from pramana.release.kinds import NewKeys
 from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable

@@ -23,7 +23,7 @@ from pramana import api
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip
 from pramana.analysis.layout import Layout
-from pramana.analysis.regularised_em import fit
+from pramana.analysis.regularised_em import fitted_truth
 from pramana.base.randomness import Keystream
 from pramana.experiments.harness import (
     GENERATED,
@@ -191,7 +191,7 @@ def _one(codes: CodedColumns, n: int, k: float, seed: int) -> dict[str, float]:
     truth, seen = (cell_counts([some[i] for i in order], shape) for some in (codes, released))
     channels = Channels(layout)
     undone = channels.solve(seen)
-    estimates = (undone, clip(undone), fit(seen, channels).truth(seen, channels))
+    estimates = (undone, clip(undone), fitted_truth(seen, channels))
     errors = {
         method: float(np.abs(estimate - truth).sum() / n)
         for method, estimate in zip(METHODS, estimates, strict=True)

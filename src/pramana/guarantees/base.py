@@ -2,7 +2,7 @@
 
 A guarantee is a number with a meaning. It says what its number can be computed from
 (:class:`Need`), computes the strongest that holds from the :class:`Evidence` and rounds it against
-us, spells itself on the command line (:class:`CliOption`), and says in plain words what it promises
+us, spells itself on the command line (:class:`CliOption`), and says in words what it promises
 and what not. Nothing else in the library names a guarantee: a new one is one file that is entered
 in the registry.
 """
@@ -11,29 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from pramana.base.text import text_down, text_up
 from pramana.errors import NotCovered
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.schema.joint_cells import Counts
+from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.schema.joint_cells import Counts
-    from pramana.schema.schema import Schema
-
-__all__ = [
-    "Amplified",
-    "CliOption",
-    "Evidence",
-    "Guarantee",
-    "Need",
-    "Searched",
-    "bounds_amplification",
-    "only_the_owner",
-]
-
 
 DIGITS = 6
 """In tables of numbers; sentences have fewer."""
@@ -81,7 +67,7 @@ class Evidence:
         anonymity_set: the size of the smallest group that the known columns form.
         mechanism: what is done to a record; ``None`` where keys are replaced within groups.
         data_dependent: whether the matrices were chosen by looking at the data.
-        counts: the true counts, by the columns that can be looked at; only the owner has them.
+        counts: the original counts, by the columns that can be looked at; only the owner has them.
         group_sizes: the sizes of the groups within which keys are replaced.
         shuffled: whether records are released in a random order.
         smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
@@ -191,7 +177,7 @@ class Guarantee(Protocol):
 
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: Self | None = None) -> Self:
-        """The strongest that holds, rounded against us.
+        """The strongest that holds, rounded conservatively.
 
         Args:
             evidence: offers all that is needed; whoever calls has looked.
@@ -205,7 +191,7 @@ class Guarantee(Protocol):
         """Whether whoever has this guarantee has the other one too."""
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """Why no release of so many records can keep it; nothing where one could.
+        """Why no release of this many records can keep it; nothing where one could.
 
         Anyone can look, whoever alone can compute the number: nobody hides among more records than
         there are.
@@ -229,24 +215,26 @@ class Guarantee(Protocol):
         return True
 
     def sentence(self) -> str:
-        """The promise in plain words, every number in it rounded against us."""
+        """The promise in words, every number in it rounded conservatively."""
 
     def household(self, members: int) -> Mapping[str, float] | None:
-        """Its numbers for so many people of a household together, rounded against us.
+        """Its numbers for this many people of a household together, rounded conservatively.
 
         None where nothing is promised; ``None`` where no number for them follows from it.
         """
         return None
 
     def to_json(self) -> Form:
-        """The number or numbers by name."""
+        """The number or numbers by name; no bound is null."""
+        numbers = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}  # type: ignore[arg-type]
+        return {name: None if value == math.inf else value for name, value in numbers.items()}
 
     def shown(self) -> dict[str, str]:
         """The numbers by name as text, each rounded against us; choices by how many they are."""
         return self.as_text(self.to_json())
 
     def as_text(self, numbers: Entries) -> dict[str, str]:
-        """Numbers of this guarantee as text, each rounded against us."""
+        """Numbers of this guarantee as text, each rounded conservatively."""
         up = {letter.entry: letter.up for letter in self.cli_options}
         return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
 
@@ -311,6 +299,13 @@ class Searched(Protocol):
 def bounds_amplification(kind: type[Guarantee]) -> bool:
     """Whether a method that turns one dial can be asked for it: it says, or shows, how far."""
     return issubclass(kind, Amplified | Searched)
+
+
+def beyond_anonymity_set(k: float, evidence: Evidence) -> str | None:
+    """Why nobody hides among k records: fewer share the columns released unchanged."""
+    if k <= evidence.anonymity_set:
+        return None
+    return f"only {evidence.anonymity_set:,} share what is known"
 
 
 def _text(value: Any, *, up: bool) -> str:

@@ -14,32 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pramana.base.text import listed, text_up
 from pramana.errors import NotARelease, NotCovered, TooLarge
 from pramana.guarantees.base import Evidence, Guarantee, Need, only_the_owner
 from pramana.guarantees.registry import GUARANTEES
 from pramana.schema.origins import DataChoices
-from pramana.schema.schema import Role
+from pramana.schema.schema import Role, Schema
 from pramana.types import Entries, Form
-
-if TYPE_CHECKING:
-    from pramana.schema.schema import Schema
-
-__all__ = [
-    "ANY_SIZE",
-    "Claim",
-    "Made",
-    "attained",
-    "guarantee_from_json",
-    "household_scope",
-    "household_words",
-    "lacks",
-    "never_offered",
-    "paired",
-    "recomputed",
-]
 
 ANY_SIZE: Final = (2, 4)
 """Sizes that are spelled out where that of the largest household is nobody's business."""
@@ -179,9 +162,9 @@ class Claim:
         return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
 
     def sentence(self, schema: Schema, made: Made = AS_USUAL) -> str:
-        """The promise in plain words, with what it takes as public and what as unknown.
+        """The promise in words, with what it takes as public and what as unknown.
 
-        Columns that are released as they are and called sensitive stay with their record: who
+        Columns that are released unchanged and called sensitive stay with their record: who
         knows them of a person finds it, whatever is promised about linking. What compares this
         table with others compares it with those that have the same lists: one that was read off
         the data, or a choice that was made by trials on them, would be another one for them.
@@ -304,7 +287,16 @@ def attained(
         if missing is not None:
             raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
     wanted = {guarantee.name: guarantee for guarantee in asked}
-    found = [*computed, *_evaluated(evidence, wanted, {one.name for one in computed})]
+    found, offers = list(computed), evidence.offers
+    ready = {guarantee.name for guarantee in computed}
+    for name, kind in GUARANTEES.items():
+        if name in ready or not kind.needs <= offers:
+            continue
+        try:
+            found.append(kind.evaluate(evidence, asked=wanted.get(name)))
+        except (NotCovered, TooLarge):
+            if name in wanted:
+                raise
     return tuple(sorted(found, key=lambda guarantee: guarantee.name not in wanted))
 
 
@@ -350,20 +342,3 @@ def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Clai
     """What is attained beside what was asked of the same kind."""
     wanted = {guarantee.name: guarantee for guarantee in asked}
     return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)
-
-
-def _evaluated(
-    evidence: Evidence, wanted: dict[str, Guarantee], ready: set[str]
-) -> list[Guarantee]:
-    """Each kind that is covered, in the order of the registry, but those that are ready."""
-    found: list[Guarantee] = []
-    offers = evidence.offers
-    for name, kind in GUARANTEES.items():
-        if name in ready or not kind.needs <= offers:
-            continue
-        try:
-            found.append(kind.evaluate(evidence, asked=wanted.get(name)))
-        except (NotCovered, TooLarge):
-            if name in wanted:
-                raise
-    return found

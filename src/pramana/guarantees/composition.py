@@ -39,8 +39,6 @@ from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.types import Form
 
-__all__ = ["TiedReleases", "Together", "compose", "tied_groups"]
-
 
 @dataclass(frozen=True)
 class Together:
@@ -51,7 +49,7 @@ class Together:
         groups: which are tied to each other, by position; one alone is a group too.
         tied_by: the columns that tie them.
         k: no record of any of them can be pinned on a person beyond 1 in k; ``None``: no rule.
-        every: all records of a person together are found with at most 1 in so many.
+        every: all records of a person together are found with at most 1 in this many.
         local: what remains against who sees records before the shuffles.
         central: what remains against who sees all releases; ``None``: no rule.
         anonymity_set: the fewest records that share what may be known, where releases are tied.
@@ -88,7 +86,7 @@ class Together:
         return "tied" if self.tied else "apart"
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         found = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
         if self.k is not None:
             found.append(self._linking())
@@ -115,7 +113,7 @@ class Together:
         return f"{text}."
 
     def to_json(self) -> Form:
-        """A plain form; null stands for no bound or no rule, which ``rule`` tells apart."""
+        """As JSON; null stands for no bound or no rule, which ``rule`` tells apart."""
         return {
             "releases": self.releases,
             "rule": self.rule,
@@ -165,7 +163,16 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
         TiedReleases(tuple(releases[place] for place in group), same_people) for group in groups
     ]
     whole = TiedReleases(tuple(releases), same_people)
-    ks = _numbers(releases, parts)
+    ks: list[float] | None = None
+    if len(releases) == 1 and releases[0].outline is None and not releases[0].seeded:
+        ks = None if releases[0].alone is None else [releases[0].alone]
+    elif not any(release.uncovered for release in releases):
+        ks = [part.outline.k(part.anonymity_set) for part in parts]
+    from_data = "matrices of method {} were made from the data, so epsilon has no rule"
+    reasons = [
+        one.uncovered or (from_data.format(one.method) if one.data_dependent else None)
+        for one in releases
+    ]
     return Together(
         releases=len(releases),
         groups=groups,
@@ -175,28 +182,10 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
         local=math.inf if whole.no_epsilon else whole.outline.local_epsilon,
         central=_central(whole, parts),
         anonymity_set=min(part.anonymity_set for part in parts),
-        uncovered=tuple(dict.fromkeys(filter(None, (_reason(one) for one in releases)))),
+        uncovered=tuple(dict.fromkeys(filter(None, reasons))),
         uncounted=tuple(sorted({name for part in parts for name in part.uncounted})),
         choices=DataChoices.together(one.choices for one in releases),
     )
-
-
-def _numbers(releases: Sequence[Disclosure], parts: Sequence[TiedReleases]) -> list[float] | None:
-    """The k of each group; nothing where one has none."""
-    if len(releases) == 1 and releases[0].outline is None and not releases[0].seeded:
-        return None if releases[0].alone is None else [releases[0].alone]
-    if any(release.uncovered for release in releases):
-        return None
-    return [part.outline.k(part.anonymity_set) for part in parts]
-
-
-def _reason(release: Disclosure) -> str | None:
-    """What no rule covers of a release."""
-    if release.uncovered is None and release.data_dependent:
-        return (
-            f"matrices of method {release.method} were made from the data, so epsilon has no rule"
-        )
-    return release.uncovered
 
 
 def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPrivacy | None:

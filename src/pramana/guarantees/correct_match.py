@@ -10,7 +10,7 @@ above the bound, so every value that occurs is evaluated here, each by the exact
 released count. Proof: docs/proofs/correct_match.md.
 
 A target B has the value c. Write S for the number of records released as c: a sum of independent
-binomials, one for each true value. An intruder who picks one of the S = a records at random is
+binomials, one for each original value. An intruder who picks one of the S = a records at random is
 right with probability
 
     R(a) = P[B is released as c | S = a] / a                              [Ghatak, eq. 7]
@@ -31,7 +31,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,13 +42,9 @@ from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Label, TransitionMatrix, UniformMixture
-from pramana.types import FloatArray, Form, IntArray
-
-if TYPE_CHECKING:
-    from pramana.schema.joint_cells import Counts
-    from pramana.schema.schema import Schema
-
-__all__ = ["CorrectMatch", "frequencies_by_label", "kept_risk", "match_risks", "worst_risk"]
+from pramana.schema.joint_cells import Counts
+from pramana.schema.schema import Schema
+from pramana.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +100,9 @@ class CorrectMatch(Guarantee):
 
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: CorrectMatch | None = None) -> CorrectMatch:
-        """From the matrices and the true counts.
+        """From the matrices and the original counts.
 
-        Who knows a value that is released as it is picks among the records that have it.
+        Who knows a value that is released unchanged picks among the records that have it.
         """
         assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
         assert evidence.counts is not None  # noqa: S101
@@ -129,7 +125,7 @@ class CorrectMatch(Guarantee):
 
         Where as many are released with a value as can be, the target is among them if its value
         may stay as it is, so that the chance is 1 over at most all records. Values that never stay
-        are never found by them. A column that is released as it is shows how many share a value.
+        are never found by them. A column that is released unchanged shows how many share a value.
         """
         alone = len(evidence.schema.known) == 1
         if alone and Fraction(self.xi) * evidence.anonymity_set < 1:
@@ -141,10 +137,6 @@ class CorrectMatch(Guarantee):
             return None
         return f"a guess among {evidence.records:,} records is right more often"
 
-    def to_json(self) -> Form:
-        """The number by name."""
-        return {"xi": self.xi}
-
     @property
     def suggests(self) -> float:
         """A chance of xi to be right about a person sounds like as many copies."""
@@ -155,7 +147,7 @@ class CorrectMatch(Guarantee):
         return {"xi": min(1.0, float_up(Fraction(self.xi) * members))}
 
     def sentence(self) -> str:
-        """The guarantee in plain words."""
+        """The guarantee in words."""
         return (
             "Someone who knows one value of a person that an outsider may know and picks a record "
             f"released with it is right with probability at most {text_up(self.xi)}."
@@ -174,7 +166,7 @@ def worst_risk(
 
 
 def kept_risk(known: Sequence[str], counts: Counts, *, anonymity_set: int) -> float:
-    """The largest chance by one value of a column that is released as it is: 1 / its frequency.
+    """The largest chance by one value of a column that is released unchanged: 1 / its frequency.
 
     A column that is not counted has at least ``anonymity_set`` records of each value.
     """
@@ -338,10 +330,12 @@ def worst_match(inflow: Inflow, *, at_least: float = 0.0) -> float:
         return float_up(Fraction(1, inflow.frequency + inflow.certain))
     own, odds, times = inflow.odds()
     certain = inflow.certain
+    # R(a) <= 1 / T_c: given S = a, all true c are equally likely to be among the a.
+    limit = float_up(Fraction(1, inflow.frequency))
     if certain == 0 and (odds <= own).all():
-        return min(_first(inflow, own, odds, times), _limit(inflow))
+        return min(_first(inflow, own, odds, times), limit)
     everyone = np.append(odds, own), np.append(times, inflow.frequency - 1.0)
-    return min(_search(own, certain, *everyone, at_least), _limit(inflow))
+    return min(_search(own, certain, *everyone, at_least), limit)
 
 
 def _first(inflow: Inflow, own: float, odds: FloatArray, times: FloatArray) -> float:
@@ -354,11 +348,6 @@ def _first(inflow: Inflow, own: float, odds: FloatArray, times: FloatArray) -> f
         Fraction(0),
     )
     return float_up(1 / (inflow.frequency + rest / Fraction(inflow.own, TOTAL - inflow.own)))
-
-
-def _limit(inflow: Inflow) -> float:
-    """R(a) <= 1 / T_c: given S = a, all true c are equally likely to be among the a."""
-    return float_up(Fraction(1, inflow.frequency))
 
 
 def _up(value: float, units: float) -> float:

@@ -5,7 +5,7 @@ Write P[i, j] for the probability of releasing j when the truth is i. One step h
     epsilon = ln max_j (max_i P[i, j] / min_i P[i, j])          [Ikarashi, Thm 1]
 
 and independent steps add theirs [Ikarashi, Cor. 1]. Neighbours are two tables that differ in one
-person's values of the randomised columns: columns released as they are lie outside the scope, and
+person's values of the randomised columns: columns released unchanged lie outside the scope, and
 no finite epsilon covers them. The matrix must be the same for both, so that one which was chosen by
 looking at the table has no epsilon. Proof: docs/proofs/differential_privacy.md.
 """
@@ -16,18 +16,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
 from pramana.base.text import exp_text_up, text_up
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.types import Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.mechanisms.transition import TransitionMatrix
-
-__all__ = ["DifferentialPrivacy"]
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import TransitionMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ class DifferentialPrivacy(Guarantee):
         return {"epsilon": float_up(Fraction(self.epsilon) * members)} if finite else {}
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in words."""
         if math.isinf(self.epsilon):
             return (
                 "No differential privacy: some released value rules out some true value altogether."
@@ -107,7 +102,3 @@ class DifferentialPrivacy(Guarantee):
             f"most {exp_text_up(self.epsilon)} times as likely as it would be with other values "
             f"(epsilon = {text_up(self.epsilon)})."
         )
-
-    def to_json(self) -> Form:
-        """The number by name; JSON has no infinity, so an unbounded one is null."""
-        return {"epsilon": None if math.isinf(self.epsilon) else self.epsilon}

@@ -12,22 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pramana.base.rounding import TOTAL, float_down, log_up
 from pramana.errors import NotARelease
-from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
-from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.guarantees.base import Evidence
+from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
+from pramana.guarantees.shuffled_law import BlanketLaw
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, mixture_above
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form
-
-if TYPE_CHECKING:
-    from pramana.guarantees.base import Evidence
-    from pramana.guarantees.shuffled_law import BlanketLaw
-    from pramana.mechanisms.mechanism import Mechanism
-
-__all__ = ["Disclosure", "Outline"]
 
 MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
 """A step as uniform mixtures: the chance of each, how many values it has, and its ratio."""
@@ -57,8 +52,6 @@ class Outline:
     @classmethod
     def of(cls, mechanism: Mechanism) -> Outline:
         """That of a mechanism."""
-        from pramana.guarantees.shuffled_privacy import mixture_above
-
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
@@ -95,8 +88,6 @@ class Outline:
         local = ShuffledPrivacy(self.local_epsilon, 0.0)
         if anonymity_set == 1 or delta == 0 or delta >= 1 or self.gamma is None:
             return local  # a delta of one would say nothing
-        from pramana.guarantees.shuffled_bound import epsilon_of
-
         found = min(
             epsilon_of([law], anonymity_set=anonymity_set, delta=delta) for law in self._laws
         )
@@ -104,8 +95,6 @@ class Outline:
 
     def delta(self, epsilon: float, *, anonymity_set: int) -> float:
         """An upper bound of delta at an epsilon, for one shuffle of such records."""
-        from pramana.guarantees.shuffled_bound import delta_of
-
         return min(
             (delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon) for law in self._laws),
             default=1.0,
@@ -114,8 +103,6 @@ class Outline:
     @cached_property
     def _laws(self) -> list[BlanketLaw]:
         """Laws that each bound the channel; none where there is no bound."""
-        from pramana.guarantees.shuffled_law import BlanketLaw
-
         if self.gamma is None:
             return []
         product = BlanketLaw.of_steps(
@@ -164,7 +151,7 @@ class Disclosure:
         method: the name of what was done.
         records: how many.
         columns: all that are released.
-        kept: those that are released as they are.
+        kept: those that are released unchanged.
         keys: those by which a person is known.
         known: those of the kept that an adversary may know.
         anonymity_set: the size of the smallest group that the known ones form.
@@ -175,10 +162,10 @@ class Disclosure:
         alone: the k that it promises by itself, where no matrices tell.
         seeded: whether a seed was used.
         marks: what is known of columns beyond their names: two that share a mark may tell the same.
-        rows: a fingerprint of the true table, row by row; ``None`` where nobody has taken it.
-        owned: one of what is released as it is, row by row, beside a column of which everybody has
+        rows: a fingerprint of the original table, row by row; ``None`` where nobody has taken it.
+        owned: one of what is released unchanged, row by row, beside a column of which everybody has
             another value; by the fingerprint of that column.
-        forms: one of each column that is released as it is, and of its recoding.
+        forms: one of each column that is released unchanged, and of its recoding.
         choices: what the data decided, which so tells of them.
         veiled: randomised columns that nobody is taken to know, the sensitive ones.
         panel: whether it is a wave of a panel, whose waves share the draws that each device keeps.
@@ -261,7 +248,7 @@ class Disclosure:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The sensitive ones: released as they are, and nobody is taken to know them."""
+        """The sensitive ones: released unchanged, and nobody is taken to know them."""
         return self.kept - self.known
 
     def ties(self, other: Disclosure) -> frozenset[str]:
@@ -312,7 +299,7 @@ class Disclosure:
         return replace(self, **sets, marks=marks, forms=forms)
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         central = None if self.central is None else self.central.to_json()
         outline = None if self.outline is None else self.outline.to_json()
         return {
@@ -330,25 +317,24 @@ class Disclosure:
 
     @classmethod
     def from_json(cls, form: Entries) -> Disclosure:
-        """The reverse of :meth:`to_json`; what older forms lack is in doubt."""
+        """The reverse of :meth:`to_json`."""
         central, outline = form["central"], form["outline"]
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
             central = ShuffledPrivacy(epsilon, central.get("delta"))
         plain: Form = {name: form[name] for name in _PLAIN}
         sets: Form = {name: frozenset(form[name]) for name in _SETS}
-        unknown = sets["columns"] - sets["kept"] - sets["keys"]
         return cls(
             **plain,
             **sets,
             central=central,
             outline=None if outline is None else Outline.from_json(outline),
-            rows=form.get("rows"),
-            owned=dict(form.get("owned", {})),
-            forms=dict(form.get("forms", {})),
+            rows=form["rows"],
+            owned=dict(form["owned"]),
+            forms=dict(form["forms"]),
             choices=DataChoices.from_json(form),
-            veiled=frozenset(form.get("veiled", unknown)),
-            panel=form.get("panel", False),
+            veiled=frozenset(form["veiled"]),
+            panel=form["panel"],
         )
 
 

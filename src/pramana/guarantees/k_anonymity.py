@@ -16,17 +16,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pramana.base.rounding import float_down, float_up, in_numbers_of_python, require_number
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.types import Form
-
-if TYPE_CHECKING:
-    from pramana.schema.schema import Schema
-
-__all__ = ["KAnonymity"]
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need, beyond_anonymity_set
+from pramana.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +84,8 @@ class KAnonymity(Guarantee):
         return self.k >= other.k
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """Nobody hides among more records than share the columns released as they are."""
-        return (
-            None
-            if self.k <= evidence.anonymity_set
-            else f"only {evidence.anonymity_set:,} share what is known"
-        )
+        """Nobody hides among more records than share the columns released unchanged."""
+        return beyond_anonymity_set(self.k, evidence)
 
     @property
     def link_bound(self) -> float:
@@ -111,14 +102,10 @@ class KAnonymity(Guarantee):
         return {"k": max(1.0, float_down(Fraction(self.k, members)))} if self.k > 1 else {}
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in words."""
         if self.k == 1:
             return "k = 1 protects nothing: a record may be released with its own keys."
         return (
             f"Even to someone who knows all true keys, no released record is a given person's with "
             f"more than probability 1/{self.k:,}: at least {self.k:,} people could be behind it."
         )
-
-    def to_json(self) -> Form:
-        """The number by name."""
-        return {"k": self.k}

@@ -1,7 +1,7 @@
 """Pk-anonymity: no released record can be pinned on a person with more than probability 1/k.
 
 For records that are randomised independently and then shuffled, whatever the adversary knows
-about the true table,
+about the original table,
 
     k = 1 + (n - 1) min_{u,v,u',v'} (P[u,v'] P[v,u']) / (P[u,u'] P[v,v'])      [Ikarashi, Thm 3]
 
@@ -21,19 +21,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pramana.base.rounding import float_down, float_up, in_numbers_of_python, log_of, require_number
 from pramana.base.text import floor_text, percent_up
-from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.types import Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.mechanisms.transition import TransitionMatrix
-    from pramana.schema.schema import Schema
-
-__all__ = ["PkAnonymity"]
+from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need, beyond_anonymity_set
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import TransitionMatrix
+from pramana.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +105,8 @@ class PkAnonymity(Guarantee):
         return math.inf if self.k == 1 else log_of((anonymity_set - 1) / (Fraction(self.k) - 1)) / 2
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """Nobody hides among more records than share the columns released as they are."""
-        return (
-            None
-            if self.k <= evidence.anonymity_set
-            else f"only {evidence.anonymity_set:,} share what is known"
-        )
+        """Nobody hides among more records than share the columns released unchanged."""
+        return beyond_anonymity_set(self.k, evidence)
 
     @property
     def link_bound(self) -> float:
@@ -142,14 +133,10 @@ class PkAnonymity(Guarantee):
         return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in words."""
         if not self.hides_anybody:
             return "No anonymity is promised: some released record may be pinned on a person."
         return (
             f"Whatever is known about the true table, no released record can be pinned on a person "
             f"with more than {percent_up(self.link_bound)} confidence (1 in {floor_text(self.k)})."
         )
-
-    def to_json(self) -> Form:
-        """The number by name."""
-        return {"k": self.k}

@@ -16,19 +16,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_of, log_up, require_number
 from pramana.base.text import percent_down, percent_up
 from pramana.errors import InvalidNumber
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.types import Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.mechanisms.transition import TransitionMatrix
-
-__all__ = ["PrivacyBreach"]
+from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.transition import TransitionMatrix
 
 LARGEST_EXPONENT = 700.0
 """Beyond it odds are no number any more."""
@@ -119,7 +114,7 @@ class PrivacyBreach(Guarantee):
         return {"rho1": self.rho1, "rho2": min(1.0, float_up(likely / (likely + 1 - before)))}
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in words."""
         after = percent_up(self.rho2)
         if after == "100 %":
             return "No bound on a breach: a release may turn a suspicion into certainty."
@@ -128,7 +123,3 @@ class PrivacyBreach(Guarantee):
             f"{percent_down(self.rho1)} likely before is at most {after} likely after seeing the "
             "release."
         )
-
-    def to_json(self) -> Form:
-        """The numbers by name."""
-        return {"rho1": self.rho1, "rho2": self.rho2}

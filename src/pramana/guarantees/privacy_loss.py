@@ -29,8 +29,6 @@ import numpy as np
 
 from pramana.types import FloatArray
 
-__all__ = ["LossDistribution", "composed_delta", "composed_epsilon"]
-
 UNIT = 2.0**-53
 """Half a unit in the last place of one."""
 

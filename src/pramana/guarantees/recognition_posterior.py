@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,22 +33,8 @@ from pramana.errors import OutsideDomain, TooLarge, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Label, TransitionMatrix, UniformMixture
-from pramana.schema.joint_cells import cell_codes, cell_numbers
+from pramana.schema.joint_cells import Counts, cell_codes, cell_numbers
 from pramana.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from pramana.schema.joint_cells import Counts
-
-__all__ = [
-    "Combined",
-    "Worst",
-    "codes_of",
-    "combined",
-    "flat",
-    "stands_alone",
-    "through_margins",
-    "worst_posterior",
-]
 
 MOST_ENTRIES = 30_000_000
 """The largest table of combinations that is contracted axis by axis."""
@@ -67,10 +53,9 @@ def through_margins(mechanism: Mechanism, counts: Counts, keys: tuple[str, ...])
     below: FloatArray | None = None
     above: FloatArray | None = None
     units = 64.0
-    as_they_are = combined(margin, fixed)
+    unchanged, width = combined(margin, fixed)
     for stratum, part, inside in _by_stratum(margin, tuple(dict.fromkeys(strata))):
-        table, maps = _tensor(part, steps, as_they_are.codes[inside], keys, stratum,
-                              width=as_they_are.size)  # fmt: skip
+        table, maps = _tensor(part, steps, unchanged[inside], keys, stratum, width=width)
         units += sum(4 * own.matrix.size for own in maps)
         total, highest = table.astype(float), (table > 0).astype(float)
         for axis, own in enumerate(maps, start=1):
@@ -84,27 +69,19 @@ def through_margins(mechanism: Mechanism, counts: Counts, keys: tuple[str, ...])
 
 
 def stands_alone(counts: Counts, fixed: Sequence[str]) -> bool:
-    """Whether what is released as it is singles out a record: then nothing else matters."""
+    """Whether what is released unchanged singles out a record: then nothing else matters."""
     return bool(counts.margin(*fixed).numbers.min(initial=2) < 2)
 
 
-@dataclass(frozen=True)
-class Combined:
-    """The combinations of some columns that occur, numbered; one number a cell."""
-
-    codes: IntArray
-    size: int
-
-
-def combined(counts: Counts, columns: Sequence[str]) -> Combined:
-    """Number the combinations of columns that are released as they are, however many values."""
+def combined(counts: Counts, columns: Sequence[str]) -> tuple[IntArray, int]:
+    """The combinations of columns released unchanged that occur: one number a cell; how many."""
     codes, size = np.zeros(len(counts.cells), dtype=np.int64), 1
     for name in columns:
         place = counts.columns.index(name)
         wide = codes * len(counts.labels[place]) + counts.cells[:, place]
         seen, codes = np.unique(wide, return_inverse=True)
         size = len(seen)
-    return Combined(codes, size)
+    return codes, size
 
 
 def _by_stratum(
@@ -113,8 +90,6 @@ def _by_stratum(
     """The counts of each stratum that occurs, and which cells they are."""
     if not strata:
         return [({}, margin, np.ones(len(margin.cells), dtype=np.bool_))]
-    from pramana.schema.joint_cells import Counts
-
     places = [margin.columns.index(name) for name in strata]
     parts = []
     for codes in np.unique(margin.cells[:, places], axis=0):
@@ -318,7 +293,7 @@ def _only_joint_step(mechanism: Mechanism, counts: Counts) -> Step | None:
 class _Entries:
     """All entries of a joint matrix that are not zero, for the rows that hold records.
 
-    A row is a cell of the matrix; where columns are released as they are, a cell together with
+    A row is a cell of the matrix; where columns are released unchanged, a cell together with
     their values.
     """
 
@@ -338,7 +313,8 @@ class _Entries:
         sources, targets, limbs = _entries(step.matrix)
         codes = codes_of(step, counts)
         if len(columns) == len(counts.columns):
-            numbers = _numbers_of_cells(codes, counts)
+            numbers = np.zeros(len(codes), dtype=np.int64)
+            numbers[_cells_of_counts(codes, columns, counts)] = counts.numbers
             none = np.zeros(0, dtype=np.int64)
             return cls(counts, columns, codes, none, numbers, sources, targets, limbs)
         cells = _cells_of_counts(codes, columns, counts)
@@ -369,7 +345,7 @@ class _Entries:
         seen, released = np.unique(flat(self.codes[:, places], sizes), return_inverse=True)
         local, width = released[self.targets], len(seen)
         if fixed:
-            as_they_are = combined(self.counts, fixed).codes[self.rows[self.sources]]
+            as_they_are = combined(self.counts, fixed)[0][self.rows[self.sources]]
             seen, local = np.unique(as_they_are * width + local, return_inverse=True)
             width = len(seen)
         below: list[FloatArray] = [
@@ -446,13 +422,6 @@ def _entries(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, FloatArray]:
 def _pieces(weights: list[int]) -> FloatArray:
     low = [[(weight >> (16 * part)) & 0xFFFF for weight in weights] for part in range(3)]
     return np.array([*low, [weight >> 48 for weight in weights]], dtype=np.float64)
-
-
-def _numbers_of_cells(codes: IntArray, counts: Counts) -> IntArray:
-    """How many records each cell of the matrix has."""
-    numbers = np.zeros(len(codes), dtype=np.int64)
-    numbers[_cells_of_counts(codes, counts.columns, counts)] = counts.numbers
-    return numbers
 
 
 def _cells_of_counts(codes: IntArray, columns: Sequence[str], counts: Counts) -> IntArray:

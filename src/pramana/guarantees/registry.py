@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
 from pramana.base.registry import Registry
 from pramana.base.text import text_down, text_up
@@ -19,19 +18,8 @@ from pramana.guarantees.base import CliOption, Guarantee
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.schema.schema import Schema
 from pramana.types import Entries
-
-if TYPE_CHECKING:
-    from pramana.schema.schema import Schema
-
-__all__ = [
-    "GUARANTEES",
-    "central_text",
-    "cli_options",
-    "dials",
-    "guarantees_from_options",
-    "words_to_ask",
-]
 
 GUARANTEES: Registry[type[Guarantee]] = Registry(
     "pramana.guarantees",
@@ -109,7 +97,7 @@ def _refuse_idle(idle: set[str]) -> None:
 
 
 def dials(attained: Iterable[Guarantee]) -> str | None:
-    """The three numbers together, each rounded against us; nothing where one does not hold.
+    """The three numbers together, each rounded conservatively; nothing where one does not hold.
 
     >>> dials([PkAnonymity(100), DifferentialPrivacy(3.5), ShuffledPrivacy(0.09, 1e-6)])
     'One dial, three readings: k = 100, local epsilon = 3.5, central epsilon = 0.09 (delta 1e-6).'

@@ -33,8 +33,6 @@ import numpy as np
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.types import FloatArray
 
-__all__ = ["delta_of", "epsilon_of", "holds"]
-
 UNIT = 2.0**-53
 """Half a unit in the last place of one."""
 
@@ -54,10 +52,10 @@ MOST_STEPS = 150
 """Above this, the values of Z are moved to the points of a grid."""
 
 MOST_POINTS = 10_000
-"""At so many points of the line more noise is added rather than more points."""
+"""At this many points of the line more noise is added rather than more points."""
 
 MOST_KEPT, MOST_ATOMS = 64, 10_000
-"""So many numbers, of no larger laws: a design, its release and its report ask for the same."""
+"""This many numbers, of no larger laws: a design, its release and its report ask for the same."""
 
 FEW = 0.005
 """With fewer expected steps upwards in the anonymity set, nobody hides: one record counts alone."""

@@ -27,8 +27,6 @@ import numpy as np
 from pramana.base.rounding import TOTAL
 from pramana.types import FloatArray, IntArray
 
-__all__ = ["BlanketLaw"]
-
 ROUNDING = 2.0**-51
 """The relative error of a number that was rounded once or twice."""
 

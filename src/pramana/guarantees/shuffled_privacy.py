@@ -9,7 +9,7 @@ truth is x, and omega(y) = min over x of P[x, y],
 with probability omega(y) for every y and 0 else, independently, for the worst pair of truths x0, x1
 [Balle19, Sec. 5]. Neighbours have the same people and differ in one person's values; n is public.
 
-Every column that is released as it is and stays attached to its record splits the anonymity set, a
+Every column that is released unchanged and stays attached to its record splits the anonymity set, a
 sensitive one and a weight too: other records with other values there hide nobody. n is then the
 size of the smallest group that all of them form. In a group of one there is nobody to be shuffled
 with: what is left is the local epsilon, with delta 0. Proof: docs/proofs/shuffled_privacy.md.
@@ -30,7 +30,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
 from pramana.base.text import exp_text_up, text_up
@@ -41,11 +41,6 @@ from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-
-__all__ = ["ShuffledPrivacy", "central_epsilon", "laws_of", "meets", "mixture_above", "usual_delta"]
 
 BEYOND = 25.0
 """Above this local epsilon no anonymity set hides anything worth a search: it is stated."""
@@ -117,7 +112,7 @@ class ShuffledPrivacy(Guarantee):
 
         Args:
             mechanism: what is done to a record.
-            anonymity_set: the number of records; where columns are released as they are, the size
+            anonymity_set: the number of records; where columns are released unchanged, the size
             of the
                 smallest group that they form.
             delta: 0 and an anonymity set of one give the local epsilon.
@@ -184,7 +179,7 @@ class ShuffledPrivacy(Guarantee):
         return self.delta != 0 and not math.isinf(self.epsilon)
 
     def sentence(self) -> str:
-        """The promise in plain words, with all that it rests on."""
+        """The promise in words, with all that it rests on."""
         if math.isinf(self.epsilon):
             return "No central differential privacy: the shuffle hides nobody."
         beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
@@ -231,7 +226,7 @@ def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
 
 
 def _anonymity_set(evidence: Evidence) -> int:
-    """The smallest group of records that share every column released as it is."""
+    """The smallest group of records that share every column released unchanged."""
     schema = evidence.schema
     attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
     if not attached:
@@ -259,13 +254,13 @@ def _group_delta(epsilon: float, delta: float, members: int) -> float:
 
 
 MOST_PAIRS = 1_000
-"""At most so many pairs of truths are looked at one by one."""
+"""At most this many pairs of truths are looked at one by one."""
 
 MOST_STEPS = 64
 """Of more steps the product of their laws is not formed."""
 
 MOST_WORK = 500_000
-"""At most so many atoms of all their laws together: a reader must not be kept waiting."""
+"""At most this many atoms of all their laws together: a reader must not be kept waiting."""
 
 
 def central_epsilon(

@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, product
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,17 +37,12 @@ from pramana.base.rounding import float_up, in_numbers_of_python, require_number
 from pramana.base.text import as_it_is, percent_up
 from pramana.errors import InputError, InvalidNumber, NotCovered, UnknownColumn
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
+from pramana.guarantees.recognition_posterior import worst_posterior
 from pramana.mechanisms.mechanism import Mechanism, Step
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.schema.joint_cells import Counts, cell_codes, cell_numbers
+from pramana.schema.schema import Schema
 from pramana.types import Entries, FloatArray, Form
-
-if TYPE_CHECKING:
-    from pramana.mechanisms.mechanism import Mechanism
-    from pramana.mechanisms.transition import TransitionMatrix
-    from pramana.schema.joint_cells import Counts
-    from pramana.schema.schema import Schema
-
-__all__ = ["SpontaneousRecognition", "log_stake"]
 
 Choices = tuple[tuple[str, ...], ...]
 
@@ -118,11 +113,8 @@ class SpontaneousRecognition(Guarantee):
         """The strongest such guarantee that holds for these counts, rounded up.
 
         The columns of ``counts`` are the keys. A key that no step of the mechanism touches is
-        read as released as it is.
+        read as released unchanged.
         """
-        from pramana.guarantees.recognition_posterior import worst_posterior
-        from pramana.mechanisms.mechanism import Mechanism, Step
-
         if not isinstance(mechanism, Mechanism):
             mechanism = Mechanism((Step(counts.columns, mechanism),))
         asked = choices_of_keys(counts.columns, width=width, choices=choices)
@@ -134,9 +126,9 @@ class SpontaneousRecognition(Guarantee):
     def evaluate(
         cls, evidence: Evidence, *, asked: SpontaneousRecognition | None = None
     ) -> SpontaneousRecognition:
-        """From the matrices and the true counts, for the width and choices asked about.
+        """From the matrices and the original counts, for the width and choices asked about.
 
-        Columns that are released as they are and that an adversary may know are looked at like any
+        Columns that are released unchanged and that an adversary may know are looked at like any
         randomised key.
         """
         assert evidence.mechanism is not None  # noqa: S101 - both are among the needs
@@ -183,7 +175,7 @@ class SpontaneousRecognition(Guarantee):
     def impossible(self, evidence: Evidence) -> str | None:
         """A record is somebody's: what is believed of all people sums to 1, whatever is seen.
 
-        Who may look at all columns that are released as they are sees nobody else than those who
+        Who may look at all columns that are released unchanged sees nobody else than those who
         share them; and who looks at keys looks at keys that are there.
         """
         schema = evidence.schema
@@ -201,7 +193,7 @@ class SpontaneousRecognition(Guarantee):
     def contradicted(self, evidence: Evidence, released: Counts) -> str | None:
         """Combinations of keys that are seen too seldom for anybody to hide in.
 
-        Keys that are released as they are do not count here: a bound for some keys holds for a
+        Keys that are released unchanged do not count here: a bound for some keys holds for a
         part of them.
         """
         schema, mechanism = evidence.schema, evidence.mechanism
@@ -229,7 +221,7 @@ class SpontaneousRecognition(Guarantee):
         return {"alpha": min(1.0, float_up(Fraction(self.alpha) * members))}
 
     def sentence(self) -> str:
-        """The promise in plain words."""
+        """The promise in words."""
         if self.choices:
             looked = f"one of {len(self.choices)} listed choices of keys"
         else:

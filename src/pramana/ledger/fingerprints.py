@@ -40,7 +40,7 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
 SAMPLED = 1024
-"""So many values are in a sample; of a column of fewer all are."""
+"""This many values are in a sample; of a column of fewer all are."""
 
 SAMPLE_BYTES = 6
 """Of each digest in a sample: two of a thousand million values hardly ever agree in them."""
@@ -55,7 +55,7 @@ DIGITS = 6
 """Broken numbers are the same up to here: single and double precision differ beyond."""
 
 FOLD_AFTER = 16
-"""So many batches are kept before they are added up."""
+"""This many batches are kept before they are added up."""
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$"
 
@@ -67,7 +67,7 @@ class ColumnPrint:
     Attributes:
         values: which values it has, and how often.
         shape: how often each value occurs; ``None`` where there are too many.
-        telling: whether it has so many values that nothing but the same people has them as often.
+        telling: whether it has this many values that nothing but the same people has them as often.
         unique: whether most of its values occur once: what two tables share are then people.
         sample: the smallest digests of its values; of a column that was entered by an older
             version and had few values, none.
@@ -104,20 +104,15 @@ class ColumnPrint:
         """Whether they have half of their values in common, as far as the samples tell."""
         if not self.sample or not other.sample:
             return True  # an older entry: nobody can tell
-        full = [one.sample[-1] for one in (self, other) if len(one.sample) >= SAMPLED or one.old]
+        full = [one.sample[-1] for one in (self, other) if len(one.sample) >= SAMPLED]
         last = min(full, default=2 ** (8 * SAMPLE_BYTES))  # beyond it, one sample says nothing
         own = {word for word in self.sample if word <= last}
         others = {word for word in other.sample if word <= last}
         fewer = min(len(own), len(others))
         return in_doubt if fewer == 0 else 2 * len(own & others) >= fewer
 
-    @property
-    def old(self) -> bool:
-        """Whether an older version, whose samples were smaller, may have taken it."""
-        return len(self.sample) == OLD_SAMPLED
-
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         return {
             "values": self.values,
             "shape": self.shape,
@@ -132,19 +127,10 @@ class ColumnPrint:
     def from_json(cls, form: Entries) -> ColumnPrint:
         """The reverse of :meth:`to_json`."""
         parts = {name: form[name] for name in cls.__dataclass_fields__ if name != "sample"}
-        return cls(**parts, sample=_sample(form["sample"]))
-
-
-OLD_SAMPLED = 128
-
-
-def _sample(form: str | list[str]) -> tuple[int, ...]:
-    """The words of a sample; older versions listed longer ones, in hexadecimal digits."""
-    if isinstance(form, list):
-        return tuple(int(word, 16) >> (64 - 8 * SAMPLE_BYTES) for word in form)
-    content = base64.b64decode(form, validate=True)
-    places = range(0, len(content), SAMPLE_BYTES)
-    return tuple(int.from_bytes(content[place : place + SAMPLE_BYTES], "big") for place in places)
+        content = base64.b64decode(form["sample"], validate=True)
+        starts = range(0, len(content), SAMPLE_BYTES)
+        sample = (int.from_bytes(content[at : at + SAMPLE_BYTES], "big") for at in starts)
+        return cls(**parts, sample=tuple(sample))
 
 
 @dataclass(frozen=True)
@@ -449,7 +435,7 @@ class _Numbers:
         return _Numbers(min(self.first, other.first), max(self.last, other.last), step)
 
     def count_up(self, records: int) -> bool:
-        """Whether so many records may just have been numbered, in steps of any size.
+        """Whether this many records may just have been numbered, in steps of any size.
 
         Half of the numbers may have been left out since.
         """

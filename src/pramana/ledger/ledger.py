@@ -115,7 +115,7 @@ class LedgerEntry:
     Attributes:
         date: when, in UTC.
         people: the name of the people, where the steward gave one.
-        columns: keyed fingerprints of the columns of the true table, by name.
+        columns: keyed fingerprints of the columns of the original table, by name.
         plan: method, options, what was asked, which columns were randomised and which kept.
         promised: what the certificate claims, by name.
         intended: the SHA-256 of the certificate before there were data.
@@ -134,46 +134,6 @@ class LedgerEntry:
     folder: str | None
     disclosed: Disclosure
     release: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        certificate: Certificate,
-        *,
-        truth: TablePrints,
-        shown: TablePrints | None,
-        people: str | None,
-        folder: Path | None = None,
-    ) -> LedgerEntry:
-        """That of a release which is about to be made, now.
-
-        Args:
-            certificate: what it will promise.
-            truth: the fingerprints of the true table.
-            shown: those of what is released as it is, where anything is.
-            people: the name of the people.
-            folder: where it will be.
-        """
-        schema = certificate.true_schema
-        asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
-        return cls(
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
-            people=people,
-            columns=dict(truth.columns),
-            plan={
-                "method": certificate.method,
-                "options": dict(certificate.options),
-                "asked": asked,
-                "randomised": [column.name for column in schema.randomised],
-                "kept": [column.name for column in schema.released_as_is],
-            },
-            promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
-            intended=digest_of(certificate, data=False),
-            folder=None if folder is None else str(folder.absolute()),
-            disclosed=replace(
-                disclosed(certificate), rows=truth.rows, **_shown(truth, shown, schema)
-            ),
-        )
 
     def same_table(self, other: LedgerEntry) -> bool:
         """Whether both may be of the same people; in doubt they are.
@@ -350,7 +310,7 @@ class Ledger:
         return Ledger(self.path, (*self.entries, entry))
 
     def to_json(self) -> Form:
-        """A plain form, without fingerprints."""
+        """As JSON, without fingerprints."""
         return {
             "ledger": str(self.path),
             "entries": [
@@ -464,15 +424,7 @@ def _dials(one: Disclosure) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Booking:
-    """One release of one table that is about to be entered.
-
-    Attributes:
-        chain: the ledger so far, held.
-        truth: the keyed fingerprints of the table.
-        shown: those of the columns that are released as they are, recoded, where there are any.
-        people: the name of its people, where there is one.
-        folder: where the release will be, if anywhere.
-    """
+    """One release of one table that is about to be entered."""
 
     chain: Chain
     truth: TablePrints
@@ -520,12 +472,25 @@ class Booking:
         return place.read_bytes() if place is not None and place.is_file() else None
 
     def _entry(self, certificate: Certificate) -> LedgerEntry:
-        return LedgerEntry.of(
-            certificate,
-            truth=self.truth,
-            shown=self.shown,
+        """That of the release with this certificate, now."""
+        schema = certificate.true_schema
+        asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
+        same = _shown(self.truth, self.shown, schema)
+        return LedgerEntry(
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
             people=self.people,
-            folder=self.folder,
+            columns=dict(self.truth.columns),
+            plan={
+                "method": certificate.method,
+                "options": dict(certificate.options),
+                "asked": asked,
+                "randomised": [column.name for column in schema.randomised],
+                "kept": [column.name for column in schema.released_as_is],
+            },
+            promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
+            intended=digest_of(certificate, data=False),
+            folder=None if self.folder is None else str(self.folder.absolute()),
+            disclosed=replace(disclosed(certificate), rows=self.truth.rows, **same),
         )
 
 
@@ -558,7 +523,7 @@ def booked(
         opened: the table as it is released from, recoded.
         people: the name of its people, where there is one.
         folder: where the release will be, if anywhere.
-        kept: the columns that are released as they are.
+        kept: the columns that are released unchanged.
     """
     with locked(path):
         there = path.exists() or key_file(path).exists()

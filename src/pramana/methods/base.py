@@ -35,7 +35,7 @@ from pramana.errors import Infeasible, InputError, InvalidNumber
 from pramana.guarantees.base import Guarantee, bounds_amplification
 from pramana.guarantees.registry import GUARANTEES
 from pramana.release.certificate import Certificate
-from pramana.release.methods import METHOD_CLASSES, NewKeys
+from pramana.release.kinds import METHOD_CLASSES, NewKeys
 from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable

@@ -35,7 +35,7 @@ from pramana.mechanisms.randomiser import Randomiser
 from pramana.methods.base import fingerprint
 from pramana.methods.expected_error import step_domains
 from pramana.methods.plan import Plan
-from pramana.release.methods import METHOD_CLASSES
+from pramana.release.kinds import METHOD_CLASSES
 from pramana.schema.codec import Refused, count_refused, encode, refuse
 from pramana.schema.describe import complete
 from pramana.schema.groups import smallest_group

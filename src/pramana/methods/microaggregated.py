@@ -25,7 +25,7 @@ from pramana.methods.context import DesignContext, require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
-from pramana.release.methods import NewKeys
+from pramana.release.kinds import NewKeys
 from pramana.schema.codec import decode, encode
 from pramana.schema.groups import group_sizes
 from pramana.schema.lookup import comparable, present

@@ -1,7 +1,7 @@
 """The certificate: all that a stranger needs to check the claim, and nothing that tells the truth.
 
 It carries what was asked and attained, every matrix (unless withheld), the scope, the assumptions,
-and the fingerprint of the data file. It carries no seed, no count of the true table, no date.
+and the fingerprint of the data file. It carries no seed, no count of the original table, no date.
 
 The file has one spelling only (sorted keys, fixed indent), so that any changed byte shows: either
 the spelling is off, or the digest is. The digest finds accidents; a signature finds malice.
@@ -27,14 +27,17 @@ from pramana.guarantees.disclosure import Disclosure
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.release.canonical_json import Struct, canonical, converted, parse
 from pramana.release.certificate_fields import (
     LabelsForm,
     Number,
     SchemaForm,
+    Struct,
     Text,
+    canonical,
+    converted,
     labels_of,
     labels_to_json,
+    parse,
     schema_of,
     schema_to_json,
 )
@@ -94,7 +97,7 @@ class Panel:
     changing_epsilon: float
 
     def sentence(self) -> str:
-        """What all waves tell, in plain words."""
+        """What all waves tell, in words."""
         return (
             f"This is wave {self.wave} of {self.waves} of a panel: all numbers above are of one "
             "wave, and hold against who sees no other one. All waves together tell no more than an "
@@ -125,13 +128,13 @@ class Collected:
     panel: Panel | None = None
 
     def to_json(self, *, picked: bool = False) -> Form:
-        """A plain form."""
+        """As JSON."""
         form = vars(self) | {"statement": self.sentence(picked=picked)}
         own = form.pop("panel")
         return form if own is None else form | {"panel": dict(vars(own))}
 
     def sentence(self, *, picked: bool = False) -> str:
-        """What it rests on, in plain words; also where chance ``picked`` a person's questions."""
+        """What it rests on, in words; also where chance ``picked`` a person's questions."""
         secret = (
             "People saw which questions chance had picked for them: of who told it, or was seen "
             "to answer, k and the central epsilon are those of the records of the same questions "
@@ -171,7 +174,7 @@ class Certificate:
         claims: every guarantee, asked beside attained.
         data_dependent: whether the matrices were chosen by looking at the data.
         reproducible: whether a seed was used, so that the release is not for publication.
-        expected_error: the price in plain words, where known.
+        expected_error: the price in words, where known.
         statistics: what else the method wants analysts to know.
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
@@ -181,7 +184,7 @@ class Certificate:
             where some are taken to be unknown and matrices are fixed.
         collected: the survey, where people randomised their own answers.
         copies: the same records in further formats, beside the data file.
-        households: whether the true table numbered households; the number is not released.
+        households: whether the original table numbered households; the number is not released.
         accepted_risk: columns that the owner releases unchanged although they identify people or
             give a randomised column away.
     """
@@ -228,7 +231,7 @@ class Certificate:
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """Columns that are released as they are and that an adversary may know."""
+        """Columns that are released unchanged and that an adversary may know."""
         return self.schema.known
 
     @property
@@ -259,7 +262,7 @@ class Certificate:
 
     @cached_property
     def true_schema(self) -> Schema:
-        """The columns of the true table that are released: without the mark beside reports."""
+        """The columns of the original table that are released: without the mark beside reports."""
         if self.nature.whole:
             return self.schema
         columns = tuple(column for column in self.schema.columns if column.name != REPORTED)
@@ -267,7 +270,7 @@ class Certificate:
 
     @property
     def as_they_are(self) -> tuple[Column, ...]:
-        """The columns of the true table that are published unchanged."""
+        """The columns of the original table that are published unchanged."""
         return self.true_schema.released_as_is
 
     def to_json(self) -> Form:
@@ -302,7 +305,7 @@ class Certificate:
         } | self._extras()
 
     def scope(self) -> Form:
-        """Which columns are randomised and which are not, and in plain words what follows."""
+        """Which columns are randomised and which are not, and in words what follows."""
         left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
         binned = [column.name for column in self.true_schema.binned]
         noisy = [column.name for column in self.true_schema.noisy]
@@ -314,8 +317,27 @@ class Certificate:
         } | ({"with_noise": noisy} if noisy else {})
 
     def among_whom(self) -> str:
-        """The anonymity set of a person, in plain words."""
-        return _anonymity_set(self)
+        """The anonymity set of a person, in words."""
+        size, known = self.anonymity_set, self.known_columns
+        if self.nature.anonymity_set:
+            inside = (
+                f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
+            )
+            return self.nature.anonymity_set.format(inside=inside)
+        text = f"The anonymity set of a person is all {size:,} records"
+        if known:
+            values = "value" if len(known) == 1 else "values"
+            text = (
+                f"{', '.join(known)} may be known to an adversary and {as_it_is(known)}: the "
+                f"anonymity set of a person is the records with the same {values} there, at least "
+                f"{size:,}"
+            )
+        text += "; how well anyone hides in it is what is promised, and no more."
+        fewest = self.smallest_unchanged_group
+        if fewest is not None:
+            text += f" At least {counted(fewest, 'record shares', 'records share')} all "
+            text += "columns released as they are."
+        return text
 
     def _extras(self) -> Form:
         """What only some certificates have."""
@@ -414,11 +436,11 @@ class Certificate:
         return Made.of(self.true_schema, entries, self.marks, households=sizes)
 
     def promise(self, claim: Claim) -> str:
-        """One of the promises in plain words, with whom it does not speak of."""
+        """One of the promises in words, with whom it does not speak of."""
         return claim.sentence(self.true_schema, self.made)
 
     def sentences(self) -> list[str]:
-        """The promises in plain words, and beside them what stands in the release word for word."""
+        """The promises in words, and beside them what stands in the release word for word."""
         promises = [self.promise(claim) for claim in self.claims] or [NO_PROMISE]
         if self.collected is not None:
             promises.append(self.collected.sentence(picked=self.made.picked))
@@ -426,7 +448,25 @@ class Certificate:
             promises.append(household_scope(self.true_schema))
         if self.accepted_risk:
             promises.append(accepted_words(self.accepted_risk))
-        return promises if "verbatim" not in self.statistics else [*promises, _verbatim(self)]
+        return promises if "verbatim" not in self.statistics else [*promises, self._verbatim()]
+
+    def _verbatim(self) -> str:
+        """What a stranger sees of the truth, in words."""
+        seen = self.statistics["verbatim"]
+        share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
+        text = (
+            f"On average at most {percent_up(share)} of the true records, and at most "
+            f"{percent_up(unique)} of those that are unique in the truth, stand in such a release "
+            "word for word (counted on stand-ins, to whom values were handed anew, and rounded up "
+            f"to one of {len(SHARES)} steps, so that nothing is told about who has what)"
+        )
+        suggested = self.suggested_share
+        if suggested is not None and unique > suggested:
+            text += (
+                ": whose they are is known no better than promised, but records are there to be "
+                "read"
+            )
+        return f"{text}."
 
     def __repr__(self) -> str:
         attained = ", ".join(repr(claim.attained) for claim in self.claims)
@@ -445,24 +485,6 @@ def accepted_words(columns: tuple[str, ...]) -> str:
     )
 
 
-def _verbatim(certificate: Certificate) -> str:
-    """What a stranger sees of the truth, in plain words."""
-    seen = certificate.statistics["verbatim"]
-    share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
-    text = (
-        f"On average at most {percent_up(share)} of the true records, and at most "
-        f"{percent_up(unique)} of those that are unique in the truth, stand in such a release word "
-        "for word (counted on stand-ins, to whom values were handed anew, and rounded up to one of "
-        f"{len(SHARES)} steps, so that nothing is told about who has what)"
-    )
-    suggested = certificate.suggested_share
-    if suggested is not None and unique > suggested:
-        text += (
-            ": whose they are is known no better than promised, but records are there to be read"
-        )
-    return f"{text}."
-
-
 def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
     if not as_is and not binned and not noisy:
         return "Every released column is randomised."
@@ -479,28 +501,6 @@ def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
     ]
     those = "it" if len(as_is) + len(binned) + len(noisy) == 1 else "those"
     return f"{'; '.join(parts)}: no finite epsilon covers {those}."
-
-
-def _anonymity_set(certificate: Certificate) -> str:
-    """Among whom a person hides, in plain words."""
-    size, known = certificate.anonymity_set, certificate.known_columns
-    if certificate.nature.anonymity_set:
-        inside = f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
-        return certificate.nature.anonymity_set.format(inside=inside)
-    text = f"The anonymity set of a person is all {size:,} records"
-    if known:
-        values = "value" if len(known) == 1 else "values"
-        text = (
-            f"{', '.join(known)} may be known to an adversary and {as_it_is(known)}: the "
-            f"anonymity set of a person is the records with the same {values} there, at least "
-            f"{size:,}"
-        )
-    text += "; how well anyone hides in it is what is promised, and no more."
-    fewest = certificate.smallest_unchanged_group
-    if fewest is not None:
-        text += f" At least {counted(fewest, 'record shares', 'records share')} all "
-        text += "columns released as they are."
-    return text
 
 
 # -- reading ---------------------------------------------------------------------------------------

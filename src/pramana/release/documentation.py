@@ -56,12 +56,14 @@ def _coded(certificate: Certificate) -> Iterator[tuple[Column, tuple[Label, ...]
             continue
         if isinstance(domain, Bins) and domain.release != "label":
             continue
-        texts = {
-            label_key(value): text
-            for value, text in certificate.labels.values.get(column.name, {}).items()
-        }
-        values = domain.labels
+        texts, values = _labels(certificate, column), domain.labels
         yield column, values, [texts.get(label_key(v), label_text(v)) for v in values]
+
+
+def _labels(certificate: Certificate, column: Column) -> dict[str | None, str]:
+    """The label of each value of a column, by the text of the value."""
+    values = certificate.labels.values.get(column.name, {})
+    return {label_key(value): text for value, text in values.items()}
 
 
 def _is_text(column: Column) -> bool:
@@ -312,17 +314,13 @@ EXPLAINING: Final = (README, CODEBOOK, *LOADERS, PAGE, PROGRAM)
 
 def explanations(certificate: Certificate) -> dict[str, bytes]:
     """The files beside data and certificate, by name."""
-    texts = {README: _readme(certificate), CODEBOOK: _codebook(certificate)}
+    texts = {README: "\n".join([*_lines(certificate), ""]), CODEBOOK: _codebook(certificate)}
     texts |= {name: loader(name, certificate) for name in LOADERS}
     texts |= portable_files(certificate)
     return {name: text.encode() for name, text in texts.items()}
 
 
 # -- README ----------------------------------------------------------------------------------------
-
-
-def _readme(certificate: Certificate) -> str:
-    return "\n".join([*_lines(certificate), ""])
 
 
 def _lines(certificate: Certificate) -> Iterator[str]:
@@ -344,7 +342,8 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     yield from _section("What is not promised", _limits(certificate))
     yield from _section("What must not be done", _warnings(certificate))
     yield from _section("What lies here", _files(certificate))
-    yield from _section("Columns", (_column_line(certificate, c) for c in _columns(certificate)))
+    columns = certificate.schema.released
+    yield from _section("Columns", (_column_line(certificate, column) for column in columns))
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -432,20 +431,9 @@ def _codebook(certificate: Certificate) -> str:
     """One line a value; a column whose values are not listed has one line."""
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerow(
-        [
-            "column",
-            "label",
-            "role",
-            "treatment",
-            "recoding",
-            "domain",
-            "value",
-            "value_label",
-            "kind",
-        ]
-    )
-    for column in _columns(certificate):
+    heads = "column label role treatment recoding domain value value_label kind"
+    writer.writerow(heads.split())
+    for column in certificate.schema.released:
         about = [
             column.name,
             certificate.labels.variables.get(column.name, ""),
@@ -474,10 +462,6 @@ def _no_formula(text: str) -> str:
     return text
 
 
-def _columns(certificate: Certificate) -> tuple[Column, ...]:
-    return certificate.schema.released
-
-
 def _domain(certificate: Certificate, column: Column) -> str:
     if certificate.marks and column.name == REPORTED:
         return "sets of columns, as stated in the certificate"
@@ -493,10 +477,7 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
     if certificate.marks and column.name == REPORTED:
         yield from ((name, "", "value") for name in certificate.marks)
         return
-    labels = {
-        label_key(value): text
-        for value, text in certificate.labels.values.get(column.name, {}).items()
-    }
+    labels = _labels(certificate, column)
     if column.domain is None or not (column.coded or column.listed):
         listed: list[tuple[Label, str]] = [(key, "value") for key in labels]
         for value, kind in listed or [(None, "any")]:

@@ -26,7 +26,7 @@ from math import comb, factorial, prod
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.em import fit_margins, margin_of
+from pramana.analysis.channels import fit_margins, margin_of
 from pramana.base.rounding import require_number
 from pramana.base.text import listed, percent_up, records_that, text_up
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses

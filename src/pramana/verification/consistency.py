@@ -24,7 +24,7 @@ from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
-from pramana.release.methods import METHOD_CLASSES
+from pramana.release.kinds import METHOD_CLASSES
 from pramana.schema.joint_cells import CellRules, tied_columns
 from pramana.schema.schema import Schema
 from pramana.types import BoolArray, Entries
@@ -37,7 +37,7 @@ Tied = Mapping[str, tuple[str, ...]]
 """Columns by the groups that rules tie together."""
 
 MOST_RULED = 50_000_000
-"""So many cells may rules strike out, over and over: more would keep a reader waiting."""
+"""This many cells may rules strike out, over and over: more would keep a reader waiting."""
 
 
 def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> Iterator[Check]:
@@ -309,12 +309,16 @@ def _figures(certificate: Certificate) -> Iterator[Check]:
         and _on_grid(own[0]) if least is None else _on_grid(own) and own >= least
         for name, own in errors.items()
     )  # fmt: skip
-    if good:
-        told = "one for all values of a column, on the grid; only the owner knows them"
-        yield Check.asserted("standard errors", told)
-    else:
-        told = "not one of the published grid for all values of each randomised column"
-        yield Check.decided("standard errors", False, told)
+    yield _owners_word(
+        "standard errors", good,
+        "one for all values of a column, on the grid; only the owner knows them",
+        "not one of the published grid for all values of each randomised column",
+    )  # fmt: skip
+
+
+def _owners_word(name: str, possible: bool, stated: str, refused: str) -> Check:
+    """What only the owner knows: asserted where it is possible at all."""
+    return Check.asserted(name, stated) if possible else Check.decided(name, False, refused)
 
 
 def _on_grid(figure: Any) -> bool:
@@ -327,11 +331,11 @@ def _shares(certificate: Certificate) -> Iterator[Check]:
     if "within_group_share" not in certificate.statistics:
         return
     share = certificate.statistics["within_group_share"]
-    if _on_grid(share) and share <= 1:
-        told = "on the grid; stated by the owner when groups were formed"
-        yield Check.asserted("share within groups", told)
-    else:
-        yield Check.decided("share within groups", False, "not a share of the published grid")
+    yield _owners_word(
+        "share within groups", _on_grid(share) and share <= 1,
+        "on the grid; stated by the owner when groups were formed",
+        "not a share of the published grid",
+    )  # fmt: skip
 
 
 def _options(certificate: Certificate) -> Iterator[Check]:
@@ -350,7 +354,7 @@ def _replicates(certificate: Certificate) -> Iterator[Check]:
 
 
 def _attached(certificate: Certificate) -> Iterator[Check]:
-    """How many share all that is released as it is: stated beside matrices that know no data."""
+    """How many share all that is released unchanged: stated beside matrices that know no data."""
     fixed = certificate.nature.shows_matrices and not certificate.data_dependent
     if certificate.smallest_unchanged_group is not None and not (
         fixed and certificate.true_schema.attached
@@ -372,10 +376,11 @@ def _collected(certificate: Certificate) -> Iterator[Check]:
         return
     asks = certificate.nature.shows_matrices and not certificate.data_dependent
     as_is = [column.name for column in certificate.as_they_are]
-    if asks and not as_is and not certificate.reproducible:
-        yield Check.asserted("collected", "people randomised their own answers; the office says so")
-    else:
-        yield Check.decided("collected", False, "people cannot have randomised what was done here")
+    yield _owners_word(
+        "collected", asks and not as_is and not certificate.reproducible,
+        "people randomised their own answers; the office says so",
+        "people cannot have randomised what was done here",
+    )  # fmt: skip
     panel, mechanism = certificate.collected.panel, certificate.mechanism
     if panel is not None and mechanism is not None:
         one = log_of(Fraction(mechanism.gamma)) if mechanism.gamma != math.inf else math.inf
@@ -401,10 +406,10 @@ def _copies(certificate: Certificate) -> Iterator[Check]:
         and set(seen) == names
         and all(type(share) is float and share in SHARES for share in seen.values())
     )
-    if good:
-        yield Check.asserted("records word for word", "on the grid; only the owner can count them")
-    else:
-        yield Check.decided("records word for word", False, "not two shares of the published grid")
+    yield _owners_word(
+        "records word for word", good, "on the grid; only the owner can count them",
+        "not two shares of the published grid",
+    )  # fmt: skip
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -426,17 +431,12 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
         yield replace(check, kind=CheckKind.GUARANTEE)
 
 
-def _can_be_asked(method: str, name: str) -> bool:
-    """Whether a method takes a guarantee as a target; one that aims at none is checked for any."""
-    maker = METHOD_CLASSES.get(method)
-    return maker is None or not maker.aims or name in maker.aims
-
-
 def _wrongly_asked(method: str, claim: Claim) -> str | None:
     """Why what is said to have been asked cannot be; nothing where it can, or nothing was."""
     if claim.asked is None:
         return None
-    if not _can_be_asked(method, claim.name):
+    maker = METHOD_CLASSES.get(method)
+    if maker is not None and maker.aims and claim.name not in maker.aims:
         return f"nobody can ask it of method {method}, which does not aim at it"
     told = "it speaks of something else than what was asked"
     return None if claim.attained.answers(claim.asked) else told

@@ -6,7 +6,7 @@ The sum of n released values is that of the true ones plus n draws of variance s
 their squares grows by n s^2 in the mean. Both are compared with their own law, by the central limit
 theorem, so that a release without noise and one with another scale are found.
 
-Whether the reports of a release fit the true table, for its owner.
+Whether the reports of a release fit the original table, for its owner.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from pramana.schema.opened_table import OpenedTable, is_whole
 from pramana.schema.recoding import Noise
 from pramana.schema.schema import REPORTED, Column
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
-from pramana.verification.checks import Check
-from pramana.verification.evalues import SHARES, average, found_from, needed
+from pramana.verification.checks import SHARES, Check, average, found_from, needed
 
 FEWEST_EXPECTED = 5.0
 """Cells with fewer expected records are put together: chi-square is a law of large numbers."""
@@ -67,7 +66,7 @@ class ChiSquareFit:
         found: how far the released records lie from the mean.
         degrees: in how many directions they can.
         grain: by how much the square may change within the rounding of counts to whole numbers.
-        truth: how far the true records themselves lie from it.
+        truth: how far the original records themselves lie from it.
         step: the largest step of one record.
     """
 
@@ -94,7 +93,7 @@ class ChiSquareFit:
 
     @property
     def of_truth(self) -> float:
-        """The chance of the true records themselves in place of the released ones."""
+        """The chance of the original records themselves in place of the released ones."""
         return min(1.0, 2 * min(_tails(self.truth, self)))
 
     def __add__(self, other: ChiSquareFit) -> ChiSquareFit:
@@ -334,7 +333,7 @@ LEAST = 1e-9
 def reports_against_truth(
     certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Iterator[Check]:
-    """One test a set, of its reports against the true table under its matrix."""
+    """One test a set, of its reports against the original table under its matrix."""
     mechanism = certificate.mechanism
     assert isinstance(mechanism, AttributeSampler)  # noqa: S101 - the caller has looked
     truth, told = original.to_arrow(list(mechanism.columns)), released.to_arrow()

@@ -1,13 +1,14 @@
 """The owner's check: do the released records fit the true ones and the matrices?
 
 Records are shuffled, so that no transition of a single record need be seen. What can be seen is the
-released table of a step: a sum of independent draws, one for each true record, with mean t P and
-covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that covariance is
-chi-square distributed. A value in its far tail says that the release was made otherwise; one that
-is too small says that it was not drawn at all: where all values are as frequent as one another,
-records that were never randomised lie on the mean itself. Steps are looked at one by one, two by
-two, all together, and within groups of each column that is released as it is. Records that such
-columns tell apart show their transitions one by one: so many must be unchanged, and no more.
+released table of a step: a sum of independent draws, one for each original record, with mean t P
+and covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that
+covariance is chi-square distributed. A value in its far tail says that the release was made
+otherwise; one that is too small says that it was not drawn at all: where all values are as
+frequent as one another, records that were never randomised lie on the mean itself. Steps are
+looked at one by one, two by two, all together, and within groups of each column that is released
+unchanged. Records that such columns tell apart show their transitions one by one: this many must
+be unchanged, and no more.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ LEVEL = 1e-6
 """How often a sound release is called unsound, over all tests of a verification together."""
 
 MOST_GROUPS = 20
-"""Groups that a column released as it is makes of the records."""
+"""Groups that a column released unchanged makes of the records."""
 
 MOST_CELLS = 2_000
 """Larger tables are left out of the test: their covariance would not fit in memory."""
@@ -59,7 +60,7 @@ MOST_CELLS = 2_000
 def against_truth(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
-    """Checks that need the true table."""
+    """Checks that need the original table."""
     same = original.rows == certificate.records
     detail = f"the original has {original.rows:,} records, the release {certificate.records:,}"
     yield Check.decided("original records", same, detail)
@@ -176,7 +177,7 @@ def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, C
         if all(pair is not None for pair in pairs):
             table = _product([pair for pair in pairs if pair is not None])
             name = " x ".join(name for step in group for name in step.columns)
-            yield name, fit_counts(_values(group), *_numbers(table))
+            yield name, fit_counts(_values(group), *table.numbers)
     for step in mechanism.steps:
         pair = cells.get(step.columns)
         if pair is None or pair.size > MOST_CELLS // 4:
@@ -186,9 +187,9 @@ def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, C
 
 
 def _within(step: Step, pair: Pair, kept: Pair) -> ChiSquareFit:
-    """The step inside each group of a column that is released as it is, all groups together."""
+    """The step inside each group of a column that is released unchanged, all groups together."""
     groups, values = kept.in_groups(MOST_GROUPS), _values([step])
-    before, after = _numbers(_product([groups, pair]))
+    before, after = _product([groups, pair]).numbers
     tables = zip(before.reshape(-1, pair.size), after.reshape(-1, pair.size), strict=True)
     found = [fit_counts(values, own, seen) for own, seen in tables if own.sum()]
     return sum(found[1:], start=found[0])
@@ -201,14 +202,6 @@ def _product(pairs: Sequence[Pair]) -> Pair:
         for side in ("before", "after")
     )
     return Pair(before, after, int(np.prod([pair.size for pair in pairs])))
-
-
-def _numbers(pair: Pair) -> tuple[FloatArray, FloatArray]:
-    before, after = (
-        np.bincount(codes, minlength=pair.size).astype(np.float64)
-        for codes in (pair.before, pair.after)
-    )
-    return before, after
 
 
 def _values(steps: Sequence[Step]) -> FloatArray:
@@ -237,7 +230,7 @@ def _power(found: ChiSquareFit, level: float) -> str:
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
-    """Guarantees that rest on the true counts, computed again from them."""
+    """Guarantees that rest on the original counts, computed again from them."""
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
     own = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
     if not own:

@@ -1,4 +1,4 @@
-"""The released and the true records side by side, as codes that mean the same in both."""
+"""The released and the original records side by side, as codes that mean the same in both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pramana.schema.joint_cells import JointCells
 from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
-from pramana.types import BoolArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
 Stratum: TypeAlias = Mapping[str, str | None]
 """The columns that make a stratum, each with the text of its value."""
@@ -32,7 +32,7 @@ LARGEST = 50_000_000
 
 @dataclass(frozen=True)
 class Pair:
-    """One code a record, of the true records in their order and of the released in theirs."""
+    """One code a record, of the original records in their order and of the released in theirs."""
 
     before: IntArray
     after: IntArray
@@ -55,13 +55,20 @@ class Pair:
     @property
     def as_often(self) -> bool:
         """Whether each code has as many released records as true ones."""
-        times, released = (
-            np.bincount(codes, minlength=self.size) for codes in (self.before, self.after)
+        original, released = self.numbers
+        return bool((original == released).all())
+
+    @property
+    def numbers(self) -> tuple[FloatArray, FloatArray]:
+        """How many original and how many released records have each code."""
+        before, after = (
+            np.bincount(codes, minlength=self.size).astype(np.float64)
+            for codes in (self.before, self.after)
         )
-        return bool((times == released).all())
+        return before, after
 
     def in_groups(self, most: int) -> Pair:
-        """The same in at most so many groups of neighbouring codes with about as many records."""
+        """The same in at most this many groups of neighbouring codes with about as many records."""
         if self.size <= most:
             return self
         shares = np.cumsum(np.bincount(self.before, minlength=self.size)) / max(len(self.before), 1)
@@ -81,7 +88,7 @@ class PairedRecords:
 
     @cached_property
     def kept(self) -> dict[str, Pair]:
-        """The columns that are released as they are, or in their bins; without noise."""
+        """The columns that are released unchanged, or in their bins; without noise."""
         return {
             column.name: self._coded(column) if column.binned else self.values(column.name)
             for column in self.certificate.as_they_are
@@ -99,7 +106,7 @@ class PairedRecords:
 
     @cached_property
     def kept_together(self) -> Pair | None:
-        """All columns that are released as they are, as one."""
+        """All columns that are released unchanged, as one."""
         return joined(self.kept.values())
 
     @cached_property

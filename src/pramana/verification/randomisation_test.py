@@ -1,13 +1,13 @@
 """Were the released values drawn as the matrices say? Bets on every other way of making them.
 
-For true records x_i with row P(x_i, .) of the matrices, a doubt says that cell y is released q(y)
-times on average instead of m(y) = sum_i P(x_i, y) times. At a share s of the records the stake is
-multiplied, for each released record, by r(y) = 1 + s (q(y) / m(y) - 1), and divided, for each true
-record, by sum_y P(x_i, y) r(y): what a sound release wins on average, since records are drawn one
-by one. Doubts are: values were left as they were (of all steps, of one, of all but one), and values
-were drawn without looking at the truth. Cells are those of all steps at once, beside the columns
-that are released as they are; where these are too many, steps are looked at in parts, and all of
-them at once over the cells that occur. Docs: docs/power.md.
+For original records x_i with row P(x_i, .) of the matrices, a doubt says that cell y is released
+q(y) times on average instead of m(y) = sum_i P(x_i, y) times. At a share s of the records the
+stake is multiplied, for each released record, by r(y) = 1 + s (q(y) / m(y) - 1), and divided, for
+each true record, by sum_y P(x_i, y) r(y): what a sound release wins on average, since records are
+drawn one by one. Doubts are: values were left as they were (of all steps, of one, of all but one),
+and values were drawn without looking at the truth. Cells are those of all steps at once, beside
+the columns that are released unchanged; where these are too many, steps are looked at in parts,
+and all of them at once over the cells that occur. Docs: docs/power.md.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from pramana.mechanisms.transition import TransitionMatrix
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import cell_numbers, joint_groups
 from pramana.types import BoolArray, FloatArray, IntArray
-from pramana.verification.checks import Check
-from pramana.verification.evalues import SHARES, Bet, average, found_from, needed
+from pramana.verification.checks import SHARES, Bet, Check, average, found_from, needed
 from pramana.verification.paired_records import Pair, PairedRecords, Stratum, joined
 
 IMPOSSIBLE = "the release is one that the matrices cannot make"
@@ -51,7 +50,7 @@ MOST_PAIRS = 20_000_000
 class Passage:
     """A channel that a share of the records passes, one axis a step, beside groups of kept columns.
 
-    ``before`` are the cells of all true records, ``after`` those of the records released by it.
+    ``before`` are the cells of all original records, ``after`` those of the records released by it.
     """
 
     names: tuple[str, ...]
@@ -63,7 +62,7 @@ class Passage:
 
     @cached_property
     def truth(self) -> FloatArray:
-        """How many true records each cell has."""
+        """How many original records each cell has."""
         return self._numbers(self.before)
 
     @cached_property
@@ -244,7 +243,7 @@ def _matrix(step: Step, stratum: Stratum) -> TransitionMatrix:
 
 
 def _kept(records: PairedRecords, cells: int) -> Pair:
-    """The columns that are released as they are, in as many groups as there is room for."""
+    """The columns that are released unchanged, in as many groups as there is room for."""
     kept = records.kept_together
     if kept is None:
         nothing = np.zeros(records.original.rows, dtype=np.int64)
@@ -368,7 +367,8 @@ def _chances(
 class Stake:
     """What a doubt bets on cells: odds less one, the mean of a sound release, what was released.
 
-    ``paid`` are the mean odds over the rows of true records, ``times`` how many records have them.
+    ``paid`` are the mean odds over the rows of original records, ``times`` how many records have
+    them.
     """
 
     odds: FloatArray

@@ -38,7 +38,7 @@ from pramana.release.folder import (
     fingerprint,
     open_data,
 )
-from pramana.release.methods import NewKeys
+from pramana.release.kinds import NewKeys
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
 from pramana.schema.groups import (
@@ -56,7 +56,7 @@ from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
 
 MOST_UNPACKED: Final = 2**30
-"""So many bytes may the texts of a batch of records have."""
+"""This many bytes may the texts of a batch of records have."""
 
 
 def record_checks(
@@ -71,19 +71,15 @@ def record_checks(
     )
     if not same:
         return
-    if opened.rows != certificate.records:  # nothing of it is unpacked then
-        told = f"{counted(opened.rows, 'record')}, {_declared(certificate.records)}"
-        yield Check.decided("records", False, told)
+    seen, wrong, number = RecordScan(certificate), None, opened.rows
+    if number == certificate.records:  # or else nothing is unpacked
+        wrong = _scan(seen, opened, progress)
+        number = seen.records
+    same = wrong is None and number == certificate.records
+    count = f"{counted(number, 'record')}, {_declared(certificate.records)}"
+    yield Check.decided("records", same, wrong or count)
+    if wrong is not None or opened.rows != certificate.records:
         return
-    seen = RecordScan(certificate)
-    wrong = _scan(seen, opened, progress)
-    if wrong is not None:
-        yield Check.decided("records", False, wrong)
-        return
-    same = seen.records == certificate.records
-    yield Check.decided(
-        "records", same, f"{counted(seen.records, 'record')}, {_declared(certificate.records)}"
-    )
     for name, refused in seen.refused.items():
         outside = refused.outside + refused.missing
         detail = (
@@ -362,7 +358,7 @@ class RecordScan:
         )
 
     def varied(self) -> Iterator[Check]:
-        """Where every group is said to hold so many values of a column, as many are released."""
+        """Where every group is said to hold this many values of a column, as many are released."""
         for name, found in self.values.items():
             if len(found) < self.distinct:
                 own = counted(len(found), "value")
@@ -435,7 +431,7 @@ def _number(stated: object, default: float) -> float:
 
 
 def _as_grouped(certificate: Certificate) -> list[str]:
-    """Sensitive columns that are released as they were when groups were formed."""
+    """Sensitive columns that are released unchanged when groups were formed."""
     schema = certificate.true_schema
     changed = {column.name for column in schema.noisy}
     changed |= {column.name for column in schema.columns if column.drawn}
@@ -458,7 +454,7 @@ def _within(total: pa.Table, keys: int) -> tuple[int, float]:
 
 
 LOOKED_AT = 200_000
-"""So many records are enough: sets drawn by the data for a reason would show in fewer."""
+"""This many records are enough: sets drawn by the data for a reason would show in fewer."""
 
 LEVEL = 1e-6
 MOST_VALUES = 20
@@ -489,8 +485,9 @@ class SetIndependence:
         table = pa.Table.from_batches(self._batches).unify_dictionaries()
         sets = _codes(table.column(REPORTED))
         for name in self.columns:
-            counts = _crossed(sets, _codes(table.column(name)))
-            statistic, degrees = _chi_square(counts)
+            codes = _codes(table.column(name))
+            shape = [int(sets.max()) + 1, int(codes.max()) + 1]
+            statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
             good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
             words = "do not depend on it" if good else "depend on it: they were not drawn by chance"
             yield Check.decided(f"sets beside {name}", good, f"the sets asked for {words}")
@@ -514,10 +511,6 @@ def _codes(column: pa.ChunkedArray) -> IntArray:
     place[order] = np.minimum(np.arange(len(order)), MOST_VALUES)
     coded: IntArray = place[codes]
     return coded
-
-
-def _crossed(first: IntArray, second: IntArray) -> FloatArray:
-    return cell_counts([first, second], [int(first.max()) + 1, int(second.max()) + 1])
 
 
 def _chi_square(counts: FloatArray) -> tuple[float, int]:

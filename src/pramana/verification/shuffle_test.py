@@ -9,7 +9,7 @@ records left that agree in those. Exact for every table, whatever depends on wha
 The doubts: a record stands near those that stood near it in the truth, at distances from none to a
 quarter of the table, in the old direction or turned; all records moved by as much; stretches of
 records moved each by as much as it pleased; and records stand beside their like, as if sorted.
-What is likelier near a true record follows from its row of the matrix.
+What is likelier near an original record follows from its row of the matrix.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from pramana.base.workers import default_threads, in_order
 from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray
-from pramana.verification.checks import Check
-from pramana.verification.evalues import SURE, average, needed
+from pramana.verification.checks import SURE, Check, average, needed
 from pramana.verification.paired_records import Pair, PairedRecords, joined
 
 MOST_RECORDS = 20_000
@@ -45,7 +44,7 @@ RUNS = (48, 192)
 
 MOST_RUNS, FEWEST_RUNS = 16, 3
 RUN_PLACES = 2**28
-"""So many stretches, and fewer of a large table: each is held beside every place of the truth."""
+"""This many stretches, and fewer of a large table: each is held beside every place of the truth."""
 
 LIKELY_RUNS = 0.05
 CANDIDATES = 4
@@ -57,12 +56,12 @@ SILENT = "cannot tell here: these columns are too alike"
 
 @dataclass(frozen=True)
 class Ordered:
-    """Values of the true records, those released, and what a true value makes likelier."""
+    """Values of the original records, those released, and what an original value makes likelier."""
 
     before: IntArray
     after: IntArray
     odds: FloatArray
-    """For a true value (row) how much likelier it makes a released one, less one."""
+    """For an original value (row) how much likelier it makes a released one, less one."""
 
     known: bool
     """Whether these odds are those of what was done to it: else nothing is said of their power."""
@@ -161,7 +160,7 @@ class Orders:
     # -- doubts -----------------------------------------------------------------------------------
 
     def near(self, width: int, *, turned: bool = False, moved: int = 0) -> list[FloatArray]:
-        """What the true records within ``width`` places make likelier."""
+        """What the original records within ``width`` places make likelier."""
         half = width // 2
         places = (np.arange(-half, self.seen + half) - moved) % self.records
         places = self.records - 1 - places if turned else places

@@ -159,16 +159,14 @@ def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterat
     if key is None:
         return
     if certificate.signature is None:
-        yield Check.decided(
-            "signature", False, "a key was given, and the certificate is not signed"
-        )
+        told = "a key was given, and the certificate is not signed"
+        yield Check.decided("signature", False, told)
         return
     from pramana.release.signing import has_signature_of  # most are not signed
 
     good = has_signature_of(certificate, Path(key))
-    yield Check.decided(
-        "signature", good, f"the signature {'fits' if good else 'does not fit'} the key"
-    )
+    fits = "fits" if good else "does not fit"
+    yield Check.decided("signature", good, f"the signature {fits} the key")
 
 
 def _notes(certificate: Certificate, key: str | Path | None) -> Iterator[str]:

@@ -87,15 +87,15 @@ class SubsetUniqueness:
         return self.found / self.people if self.people else 0.0
 
     def sentence(self) -> str:
-        """The finding in plain words."""
+        """The finding in words."""
         return (
             f"An attacker who knows {_and(self.columns)} of a person finds {self.found:,} of "
             f"{self.people:,} people ({percent_up(self.share)})."
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {"columns": list(self.columns), "found": self.found, "people": self.people}
+        """As JSON."""
+        return vars(self) | {"columns": list(self.columns)}
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class FileRisk:
         return next((subset for subset in self.subsets if subset.share > bound), None)
 
     def sentences(self) -> list[str]:
-        """The findings in plain words."""
+        """The findings in words."""
         if not self.columns:
             return ["No column is released unchanged, so that no one is unique on such columns."]
         lines = [subset.sentence() for subset in self.subsets]
@@ -138,7 +138,7 @@ class FileRisk:
         return lines
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         return {
             "records": self.records,
             "unchanged_columns": list(self.columns),
@@ -150,13 +150,13 @@ class FileRisk:
 
 @dataclass(frozen=True)
 class Publishable:
-    """The verdict on a release: a colour, and why in plain words."""
+    """The verdict on a release: a colour, and why in words."""
 
     colour: Colour
     sentence: str
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """As JSON."""
         return {"colour": str(self.colour), "sentence": self.sentence}
 
 
