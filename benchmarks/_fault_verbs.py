@@ -385,7 +385,7 @@ def content(folder: Path) -> dict[str, str]:
 
 def all_leftovers(folder: Path):
     """What is named as left, in all folders."""
-    from pramana.base.leftovers import leftovers
+    from pramana.base.atomic_files import leftovers
 
     places = [folder, *(place for place in sorted(folder.rglob("*")) if place.is_dir())]
     return [one for place in places for one in leftovers(place)]
@@ -393,7 +393,7 @@ def all_leftovers(folder: Path):
 
 def hidden(name: str) -> bool:
     """Whether a path leads into a hidden folder in which something was written."""
-    from pramana.base.leftovers import NAME
+    from pramana.base.atomic_files import NAME
 
     return any(NAME.fullmatch(part) for part in name.split("/"))
 

@@ -58,7 +58,7 @@ from benchmarks._fault_verbs import (
     told,
 )
 from benchmarks._measure import Result
-from pramana.base.workers import default_threads
+from pramana.base.processes import default_threads
 
 OWN, CHILDREN = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
 PARTS = ("kills", "moments", "calls", "signals", "pairs", "disks", "inputs")
@@ -281,7 +281,7 @@ def _calls(share, verbs, options):
 
 def _judge(box, before, verb, when, ends, wrong):
     """What a kill left: nothing wrong, and what is left can be removed when told."""
-    from pramana.base.leftovers import remove_leftovers
+    from pramana.base.atomic_files import remove_leftovers
 
     found = faults(box, before, verb)
     left = all_leftovers(box)

@@ -17,7 +17,15 @@ import pytest
 import pramana
 from pramana.base import atomic_files as whole
 from pramana.base import file_moves as moves
-from pramana.base.atomic_files import forget_placed, placed, whole_file, whole_folder, write_whole
+from pramana.base.atomic_files import (
+    forget_placed,
+    leftovers,
+    placed,
+    remove_leftovers,
+    whole_file,
+    whole_folder,
+    write_whole,
+)
 from pramana.base.file_moves import (
     claim_file,
     claim_folder,
@@ -26,7 +34,6 @@ from pramana.base.file_moves import (
     move_new,
     read_file,
 )
-from pramana.base.leftovers import leftovers, remove_leftovers
 from pramana.cli.app import main
 from pramana.errors import InputError, Notice, OutputExists
 

@@ -13,13 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pramana.base.limits import memory_bound, require_memory
+from pramana.base.processes import in_order, memory_bound, require_memory
 from pramana.base.randomness import Keystream
-from pramana.base.workers import in_order
 from pramana.engine.shuffle import Shuffler
 from pramana.errors import InvalidNumber, TooLarge
 from pramana.io.opening import open_table
-from pramana.schema.groups import smallest_group
+from pramana.schema.groups import group_sizes
 from pramana.schema.opened_table import BATCH_CELLS
 
 
@@ -142,10 +141,11 @@ def test_combinations_that_do_not_fit_are_refused_or_leave_somebody_alone(monkey
     """Of many columns that tell everybody apart no memory holds the combinations."""
     table = pa.table({f"c{at}": np.arange(900) for at in range(10)})
     monkeypatch.setattr("pramana.schema.groups.MOST_APART", 5_000)
-    assert smallest_group(open_table(table), table.column_names, apart=True) == 1
+    opened = open_table(table)
+    assert group_sizes(opened, table.column_names, apart=True).smallest() == 1
     twice = open_table(pa.concat_tables([table, table]))
-    assert smallest_group(twice, table.column_names[:5], apart=True) == 2
+    assert group_sizes(twice, table.column_names[:5], apart=True).smallest() == 2
     monkeypatch.setattr("pramana.schema.groups.VALUE_BYTES", 2**29 // 5_000)
     monkeypatch.setenv("PRAMANA_MEMORY", "512M")
     with pytest.raises(TooLarge, match="more than 500 combinations of c0, c1.*PRAMANA_MEMORY"):
-        smallest_group(twice, table.column_names)
+        group_sizes(twice, table.column_names).smallest()

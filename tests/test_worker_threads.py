@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from pramana.base.workers import default_threads, in_order, side_by_side
+from pramana.base.processes import default_threads, in_order, side_by_side
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
@@ -119,7 +119,7 @@ class Slow(MetaPathFinder):
             time.sleep(0.02)
 
 sys.meta_path.insert(0, Slow())
-from pramana.base.workers import side_by_side
+from pramana.base.processes import side_by_side
 
 with side_by_side(2) as pool:
     parts = [pool.submit(import_module, name) for name in ("scipy.special", "scipy.fft")]

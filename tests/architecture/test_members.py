@@ -44,7 +44,7 @@ MAY_NAME = {
     "studio/pages/tables.py": "the same",
     "cli/protect.py": "flags of the command line for three formats; --format takes all",
     "studio/pages/publish.py": "the same flags as boxes to tick",
-    "engine/duckdb.py": "what the database reads by itself",
+    "engine/local.py": "what the database reads by itself",
     "engine/spark/table.py": "what the cluster writes by itself",
     "verification/record_checks.py": "Parquet has each text of a column once",
     "release/documentation.py": "which forms Stata and SPSS open",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pramana.base.leftovers import leftovers
+from pramana.base.atomic_files import leftovers
 from pramana.base.processes import interrupt_on_signals
 from pramana.collect import demo
 from pramana.collect import folder as survey_folders

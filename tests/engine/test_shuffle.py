@@ -191,7 +191,7 @@ def test_the_temporary_file_has_no_name(tmp_path):
     shuffler.add(shuffler.scatter(batch(0, 100), 0))
 
     assert shuffler._spill is not None
-    assert shuffler._spill._end > 800
+    assert shuffler._spill._file._end > 800
     assert list(tmp_path.iterdir()) == []
 
 

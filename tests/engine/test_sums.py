@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pramana.engine.base import Condition, SumsAsked, open_source, sum_name
-from pramana.engine.duckdb import grouped_sums
+from pramana.engine.local import grouped_sums
 from pramana.errors import InvalidNumber
 
 TEXTS = ("a", "b", "", "missing", "x'y", "é", "1", None)

@@ -16,8 +16,8 @@ from pramana.base.text import (
     as_list,
     as_table,
     as_tables,
-    names_in,
     names_of_table,
+    parts_of,
     tables_in,
 )
 from pramana.cli.app import main
@@ -238,7 +238,7 @@ def test_the_first_design_is_made_and_its_release_asked(place: Path, capsys, row
 @pytest.mark.parametrize("name", [*ODD, "new\nline", "\x1b[2J", " edge ", "a,b*c", "‮x"])
 def test_names_come_back_from_lists_tables_and_shells(name: str) -> None:
     """Alone, beside others, and through a shell."""
-    assert names_in(as_list([name, "x", name])) == [name, "x", name]
+    assert parts_of(as_list([name, "x", name])) == [name, "x", name]
     assert names_of_table(as_table([name, "x"])) == (name, "x")
     assert tables_in(as_tables([(name, "x"), ("y", name)])) == [(name, "x"), ("y", name)]
     line = CliHints("s.toml").without([name, "x"])
@@ -250,10 +250,10 @@ def test_names_come_back_from_lists_tables_and_shells(name: str) -> None:
 
 def test_plain_lists_are_read_as_before() -> None:
     """Blanks and empty parts mean nothing; quotes that do not close are letters."""
-    assert names_in(" sex, age ,,region,") == ["sex", "age", "region"]
+    assert parts_of(" sex, age ,,region,") == ["sex", "age", "region"]
     assert tables_in("sex*age, region * sex,") == [("sex", "age"), ("region", "sex")]
-    assert names_in('5" pipe, "open') == ['5" pipe', '"open']
-    assert names_in('"a""b"') == ['a"b']
+    assert parts_of('5" pipe, "open') == ['5" pipe', '"open']
+    assert parts_of('"a""b"') == ['a"b']
 
 
 @pytest.mark.parametrize(

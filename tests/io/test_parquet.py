@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pramana.engine.base import SumsAsked, sum_name
-from pramana.engine.duckdb import grouped_sums
-from pramana.engine.local import LocalTable
+from pramana.engine.local import LocalTable, grouped_sums
 from pramana.errors import InvalidTable
 from pramana.io import parquet
 from pramana.io.base import RecordStream, whole

@@ -102,12 +102,10 @@ def test_origins_survive_schema_file_and_certificate(column, whole):
     assert certificate.schema.origin is whole
 
 
-def test_the_older_word_for_read_off_is_understood():
-    """Files with ``declared = false`` mean the same; two different origins are refused."""
+def test_an_unknown_origin_is_refused():
+    """The error names the column, or the entry at the top."""
     text = '[columns.a]\nrole = "key"\ncategories = ["x", "y"]\n'
-    assert pm.Schema.from_toml(text + "declared = false")["a"].origin is Provenance.READ_OFF
-    assert pm.Schema.from_toml(text + "declared = true")["a"].origin is Provenance.DECLARED
-    for more in ('declared = true\norigin = "trials"', 'origin = "guess"', "origin = 3"):
+    for more in ('origin = "guess"', "origin = 3"):
         with pytest.raises(InvalidSchema) as refusal:
             pm.Schema.from_toml(text + more)
         assert refusal.value.fields["column"] == "a"

@@ -108,10 +108,6 @@ IN_COLUMNS = {
         f'{KEY}[columns.w]\nrole = "weight"\nrandomise = true # !\n',
         f'{KEY}[columns.i]\nrole = "identifier"\nrandomise = true # !\n',
     ],
-    "declared": [
-        f"{KEY}declared = 1 # !\n",
-        f'{KEY}origin = "trials"\ndeclared = true # !\n',
-    ],
     "origin": [f'{KEY}origin = "luck" # !\n', f"{KEY}origin = 1 # !\n"],
     "missing_codes": [
         f"{KEY}missing_codes = [[1]] # !\n",

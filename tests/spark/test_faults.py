@@ -6,8 +6,6 @@ import base64
 import os
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -235,26 +233,3 @@ class _Told:
 
     def __exit__(self, *error):
         return self._door.__exit__(*error)
-
-
-def test_told_to_end_while_spark_starts_no_process_of_it_lives_on(tmp_path):
-    """Its process is started, and has not answered yet: nobody but us would end it."""
-    script = (
-        "import os, signal, threading\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from pyspark import java_gateway\n"
-        "usual = java_gateway.Popen\n"
-        "def told(*words, **more):\n"
-        "    process = usual(*words, **more)\n"
-        "    print(process.pid, flush=True)\n"
-        "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "    return process\n"
-        "java_gateway.Popen = told\n"
-        "from pramana.engine.spark.session import start_session\n"
-        "start_session()\n"
-    )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "KeyboardInterrupt" in done.stderr
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(done.stdout), 0)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pramana.base.atomic_files import write_whole
-from pramana.base.leftovers import leftovers, remove_leftovers
+from pramana.base.atomic_files import leftovers, remove_leftovers, write_whole
 from pramana.errors import InputError, Notice
 from pramana.studio.serving import Listening, Origin, new_token
 from pramana.studio.session import StudioSession

@@ -8,7 +8,8 @@ a level of once in ten thousand sound releases.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from pramana.base.rounding import require_number
 from pramana.base.text import percent_down, percent_up
@@ -58,29 +59,16 @@ class Measured:
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        *,
-        hits: int,
-        trials: int,
-        level: float = 0.95,
-        baseline: float | None = None,
-        control: float | None = None,
-        bound: float | None = None,
-        promised_by: str | None = None,
-        note: str = "",
+        cls, name: str, *, hits: int, trials: int, level: float = 0.95, **about: Any
     ) -> Measured:
-        """From the number of right answers."""
+        """From the number of right answers; ``about`` are the remaining attributes."""
         if trials < FEWEST_TRIALS:
             raise InvalidNumber(
                 f"An interval for '{name}' needs at least {FEWEST_TRIALS} records to attack, got "
                 f"{trials}. Use a larger table."
             )
         low, high = wilson(hits, trials, level=level)
-        return cls(
-            name, hits / trials, low, high, trials, level, baseline, control, bound, promised_by,
-            note,
-        )  # fmt: skip
+        return cls(name, hits / trials, low, high, trials, level, **about)
 
     @property
     def hits(self) -> int:
@@ -129,20 +117,7 @@ class Measured:
 
     def to_json(self) -> Form:
         """A plain form."""
-        return {
-            "name": self.name,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "level": self.level,
-            "trials": self.trials,
-            "baseline": self.baseline,
-            "control": self.control,
-            "bound": self.bound,
-            "promised_by": self.promised_by,
-            "broken": self.broken,
-            "note": self.note,
-        }
+        return asdict(self) | {"broken": self.broken}
 
 
 def wilson(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:

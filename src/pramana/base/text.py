@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 
 from pramana.errors import InvalidNumber, harmless
@@ -67,7 +68,6 @@ class Shown:
 
     def _repr_html_(self) -> str:
         head, lines = self._harmless()
-        from html import escape  # of notebooks alone
 
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return f"<p><strong>{escape(head)}</strong></p>" + (f"<ul>{items}</ul>" if items else "")
@@ -235,16 +235,8 @@ def as_part(text: str, apart: str = ",") -> str:
     >>> as_part("sex"), as_part("pets, if any"), parts_of(as_part(' "a, b"')) == [' "a, b"']
     ('sex', '"pets, if any"', True)
     """
-    return _quoted(text, apart)
-
-
-def names_in(text: str) -> list[str]:
-    r"""The names of a list.
-
-    >>> names_in('sex, "age, in years",a*b')
-    ['sex', 'age, in years', 'a*b']
-    """
-    return parts_of(text)
+    plain = text and text == text.strip() and text[0] != '"' and not set(apart) & set(text)
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def names_of_table(text: str) -> tuple[str, ...]:
@@ -294,7 +286,7 @@ def _are_tables(stated: object) -> bool:
 
 
 def as_list(names: Iterable[str]) -> str:
-    """What :func:`names_in` reads as these names.
+    """What :func:`parts_of` reads as these names.
 
     >>> as_list(["sex", "age, in years"])
     'sex,"age, in years"'
@@ -308,7 +300,7 @@ def as_table(names: Iterable[str], *, marks: str = "*") -> str:
     >>> as_table(["sex", "a*b"])
     'sex*"a*b"'
     """
-    return "*".join(_quoted(name, marks) for name in names)
+    return "*".join(as_part(name, marks) for name in names)
 
 
 def as_tables(tables: Iterable[Iterable[str]]) -> str:
@@ -368,11 +360,6 @@ def _visible(letter: str) -> str:
     if letter.isprintable():
         return letter
     return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
-
-
-def _quoted(name: str, marks: str) -> str:
-    plain = name and name == name.strip() and name[0] != '"' and not set(marks) & set(name)
-    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def _parts(text: str, marks: str) -> list[tuple[str, str]]:

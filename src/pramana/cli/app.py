@@ -20,8 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from pramana.base.atomic_files import forget_placed, placed
-from pramana.base.limits import memory_bound, require_some
-from pramana.base.processes import interrupt_on_signals
+from pramana.base.processes import interrupt_on_signals, memory_bound, require_some
 from pramana.errors import InputError, Notice, PramanaError
 
 LINES: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from pramana import api, experiments, make_keys
-from pramana.base.leftovers import leftovers, remove_leftovers
+from pramana.base.atomic_files import leftovers, remove_leftovers
 from pramana.base.text import in_shell, program
 from pramana.cli.options import DOES_NOT_HOLD
 from pramana.cli.rendering import (

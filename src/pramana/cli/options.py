@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 import typer
 
 from pramana import Replicates, api
-from pramana.base.text import as_file, names_in, pasted
+from pramana.base.text import as_file, parts_of, pasted
 from pramana.cli.commands import SELDOM, engine_names, format_names, method_names
 from pramana.errors import InputError
 
@@ -140,7 +140,7 @@ def names_of(lists: list[str] | None) -> list[str]:
     >>> names_of(["sex, age", "region", '"pets, if any"'])
     ['sex', 'age', 'region', 'pets, if any']
     """
-    return [name for part in lists or () for name in names_in(part)]
+    return [name for part in lists or () for name in parts_of(part)]
 
 
 def require_schema(schema: Path | None, table: Path | None) -> Path:

@@ -30,7 +30,7 @@ from pramana.base.registry import Registry
 from pramana.errors import InvalidNumber, InvalidTable, Notice, UnknownColumn, unheard
 from pramana.io.output import OutputEncoder
 from pramana.schema.domains import Label, Labels, label_key
-from pramana.schema.groups import MOST_ATTACHED, smallest_group
+from pramana.schema.groups import MOST_ATTACHED, group_sizes
 from pramana.schema.joint_cells import Counter, Counts, counts_with_kept
 from pramana.schema.opened_table import OpenedTable, TableFormat, is_number, steady
 from pramana.schema.recoded_table import recoded
@@ -176,7 +176,7 @@ ENGINES: Final[Registry[Engine]] = Registry(
     "pramana.engines",
     {
         "local": "pramana.engine.local:LOCAL",
-        "duckdb": "pramana.engine.duckdb:DUCKDB",
+        "duckdb": "pramana.engine.local:DUCKDB",
         "spark": "pramana.engine.spark.table:SPARK",
     },
 )
@@ -229,7 +229,7 @@ def counts_of(schema: Schema, opened: OpenedTable) -> Counts:
 
 def smallest_anonymity_set(schema: Schema, opened: OpenedTable) -> int:
     """The fewest records that share the values of the columns that an adversary may know."""
-    return smallest_group(opened, schema.known, apart=True) if schema.known else opened.rows
+    return group_sizes(opened, schema.known, apart=True).smallest() if schema.known else opened.rows
 
 
 def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
@@ -239,7 +239,7 @@ def smallest_attached(schema: Schema, opened: OpenedTable) -> int | None:
         return None
     if schema.noisy:  # a number with noise is like no other, and tells a little about the truth
         return 1
-    return smallest_group(opened, names, most=MOST_ATTACHED, binned=schema.binned)
+    return group_sizes(opened, names, most=MOST_ATTACHED, binned=schema.binned).smallest()
 
 
 def empty_like(source: TableLike) -> TableLike | None:

@@ -1,33 +1,45 @@
-"""The local engine: files and data frames on one machine, in memory that does not grow with them.
+"""The engines of one machine: files and data frames in memory that does not grow, and DuckDB.
 
 A table is opened once and carries a list of steps. Whoever counts, writes or collects it runs the
 steps from first to last: threads load and work on large batches, which come out in order. Parquet
 files are read by row groups; everything else in batches as they come.
+
+Groups of released records are summed by DuckDB, which reads Parquet files itself, in parallel and
+larger than memory: a table of any width costs what a bare GROUP BY on its columns costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import atexit
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from pramana.base.workers import default_threads, in_order
+from pramana.base.processes import default_threads, in_order
 from pramana.engine.base import (
+    Condition,
     MapBatches,
     Shuffle,
     SteppedTable,
     SumsAsked,
+    number_in,
+    require_number,
+    spelled,
+    sum_name,
 )
 from pramana.engine.shuffle import Piece, Shuffler
-from pramana.errors import InputError
-from pramana.io.opening import empty_like, open_table, to_kind
+from pramana.errors import InputError, InvalidTable, NotARelease
+from pramana.io.base import require_distinct_names
+from pramana.io.disk_buffer import DiskBuffer
+from pramana.io.opening import checked, empty_like, open_table, to_kind, undressed
 from pramana.io.output import group_size, write_records
 from pramana.schema.codec import encode
-from pramana.schema.domains import Labels
+from pramana.schema.domains import Labels, label_text
 from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable, Part, TableFormat
 from pramana.schema.schema import Column, Schema
@@ -98,7 +110,7 @@ class LocalTable(SteppedTable):
     def batches(self, progress: Progress | None = None) -> Iterator[pa.RecordBatch]:
         """The records after all steps, in order."""
         parts, cells = self._parts(progress), _cells(len(self.schema()))
-        for batch in in_order(_loaded, parts, threads=self.threads, cells=cells):
+        for batch in in_order(lambda part: part.load(), parts, threads=self.threads, cells=cells):
             yield batch
             if progress is not None:
                 progress(len(batch))
@@ -146,17 +158,9 @@ class LocalTable(SteppedTable):
             yield Part(begin, end - begin, partial(shuffler.ordered, begin, end))
 
 
-def _loaded(part: Part) -> pa.RecordBatch:
-    return part.load()
-
-
 def _mapped(parts: Iterator[Part], step: MapBatches) -> Iterator[Part]:
     for part in parts:
-        yield replace(part, load=partial(_load_mapped, part, step))
-
-
-def _load_mapped(part: Part, step: MapBatches) -> pa.RecordBatch:
-    return step(part.load(), part.position)
+        yield replace(part, load=partial(lambda own: step(own.load(), own.position), part))
 
 
 def _cells(columns: int) -> Callable[[Part], int]:
@@ -194,8 +198,6 @@ class LocalEngine:
 
     def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         """By the embedded database, which reads Parquet files where they lie."""
-        from pramana.engine.duckdb import grouped_sums
-
         return grouped_sums(opened, asked)
 
     def empty_like(self, source: TableLike) -> TableLike | None:
@@ -210,3 +212,163 @@ class LocalEngine:
 
 
 LOCAL: Final = LocalEngine()
+
+
+def open_relation(relation: Any) -> OpenedTable:
+    """The answer of a relation, asked for once: another time it may be another."""
+    require_distinct_names(relation.columns, where="the relation")
+
+    with _quiet_database():
+        stream = pa.RecordBatchReader.from_stream(relation)
+        held = DiskBuffer(stream)
+    return OpenedTable(stream.schema.remove_metadata(), held.rows, "frame", relation, held.parts)
+
+
+def relation_schema(relation: Any) -> pa.Schema:
+    """The columns of a relation and their types."""
+    with _quiet_database():
+        return pa.RecordBatchReader.from_stream(relation.limit(0)).schema
+
+
+@contextmanager
+def _quiet_database() -> Iterator[None]:
+    """Replace the database's errors, which may show cells."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        busy = type(error).__name__ == "ResourceInUseException"
+        why = "its connection is busy with another result" if busy else "its query fails"
+        raise InvalidTable(f"The DuckDB relation cannot be read: {why}.") from None
+
+
+class DuckdbEngine(LocalEngine):
+    """Relations of a DuckDB connection; their batches are worked on by the local engine."""
+
+    name: ClassVar[str] = "duckdb"
+    reads_files: ClassVar[bool] = False
+
+    def serves(self, source: object) -> bool:
+        """Whether it is a relation."""
+        package = type(source).__module__.split(".")[0]
+        return package in ("duckdb", "_duckdb") and hasattr(source, "__arrow_c_stream__")
+
+    def open(self, source: TableLike, *, schema: Schema | None = None) -> OpenedTable:
+        """The answer of the database."""
+        opened = source if isinstance(source, OpenedTable) else open_relation(source)
+        return checked(opened, schema=schema)
+
+    def empty_like(self, source: TableLike) -> TableLike:
+        """A relation without records."""
+        import duckdb
+
+        return duckdb.from_arrow(relation_schema(source).empty_table())
+
+    def as_kind(self, opened: OpenedTable, like: TableLike | None) -> TableLike:
+        """A relation over the records."""
+        import duckdb
+
+        table: pa.Table = undressed(opened.to_arrow(), relation_schema(like))
+        return duckdb.from_arrow(table)
+
+
+DUCKDB: Final = DuckdbEngine()
+
+
+def grouped_sums(opened: OpenedTable, asked: SumsAsked) -> pa.Table:
+    """One row a combination of values, with the sums that estimates need."""
+    import duckdb
+
+    value, weight, names = asked.value, asked.weight, opened.schema.names
+    # To the database, names that differ in capitals alone are the same.
+    numbered = len({name.casefold() for name in names}) < len(names)
+    called = {name: f"c{at}" if numbered else _quoted(name) for at, name in enumerate(names)}
+    w = f"CAST({called[weight]} AS DOUBLE)" if weight else ""
+    sums = {"n": "CAST(count(*) AS DOUBLE)"}
+    # A weight of one adds nothing to a count: the bare GROUP BY is all that is needed.
+    sums |= (
+        {"w": f"sum({w})", "ww": f"sum({w} * {w})"} if w else dict.fromkeys(("w", "ww"), sums["n"])
+    )
+    conditions: list[str] = []
+    parameters: list[str] = []
+    for condition in asked.where:
+        number = require_number(opened.schema.field(condition.column).type, condition)
+        text, values = _condition(condition, called[condition.column], number=number)
+        conditions.append(text)
+        parameters += values
+    if value is not None:
+        y = number_of = f"CAST({called[value]} AS DOUBLE)"
+        if asked.beyond is not None:
+            limit = number_in(label_text(asked.beyond.values[0]), asked.beyond.column)
+            # The limit is a number, and so no text of SQL.
+            comparison = f"{y} {asked.beyond.comparison} CAST('{limit!r}' AS DOUBLE)"
+            y = f"CAST({comparison} AS DOUBLE)"
+        wy, wwy = (f"{w} * {y}", f"{w} * {w} * {y}") if w else (y, y)
+        sums |= {"wy": f"sum({wy})", "wwy": f"sum({wwy})", "wwyy": f"sum({wwy} * {y})"}
+        conditions += [f"{called[value]} IS NOT NULL", f"NOT isnan({number_of})"]
+    groups = [called[name] for name in asked.columns]
+    terms = [f"{term} AS {_quoted(sum_name(name))}" for name, term in sums.items()]
+    query = f"SELECT {', '.join([*groups, *terms])} FROM released"  # noqa: S608 - names are quoted
+    query += f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    query += f" GROUP BY {', '.join(groups)}" if groups else ""
+    needed = [*asked.columns, *(c.column for c in asked.where), *(n for n in (value, weight) if n)]
+    with _database().cursor() as connection:
+        try:
+            _attach(connection, opened, list(dict.fromkeys(needed)), called if numbered else {})
+            answer = connection.sql(query, params=parameters).to_arrow_table()
+        except duckdb.OutOfMemoryException:
+            raise MemoryError from None
+        except duckdb.Error:
+            raise NotARelease("The released records cannot be read to their end.") from None
+    return answer.rename_columns([*asked.columns, *answer.column_names[len(groups) :]])
+
+
+@cache
+def _database() -> Any:
+    """One database in memory for the process: opening one costs more than many a question."""
+    import duckdb
+
+    # Else it may leave files in the folder of the command.
+    database = duckdb.connect(":memory:", config={"temp_directory": ""})
+    # A connection that outlives the interpreter makes the library complain when Python leaves.
+    atexit.register(_database.cache_clear)
+    atexit.register(database.close)
+    return database
+
+
+def _attach(
+    connection: Any, opened: OpenedTable, columns: list[str], called: Mapping[str, str]
+) -> None:
+    """Make the released records known under one name; Parquet files are read where they lie."""
+    files = [str(file.path.absolute()) for file in opened.files]
+    # The database would look for other files under names with stars and brackets.
+    plain = not any(set(file) & set("*?[]{}") for file in files)
+    if opened.format == "parquet" and plain and not called:
+        places = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        reading = f"read_parquet([{places}], hive_partitioning = false)"
+        # A temporary view is this cursor's own, whatever others ask at the same time.
+        connection.execute(f"CREATE TEMP VIEW released AS FROM {reading}")
+        return
+    table = opened.to_arrow(columns or None)
+    names = [called.get(name, name) for name in table.column_names]
+    connection.register("released", table.rename_columns(names))
+
+
+def _condition(condition: Condition, column: str, *, number: bool) -> tuple[str, list[Any]]:
+    if condition.comparison in ("=", "!="):
+        values, missing = spelled(condition, number=number)
+        one = f"CAST({column} AS VARCHAR) = ?"
+        if number:
+            one = f"CAST({column} AS DOUBLE) = CAST(? AS DOUBLE)"
+            values = [str(number_in(value, condition.column)) for value in values]
+        parts = [one] * len(values) + [f"{column} IS NULL"] * missing
+        found = f"coalesce({' OR '.join(parts)}, false)"
+        return (found if condition.comparison == "=" else f"NOT {found}"), values
+    (limit,) = condition.values
+    text = f"CAST({column} AS DOUBLE) {condition.comparison} CAST(? AS DOUBLE)"
+    return text, [str(number_in(label_text(limit), condition.column))]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

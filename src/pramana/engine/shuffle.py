@@ -13,21 +13,19 @@ Columns of fixed width without missing values travel packed, row by row: one gat
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
-from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pramana.base.limits import memory_bound
+from pramana.base.processes import memory_bound
 from pramana.base.randomness import Address, Keystream, order_of_words
+from pramana.io.disk_buffer import ScratchFile
 from pramana.types import IntArray, Words
 
 RANGE_BITS_MOST: Final = 8
@@ -236,14 +234,10 @@ class Shuffler:
 
 
 class _Spill:
-    """A temporary file without a name: it is gone when its holder or the process is."""
+    """Pieces in a temporary file, range by range."""
 
     def __init__(self, ranges: int, layout: RowLayout, folder: Path | None) -> None:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            self._file = os.dup(file.fileno())
-        finalize(self, os.close, self._file)
-        self._layout = layout
-        self._end = 0
+        self._file, self._layout = ScratchFile(folder), layout
         self._places: list[list[tuple[int, int, int]]] = [[] for _ in range(ranges)]
 
     def write(self, pieces: list[Piece]) -> None:
@@ -256,37 +250,24 @@ class _Spill:
             with pa.ipc.new_stream(sink, self._layout.other_schema) as writer:
                 writer.write_batch(_concatenated([part[2] for part in parts]))
             others = sink.getvalue()
-            places.append((self._end, len(words), len(others)))
-            for data in (words.data, rows.view(np.uint8).data, memoryview(others)):
-                self._append(data.cast("B"))
-
-    def _append(self, data: memoryview) -> None:
-        while len(data):
-            written = os.pwrite(self._file, data, self._end)
-            self._end += written
-            data = data[written:]
+            begin = self._file.append(words.data)
+            self._file.append(rows.view(np.uint8).data)
+            self._file.append(others)
+            places.append((begin, len(words), len(others)))
 
     def read(self, number: int) -> list[tuple[Words, NDArray[np.void], pa.RecordBatch]]:
         """The parts of one range, in the order in which they were written."""
-        parts = []
-        width = self._layout.width
+        parts, width = [], self._layout.width
         for begin, records, size in self._places[number]:
-            words = np.frombuffer(self._bytes(begin, 8 * records), np.uint64)
+            words = np.frombuffer(self._file.read(begin, 8 * records), np.uint64)
             rows = _NONE
             if width:
-                data = self._bytes(begin + 8 * records, width * records)
+                data = self._file.read(begin + 8 * records, width * records)
                 rows = np.frombuffer(data, np.dtype((np.void, width)))
-            rest = self._bytes(begin + (8 + width) * records, size)
+            rest = self._file.read(begin + (8 + width) * records, size)
             with pa.ipc.open_stream(pa.py_buffer(rest)) as stream:
                 parts.append((words, rows, _concatenated(list(stream))))
         return parts
-
-    def _bytes(self, begin: int, size: int) -> NDArray[np.uint8]:
-        data = np.empty(size, dtype=np.uint8)
-        done = 0
-        while done < size:  # one call reads at most 2 GiB
-            done += os.preadv(self._file, [data[done:].data], begin + done)
-        return data
 
 
 def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from pramana.analysis.release import Release
+from pramana.base.processes import side_by_side
 from pramana.base.randomness import Keystream
 from pramana.base.text import Shown, as_tables, listed, percent_up, text_down
-from pramana.base.workers import side_by_side
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of

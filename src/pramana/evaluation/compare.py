@@ -23,9 +23,9 @@ import numpy as np
 
 from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
+from pramana.base.processes import side_by_side
 from pramana.base.rounding import require_choice
 from pramana.base.text import Shown, as_list, percent, percent_up, text_down, text_up
-from pramana.base.workers import side_by_side
 from pramana.engine.base import open_source
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of

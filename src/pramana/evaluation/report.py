@@ -14,8 +14,8 @@ from pramana.analysis.estimates import Estimate
 from pramana.analysis.release import Release
 from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.charts import altair
+from pramana.base.processes import side_by_side
 from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
-from pramana.base.workers import side_by_side
 from pramana.errors import NotCovered, PramanaError
 from pramana.evaluation.arguments import original_of, release_of
 from pramana.evaluation.audit import ReleaseAudit, audit_release

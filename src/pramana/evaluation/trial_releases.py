@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pramana.analysis.counts import SMALL_ERROR
-from pramana.base.workers import side_by_side
+from pramana.base.processes import side_by_side
 from pramana.engine.base import open_source
 from pramana.errors import NotCovered, Notice, PramanaError, unheard
 from pramana.evaluation.questions import CountedTable, answer_of, is_answerable, stated_tables

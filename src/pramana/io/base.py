@@ -107,7 +107,7 @@ FORMATS: Final[Registry[Format]] = Registry(
     {
         "csv": "pramana.io.csv:CSV",
         "parquet": "pramana.io.parquet:PARQUET",
-        "feather": "pramana.io.feather:FEATHER",
+        "feather": "pramana.io.parquet:FEATHER",
         "sav": "pramana.io.labelled:SAV",
         "dta": "pramana.io.labelled:DTA",
         "sas7bdat": "pramana.io.labelled:SAS",

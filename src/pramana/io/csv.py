@@ -19,8 +19,9 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv
 
-from pramana.base.workers import default_threads, in_order
+from pramana.base.processes import default_threads, in_order
 from pramana.errors import InvalidTable, PramanaError
 from pramana.io.base import COMPRESSED, Format, RecordStream, broken, lost_in_text
 from pramana.io.csv_dialect import (
@@ -139,8 +140,6 @@ class _Block(NamedTuple):
 
 def _block(dialect: Dialect, blocks: _Blocks, block: _Block) -> pa.Table:
     """The records of some lines."""
-    from pyarrow import csv
-
     options = _options(dialect, first=block.first, threads=False, size=block.size)
     lines = pa.py_buffer(memoryview(block.held)[: block.size])
     table = csv.read_csv(pa.BufferReader(lines), **options)
@@ -160,7 +159,6 @@ def _by_one(
     stream: pa.NativeFile, dialect: Dialect, *, first: bool = True, wrong: list[Any] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The reader's batches; with ``wrong`` the first bad row is noted."""
-    from pyarrow import csv
 
     def note(row: Any) -> str:
         if wrong is not None:
@@ -181,8 +179,6 @@ def _options(
     size: int,
 ) -> dict[str, Any]:
     """What the library is told, of the first lines of a file or of others."""
-    from pyarrow import csv
-
     return {
         "read_options": csv.ReadOptions(
             column_names=list(dialect.names),
@@ -217,21 +213,17 @@ def require_closed(path: Path, dialect: Dialect, last: str | None) -> None:
     quote, quotes, tail = dialect.quote.encode(), 0, b""
     value = last.rstrip("\r\n").replace(dialect.quote, dialect.quote * 2)
     ending = quote + value.encode(dialect.encoding.removesuffix("-sig"), errors="replace")
-    if path.suffix.lower() not in COMPRESSED and not _tail(path).endswith(ending[-HEAD:]):
-        return
+    if path.suffix.lower() not in COMPRESSED:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 2 * HEAD))
+            if not file.read().rstrip(b"\r\n").endswith(ending[-HEAD:]):
+                return
     with pa.input_stream(str(path), compression="detect") as stream:
         while part := stream.read(BLOCK):
             quotes += part.count(quote)
             tail = (tail + part)[-len(ending) - 2 * BLOCK :]
     if quotes % 2 and tail.rstrip(b"\r\n").endswith(ending):
         raise InvalidTable(f"{path} ends inside quotes: it is broken or cut short.")
-
-
-def _tail(path: Path) -> bytes:
-    """The end of a file, without line ends."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 2 * HEAD))
-        return file.read().rstrip(b"\r\n")
 
 
 LINES: Final = 2**14
@@ -359,8 +351,6 @@ class CsvFormat(Format):
 
 def _lines(table: pa.Table, *, header: bool = False) -> pa.Buffer:
     """The lines of records, or with ``header`` the column names before them."""
-    from pyarrow import csv
-
     for at, item in enumerate(table.schema):
         if pa.types.is_timestamp(item.type) and item.type.tz is None:
             table = table.set_column(at, item.name, comparable(table.column(at)))

@@ -10,12 +10,14 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from pramana.base.limits import memory_bound
+from pramana.base.processes import memory_bound
 from pramana.schema.opened_table import Part
 
 SHARE: Final = 16
@@ -25,6 +27,32 @@ BYTE, WIDE = pa.uint8(), pa.int32()
 """Indices of dictionaries as they are held, and as readers give them."""
 
 Place: TypeAlias = pa.Array | tuple[int, int]
+
+
+class ScratchFile:
+    """A temporary file without a name: it is gone when its holder or the process is."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            self._file = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self._file)
+        self._end = 0
+
+    def append(self, data: Any) -> int:
+        """Write bytes at the end, and give where they begin."""
+        begin, left = self._end, memoryview(data).cast("B")
+        while len(left):
+            written = os.pwrite(self._file, left, self._end)
+            self._end += written
+            left = left[written:]
+        return begin
+
+    def read(self, begin: int, size: int) -> NDArray[np.uint8]:
+        """Bytes from a place on; threads may read at once."""
+        data, done = np.empty(size, np.uint8), 0
+        while done < size:  # one call reads at most 2 GiB
+            done += os.preadv(self._file, [data[done:].data], begin + done)
+        return data
 
 
 class DiskBuffer:
@@ -44,8 +72,7 @@ class DiskBuffer:
         self._held = 0
         self._batches: list[tuple[int, dict[str, Place]]] = []
         self._types: dict[str, pa.DataType] = {}
-        self._file: int | None = None
-        self._end = 0
+        self._file: ScratchFile | None = None
         for batch in batches:
             self.add(batch)
 
@@ -79,32 +106,21 @@ class DiskBuffer:
         return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def _written(self, name: str, array: pa.Array) -> tuple[int, int]:
-        """Append a column to the file, which ends with its holder or the process."""
+        """Append a column to the file."""
         if self._file is None:
-            with tempfile.TemporaryFile() as file:
-                self._file = os.dup(file.fileno())
-            weakref.finalize(self, os.close, self._file)
+            self._file = ScratchFile()
         batch = pa.RecordBatch.from_arrays([array], names=[name])
         sink = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
             writer.write_batch(batch)
-        data: Any = memoryview(sink.getvalue())
-        begin, size = self._end, len(data)
-        while len(data):
-            written = os.pwrite(self._file, data, self._end)
-            self._end += written
-            data = data[written:]
-        return begin, size
+        data = sink.getvalue()
+        return self._file.append(data), data.size
 
     def _read(self, place: Place) -> pa.Array:
-        if not isinstance(place, tuple):
+        if not isinstance(place, tuple) or self._file is None:
             return place
-        begin, size = place
-        data, done = np.empty(size, np.uint8), 0
-        while done < size:  # one call reads at most 2 GiB
-            done += os.preadv(self._file, [data[done:].data], begin + done)  # type: ignore[arg-type]
-        with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
+        with pa.ipc.open_stream(pa.py_buffer(self._file.read(*place))) as stream:
             return stream.read_next_batch().column(0)
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.limits import require_memory
+from pramana.base.processes import require_memory
 from pramana.base.text import listed
 from pramana.errors import InvalidTable, MissingExtra, Notice, TooLarge
 from pramana.io.base import (
@@ -230,12 +230,17 @@ def _column(name: str, values: list[Any]) -> pa.Array:
         ) from None
     if pa.types.is_string(array.type):
         return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
-    # These packages keep whole numbers as floating ones.
-    if pa.types.is_floating(array.type) and array.null_count < len(array):
-        whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), EXACT))
-        if pc.all(whole).as_py():
-            return array.cast(pa.int64())
+    if pa.types.is_floating(array.type):
+        return whole_numbers(array)
     return array.cast(pa.float64()) if pa.types.is_null(array.type) else array
+
+
+def whole_numbers(array: pa.Array) -> pa.Array:
+    """Floating numbers as integers if all are: SPSS, Stata, SAS and R keep them floating."""
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), EXACT))
+    if array.null_count < len(array) and pc.all(whole).as_py():
+        return array.cast(pa.int64())
+    return array
 
 
 def _labels(about: Any, *, stata: bool) -> Labels:
@@ -255,15 +260,26 @@ def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
     library = _pyreadstat("Writing", file_format)
     schema = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
     table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
-    names, labels = set(table.column_names), records.labels
+    names, labels = table.column_names, records.labels
+    texts = {item.name for item in schema if pa.types.is_string(item.type)}
+    # Labels and codes of values that are still there: those of a number do not fit a bin's text.
+    named = {
+        name: {v: own for v, own in labels.values[name].items() if isinstance(v, str) == text}
+        for name, text in ((name, name in texts) for name in names if name in labels.values)
+    }
+    codes = {
+        name: tuple(labels.missing[name])
+        for name in names
+        if name in labels.missing
+        and all(isinstance(code, str) == (name in texts) for code in labels.missing[name])
+    }
     options: Form = {
-        "column_labels": {name: labels.variables.get(name) for name in table.column_names},
-        "variable_value_labels": _value_labels(table, labels.values),
+        "column_labels": {name: labels.variables.get(name) for name in names},
+        "variable_value_labels": {name: own for name, own in named.items() if own},
     }
     if file_format == "sav":
         options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
     frame = _frame(table, file_format)
-    codes = _codes_of(table, labels)
     if file_format == "sav":
         options["missing_ranges"] = _ranges(table, codes, options["variable_value_labels"])
     else:
@@ -334,24 +350,12 @@ def _require_space(path: Path) -> None:
     path.with_name("room").unlink()
 
 
-def _codes_of(table: pa.Table, labels: Labels) -> dict[str, tuple[Label, ...]]:
-    """The values that stand for missing, of columns that still hold such values."""
-    kept = {}
-    for name in (name for name in table.column_names if name in labels.missing):
-        text = pa.types.is_string(table.schema.field(name).type)
-        if all(isinstance(code, str) == text for code in labels.missing[name]):
-            kept[name] = tuple(labels.missing[name])
-    return kept
-
-
 def _ranges(
     table: pa.Table, codes: Mapping[str, tuple[Label, ...]], labelled: Mapping[str, Collection[Any]]
 ) -> dict[str, list[Any]]:
     """Missing values as SPSS declares them; a notice names columns whose codes do not fit."""
     found = {
-        name: _texts_missing(own)
-        if pa.types.is_string(table.schema.field(name).type)
-        else _numbers_missing(
+        name: _spss_missing(
             own, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
         )
         for name, own in codes.items()
@@ -368,18 +372,15 @@ def _ranges(
     return {name: own for name, own in found.items() if own}
 
 
-def _texts_missing(codes: Sequence[Label]) -> list[Any]:
-    short = all(len(str(code).encode()) <= LONGEST_SPSS_CODE for code in codes)
-    return list(codes) if short and len(codes) <= MOST_SPSS_CODES else []
-
-
-def _numbers_missing(codes: Sequence[Any], occur: Collection[Any]) -> list[Any]:
+def _spss_missing(codes: Sequence[Any], occur: Collection[Any]) -> list[Any]:
     """Up to three values; or a range of which no other value is, and one value beside it."""
+    if any(isinstance(c, str) and len(c.encode()) > LONGEST_SPSS_CODE for c in codes):
+        return []
     if len(codes) <= MOST_SPSS_CODES:
         return list(codes)
-    ranked = sorted(codes)
+    ranked = [] if isinstance(codes[0], str) else sorted(codes)
     others = [value for value in occur if value not in codes]
-    for alone in (None, ranked[0], ranked[-1]):
+    for alone in (None, ranked[0], ranked[-1]) if ranked else ():
         within = [code for code in ranked if code != alone]
         if not any(within[0] <= value <= within[-1] for value in others):
             return [{"lo": within[0], "hi": within[-1]}, *([] if alone is None else [alone])]
@@ -419,19 +420,6 @@ def _undate(path: Path, file_format: TableFormat) -> None:
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _value_labels(
-    table: pa.Table, labels: Mapping[str, Mapping[Any, str]]
-) -> dict[str, dict[Any, str]]:
-    """Value labels of columns that still hold such values: a bin's text has none."""
-    kept = {}
-    for name in (name for name in table.column_names if name in labels):
-        text = pa.types.is_string(table.schema.field(name).type)
-        fitting = {v: label for v, label in labels[name].items() if isinstance(v, str) == text}
-        if fitting:
-            kept[name] = fitting
-    return kept
 
 
 MOST_OF_VARIABLE: Final = 80

@@ -1,7 +1,9 @@
-"""Parquet files, and folders of Parquet files that together are one table.
+"""Arrow's own formats: Parquet files, folders of Parquet files, and Arrow or Feather files.
 
-Row groups are loaded by several threads. Text columns that will be looked up are read as
-dictionaries, so that the codec looks up each distinct value once a row group.
+Row groups of Parquet files are loaded by several threads. Text columns that will be looked up are
+read as dictionaries, so that each distinct value is looked up once a row group. A subprocess with
+bounded memory reads Arrow and Feather files: Arrow trusts what they say of the lengths and offsets
+of their buffers, and asks the system for as much memory.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar, Final
+from typing import Any, BinaryIO, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pramana.base.workers import default_threads
+from pramana.base.processes import default_threads, require_memory
 from pramana.errors import InvalidTable
 from pramana.io.base import (
     BROKEN,
@@ -29,6 +31,8 @@ from pramana.io.base import (
     whole,
 )
 from pramana.io.disk_buffer import DiskBuffer
+from pramana.io.subprocess_reader import read_in_child
+from pramana.schema.domains import Labels
 from pramana.schema.opened_table import (
     FileStamp,
     OpenedTable,
@@ -333,3 +337,65 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
     """All chunks of a table as one batch; dictionaries that differ are made one."""
     batches = table.unify_dictionaries().combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+FIRST_FEATHER: Final = b"FEA1"
+INDEXED: Final = b"ARROW1"
+
+
+class FeatherFormat(Format):
+    """Arrow and Feather files."""
+
+    name: ClassVar[str] = "feather"
+    title: ClassVar[str] = "Arrow"
+    endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
+    marks: ClassVar[tuple[bytes, ...]] = (INDEXED, FIRST_FEATHER, b"\xff\xff\xff\xff")
+    media: ClassVar[str] = "application/vnd.apache.arrow.file"
+    writes: ClassVar[bool] = True
+    in_python: ClassVar[str] = "pd.read_feather(HERE / {name})"
+    in_r: ClassVar[str] = "as.data.frame(arrow::read_feather({name}))"
+
+    def open(self, path: Path) -> OpenedTable:
+        """Read all records into memory."""
+        require_memory(path.stat().st_size, what=str(path))
+        table, _ = read_in_child(__name__, path, title=self.title)
+        names = distinct_names(table.column_names, where=str(path))
+        return OpenedTable.of_arrow(table.rename_columns(names), kind=self.name, source=path)
+
+    def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
+        """Return no codecs, since memory is bounded where they are unpacked, and metadata keys."""
+        with path.open("rb") as file:
+            return frozenset(), metadata_keys(_reader(file).schema)
+
+    def write(self, path: Path, records: RecordStream) -> None:
+        """Write a file with an index, each group of records as a batch."""
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(str(path), records.schema, options=options) as writer:
+            for group in records.groups:
+                writer.write_table(group)
+
+
+FEATHER: Final = FeatherFormat()
+
+
+def read_here(path: Path) -> tuple[pa.Table, Labels]:
+    """Return the records of a file, read by this process."""
+    try:
+        with path.open("rb") as file:
+            if file.read(len(FIRST_FEATHER)) == FIRST_FEATHER:
+                from pyarrow import feather
+
+                table = feather.read_table(path, memory_map=False)
+            else:
+                table = _reader(file).read_all()
+        return plain_text(whole(table).replace_schema_metadata(None)), Labels()
+    except BROKEN:
+        raise broken(path) from None
+
+
+def _reader(file: BinaryIO) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+    """Return the reader of an open file with an index or of a stream."""
+    file.seek(0)
+    indexed = file.read(len(INDEXED)) == INDEXED
+    file.seek(0)
+    return pa.ipc.open_file(file) if indexed else pa.ipc.open_stream(file)

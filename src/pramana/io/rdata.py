@@ -14,17 +14,14 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pramana.errors import InvalidTable, MissingExtra
 from pramana.io.base import Format, PartOf, chosen, distinct_names, is_renaming, names_alone
-from pramana.io.labelled import codes_within, opened_with_codes
+from pramana.io.labelled import codes_within, opened_with_codes, whole_numbers
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
-
-EXACT = 2**53
 
 
 class RFormat(Format):
@@ -110,7 +107,8 @@ def _frames(path: Path) -> dict[str, _Frame]:
     single = path.suffix.lower() == ".rds"
     data = parse_file(path, extension=".rds" if single else ".rda")
     convert = SimpleConverter(
-        {**DEFAULT_CLASS_MAP, "data.frame": _nested}, default_encoding=data.extra.encoding
+        {**DEFAULT_CLASS_MAP, "data.frame": lambda value, _: value},
+        default_encoding=data.extra.encoding,
     ).convert
     objects = {"the object": data.object} if single else _named(data.object, convert)
     return {
@@ -118,12 +116,6 @@ def _frames(path: Path) -> dict[str, _Frame]:
         for name, own in objects.items()
         if "data.frame" in _classes(_attributes(own, convert))
     }
-
-
-def _nested(value: object, about: object) -> object:
-    """A data frame inside of one: left as it is, for its column to be refused."""
-    del about
-    return value
 
 
 def _named(node: Any, convert: Any) -> dict[str, Any]:
@@ -166,7 +158,7 @@ def _column(name: str, value: Any, about: Form) -> pa.Array:
         return _moments(value, 1e6, pa.int64()).cast(pa.timestamp("us", _zone(about)))
     found = pa.array(getattr(value, "values", value) if hasattr(value, "coords") else value,
                      from_pandas=True)  # fmt: skip
-    return _whole(found) if pa.types.is_floating(found.type) else found
+    return whole_numbers(found) if pa.types.is_floating(found.type) else found
 
 
 def _zone(about: Form) -> str | None:
@@ -188,17 +180,13 @@ def _moments(value: Any, unit: float, kind: pa.DataType) -> pa.Array:
     return pa.array(moments, mask=gone).cast(kind)  # which refuses what no file can hold
 
 
-def _whole(column: pa.Array) -> pa.Array:
-    """Whole numbers as such: R keeps them floating unless it is told otherwise."""
-    whole = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), EXACT))
-    if column.null_count < len(column) and pc.all(whole).as_py():
-        return column.cast(pa.int64())
-    return column
-
-
 def _labels(columns: Mapping[str, pa.Array], told: Mapping[str, Form]) -> Labels:
     """What haven, labelled, Hmisc and their like put beside columns."""
-    variables = {name: _text(about["label"]) for name, about in told.items() if "label" in about}
+    variables = {
+        name: str(about["label"][0])
+        for name, about in told.items()
+        if len(about.get("label", ())) == 1
+    }
     values = {name: about["labels"] for name, about in told.items() if about.get("labels")}
     missing = {
         name: codes_within(ranges, pa.chunked_array([columns[name]]), values.get(name, {}))
@@ -217,10 +205,6 @@ def _ranges(about: Form) -> list[tuple[Any, Any]]:
     single = [(own, own) for own in _plain(about.get("na_values", ()))]
     low_high = _plain(about.get("na_range", ()))
     return [*single, (low_high[0], low_high[-1])] if low_high else single
-
-
-def _text(label: Any) -> str:
-    return " ".join(str(own) for own in label) if len(label) == 1 else ""
 
 
 def _of_values(parsed: Any, convert: Any) -> dict[Label, str]:

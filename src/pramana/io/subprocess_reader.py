@@ -27,8 +27,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pramana.base.limits import limit_memory, limit_processor, memory_bound
-from pramana.base.processes import import_path
+from pramana.base.processes import import_path, limit_memory, limit_processor, memory_bound
 from pramana.errors import InvalidTable, PramanaError
 from pramana.io.base import BROKEN, whole
 from pramana.schema.domains import Labels
@@ -49,7 +48,7 @@ SERVE: Final = (
     "from pramana.io.subprocess_reader import serve; serve()"
 )
 ROOMS: Final = tuple(
-    f"pramana.io.{name}" for name in ("labelled", "feather", "spreadsheet", "databases", "rdata")
+    f"pramana.io.{name}" for name in ("labelled", "parquet", "spreadsheet", "databases", "rdata")
 )
 
 

@@ -48,17 +48,24 @@ class Randomiser:
     @cached_property
     def coded(self) -> pa.Schema:
         """The Arrow schema between drawing and decoding: codes of randomised and binned columns."""
-        return pa.schema([self._field(column, _coded_field) for column in self.schema.released])
+        return self._types(lambda column: pa.from_numpy_dtype(code_dtype(len(column.labels))))
 
     @cached_property
     def released(self) -> pa.Schema:
         """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
-        return pa.schema([self._field(column, _released_field) for column in self.schema.released])
+        return self._types(released_type, gaps=True)
 
-    def _field(self, column: Column, made: Callable[[Column], pa.Field]) -> pa.Field:
-        if column.coded:
-            return made(column)
-        return pa.field(column.name, _plain(self.types.field(column.name).type))
+    def _types(self, kind_of: Callable[[Column], pa.DataType], *, gaps: bool = False) -> pa.Schema:
+        fields = []
+        for column in self.schema.released:
+            if column.coded:
+                nullable = gaps and None in column.labels
+                fields.append(pa.field(column.name, kind_of(column), nullable=nullable))
+            else:
+                kind = self.types.field(column.name).type
+                plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+                fields.append(pa.field(column.name, plain))
+        return pa.schema(fields)
 
     @cached_property
     def _steps(self) -> tuple[StepCodec, ...]:
@@ -78,11 +85,15 @@ class Randomiser:
             cells = step.cells([self._codes(own, batch, position) for own in step.columns])
             released = self._draw(step, cells, batch, position)
             drawn.update(zip(step.step.columns, step.split(released), strict=True))
+        return self._with(drawn, batch)
+
+    def _with(self, drawn: dict[str, Codes], batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The codes drawn, those of binned columns, and all other columns unchanged."""
         drawn |= {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
         arrays = [
             pa.array(drawn[field.name])
             if field.name in drawn
-            else _as(field.type, batch.column(field.name))
+            else batch.column(field.name).cast(field.type)
             for field in self.coded
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
@@ -196,24 +207,6 @@ def _as_tuple(stratum: Label) -> tuple[Label, ...]:
     return stratum if isinstance(stratum, tuple) else (stratum,)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, whether or not they are dictionary-encoded."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _coded_field(column: Column) -> pa.Field:
-    kind = pa.from_numpy_dtype(code_dtype(len(column.labels)))
-    return pa.field(column.name, kind, nullable=False)
-
-
-def _released_field(column: Column) -> pa.Field:
-    return pa.field(column.name, released_type(column), nullable=None in column.labels)
-
-
-def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
-    return array if array.type == kind else array.cast(kind)
-
-
 @dataclass(frozen=True)
 class Reporter(Randomiser):
     """What is done to a batch of true records that answer one set each."""
@@ -309,15 +302,7 @@ class Reporter(Randomiser):
             assert codec.step.matrix is not None  # noqa: S101 - reports have no strata
             drawn = sample(codec.step.matrix, cells, words[own]).astype(np.int64)
             reports[own] = drawn + self._starts[number]
-        found = {c.name: encode(c, batch.column(c.name)) for c in self.schema.binned}
-        found[REPORTED] = reports
-        arrays = [
-            pa.array(found[field.name])
-            if field.name in found
-            else batch.column(field.name).cast(field.type)
-            for field in self.coded
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.coded)
+        return self._with({REPORTED: reports}, batch)
 
     def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
         """Released values, nothing where a column was not asked for."""

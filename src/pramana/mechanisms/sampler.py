@@ -152,18 +152,13 @@ def _prepared(matrix: TransitionMatrix) -> Sampler:
     known = _PREPARED.get(id(matrix))
     if known is not None and known[0]() is matrix:
         return known[1]
-    sampler = _prepare(matrix)
+    if isinstance(matrix, UniformMixture):
+        sampler: Sampler = _Mixture(matrix.size, matrix.other if matrix.size > 1 else 0)
+    else:
+        sampler = _Ragged.of(matrix) if isinstance(matrix, SparseRows) else _Alias.of(matrix)
     key = id(matrix)
     _PREPARED[key] = weakref.ref(matrix, lambda _: _PREPARED.pop(key, None)), sampler
     return sampler
-
-
-def _prepare(matrix: TransitionMatrix) -> Sampler:
-    if isinstance(matrix, UniformMixture):
-        return _Mixture(matrix.size, matrix.other if matrix.size > 1 else 0)
-    if isinstance(matrix, SparseRows):
-        return _Ragged.of(matrix)
-    return _Alias.of(matrix)
 
 
 def _choose(first: BoolArray, one: Codes, other: Codes, out: Codes) -> None:
@@ -360,7 +355,14 @@ class AddedNoise:
             column = column.dictionary_decode()
         grain = noise.grain(whole=whole)
         values = np.asarray(column.cast(pa.float64(), safe=False).fill_null(np.nan))
-        _require_room(item.name, values, noise, grain)
+        most = EXACT * grain
+        if (np.abs(values[np.isfinite(values)]) > most).any():
+            raise InvalidTable(
+                f"Numbers of '{item.name}' must lie within {most:.3g} for noise of scale "
+                f"{noise.scale:g}, and some do not: they would leave as they are. Divide them, or "
+                "add more noise.",
+                column=item.name,
+            )
         sums = values + noise.scale * self._drawn(item.name, noise, position, len(values))
         # Dividing by a whole number gives the nearest number to a decimal; a fraction does not.
         steps = np.rint(sums / grain) if grain >= 1 else np.rint(sums * round(1 / grain))
@@ -374,14 +376,3 @@ class AddedNoise:
         if noise.distribution == "normal":
             return self.keystream.normals(stream, position, count)
         return 2 * self.keystream.uniforms(stream, position, count) - 1
-
-
-def _require_room(name: str, values: FloatArray, noise: Noise, grain: float) -> None:
-    """Refuse numbers so large that what is added to them is lost, or a part of it."""
-    most = EXACT * grain
-    if (np.abs(values[np.isfinite(values)]) > most).any():
-        raise InvalidTable(
-            f"Numbers of '{name}' must lie within {most:.3g} for noise of scale {noise.scale:g}, "
-            "and some do not: they would leave as they are. Divide them, or add more noise.",
-            column=name,
-        )

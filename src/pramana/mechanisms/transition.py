@@ -415,16 +415,13 @@ class UniformMixture(TransitionMatrix):
         check_labels(labels)
         if retention is not None:
             require_number("retention", float(retention), low=0, high=1)
-            return cls(labels, _other_of_retention(len(labels), Fraction(retention)))
+            other = math.ceil((1 - Fraction(retention)) * TOTAL / len(labels))
+            return cls(labels, min(other, TOTAL // len(labels)))
         if gamma is not None:
             require_number("gamma", float(gamma), low=1)
             return cls(labels, _other_of_gamma(len(labels), gamma))
         assert epsilon is not None  # noqa: S101 - for the type checker
         require_number("epsilon", epsilon, low=0)
-        return cls._of_epsilon(labels, epsilon)
-
-    @classmethod
-    def _of_epsilon(cls, labels: tuple[Label, ...], epsilon: float) -> UniformMixture:
         if math.isinf(epsilon):
             return cls(labels, 0)
         most = TOTAL // len(labels)
@@ -546,11 +543,6 @@ class UniformMixture(TransitionMatrix):
     def from_json(cls, form: Form) -> UniformMixture:
         """The reverse of :meth:`to_json`."""
         return cls(tuple(label_from_json(label) for label in form["labels"]), int(form["other"]))
-
-
-def _other_of_retention(size: int, retention: Fraction) -> int:
-    """ceil((1 - rho) 2**64 / N), at most 2**64 // N."""
-    return min(math.ceil((1 - retention) * TOTAL / size), TOTAL // size)
 
 
 def _other_of_gamma(size: int, gamma: float | Fraction) -> int:

@@ -16,7 +16,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import ClassVar
 
-from pramana.base.randomness import Keystream
 from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_number
 from pramana.base.text import (
     as_table,
@@ -27,12 +26,10 @@ from pramana.base.text import (
     percent,
     tables_of,
 )
-from pramana.engine.base import Table, engine_of
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, TooLarge, UnknownColumn
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.guarantees.registry import words_to_ask
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
-from pramana.mechanisms.randomiser import Reporter
 from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.methods.attribute_sets import (
     NEARLY,
@@ -43,12 +40,11 @@ from pramana.methods.attribute_sets import (
     whole_weights,
 )
 from pramana.methods.base import AmplificationAims, Method, option
-from pramana.methods.context import DesignContext, plan_for_table
+from pramana.methods.context import DesignContext
 from pramana.methods.expected_error import ExpectedError, StepDomain, randomised_in, step_domains
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.schema.domains import Labels
-from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import (
     CATEGORY_LIMIT,
     REPORTED,
@@ -179,14 +175,11 @@ class AttributeSampling(Method):
         without = self._without(others, context, log_gamma) if others else expected
         most = {name: shares.most_error((name,), domain.count((name,)), records) for name in others}
         tables = self.tables or schema.tables
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=replace(self, tables=tables),
-            records=records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=reached,
+        return context.plan(
+            replace(self, tables=tables),
+            mechanism,
+            asked,
+            reached,
             expected_error=expected,
             statistics={
                 "sets": _sets_to_json(mechanism),
@@ -236,20 +229,6 @@ class AttributeSampling(Method):
         # Pairs with too many cells cannot be estimated: their records serve the other pairs.
         estimable = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
         return dict.fromkeys(estimable, 1.0) or {(name,): 1.0 for name in names}
-
-    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-        """Every record reports one randomised attribute set, and records are shuffled."""
-        context = DesignContext.of(plan.schema, opened)
-        plan = plan_for_table(plan, context, seeded=keystream.reproducible)
-        assert isinstance(plan.mechanism, AttributeSampler)  # noqa: S101 - design made it
-        reporter = Reporter(plan.schema, plan.mechanism, opened.schema, keystream)
-        made = (
-            engine_of(opened, coded=plan.schema.apart)
-            .map_batches(reporter.encode, schema=reporter.coded)
-            .shuffle(keystream=keystream)
-            .map_batches(reporter.decode, schema=reporter.released)
-        )
-        return made, plan
 
     @classmethod
     def published_labels(cls, labels: Labels) -> Labels:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import percent, text_up
@@ -112,7 +112,7 @@ def _require_schema(schema: Schema) -> None:
 
 
 def _settled(schema: Schema) -> Schema:
-    """The schema without what a description remembers of the table."""
+    """The schema alone, with open policies for missing values filled in."""
     _require_schema(schema)
     return settle_bins(schema.bare())
 
@@ -303,13 +303,7 @@ class GridPoint:
 
     def to_json(self) -> Form:
         """One row of the table."""
-        return {
-            "gamma": self.gamma,
-            "bins": self.bins,
-            "entropy": self.entropy,
-            "accuracy": self.accuracy,
-            "error": self.error,
-        }
+        return asdict(self) | {"entropy": self.entropy}
 
 
 @dataclass(frozen=True)

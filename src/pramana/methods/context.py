@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_number
-from pramana.base.text import counted, records_that
+from pramana.base.text import counted, quoted, records_that
 from pramana.engine.base import (
     Table,
     counts_of,
@@ -30,19 +30,20 @@ from pramana.errors import DoesNotHold, Infeasible, InvalidNumber, InvalidTable,
 from pramana.guarantees.base import Amplified, Evidence, Guarantee
 from pramana.guarantees.claims import attained, lacks
 from pramana.guarantees.registry import words_to_ask
-from pramana.mechanisms.mechanism import Mechanism
-from pramana.mechanisms.randomiser import Randomiser
-from pramana.methods.base import fingerprint
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
+from pramana.mechanisms.randomiser import Randomiser, Reporter
+from pramana.methods.base import Method, fingerprint
 from pramana.methods.expected_error import step_domains
 from pramana.methods.plan import Plan
 from pramana.release.kinds import METHOD_CLASSES
 from pramana.schema.codec import Refused, count_refused, encode, refuse
 from pramana.schema.describe import complete
-from pramana.schema.groups import smallest_group
+from pramana.schema.groups import group_sizes
 from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema
+from pramana.schema.toml import entry_of
 from pramana.schema.weights import CoarseWeight, coarse_weight_of, require_finite
 
 NAMED = 5
@@ -109,7 +110,9 @@ class DesignContext:
         opened = self.opened
         if opened is None:
             return known
-        alone = (name for name in known if smallest_group(opened, [name], apart=True) < needed)
+        alone = (
+            name for name in known if group_sizes(opened, [name], apart=True).smallest() < needed
+        )
         return list(islice(alone, NAMED + 1)) or known
 
     def too_few_records(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
@@ -144,11 +147,13 @@ class DesignContext:
         opened = self.opened
         if opened is None or len(names) > MOST_DROPPED:
             return ()
-        alike_by = {name: smallest_group(opened, [name], apart=True) for name in names}
+        alike_by = {name: group_sizes(opened, [name], apart=True).smallest() for name in names}
         order = sorted(names, key=alike_by.__getitem__)
         for number in range(1, len(order) + 1):
             left = [name for name in self.schema.known if name not in order[:number]]
-            anonymity_set = smallest_group(opened, left, apart=True) if left else opened.rows
+            anonymity_set = (
+                group_sizes(opened, left, apart=True).smallest() if left else opened.rows
+            )
             if anonymity_set >= needed:
                 return tuple(order[:number])
         return ()
@@ -161,7 +166,11 @@ class DesignContext:
         subjects, remedies = [], []
         if others != splitting:
             subjects.append(f"the weight '{splitting[0]}'")
-            remedies.append(_rounding_advice(subjects[0], rounded))
+            how = "in larger steps (round in the schema)"
+            if rounded is not None:
+                entries = " and ".join(entry_of(word, own) for word, own in rounded.entries.items())
+                how = f"and cut it at the top ({entries} in the schema: {rounded.shifted})"
+            remedies.append(f"round {subjects[0]} {how} or drop it")
         if others:
             named = [f"'{name}'" for name in others[:NAMED]]
             named += ["others"] if len(others) > NAMED else []
@@ -172,6 +181,26 @@ class DesignContext:
         return (
             f"Released as {they}, {' and '.join(subjects)} {leave} too few people alike: "
             f"{'; '.join(remedies)}; or {lower}."
+        )
+
+    def plan(
+        self,
+        method: Method,
+        mechanism: Mechanism,
+        asked: Sequence[Guarantee],
+        reached: Sequence[Guarantee],
+        **more: Any,
+    ) -> Plan:
+        """A plan for this table or survey."""
+        return Plan(
+            schema=self.schema,
+            mechanism=mechanism,
+            method=method,
+            records=self.records,
+            anonymity_set=self.anonymity_set,
+            asked=tuple(asked),
+            attained=tuple(reached),
+            **more,
         )
 
     def fixed(self, mechanism: Mechanism) -> Evidence:
@@ -273,26 +302,22 @@ def require_coded(schema: Schema, opened: OpenedTable) -> None:
     _require_domains((*schema.randomised, *schema.binned), opened)
     require_listed(schema, opened)
     for step in step_domains(schema) if schema.impossible else ():
-        if len(step.columns) == 1:
-            continue
-        count = partial(_count_impossible, schema, step.columns)
-        impossible = sum(opened.summaries(count, step.columns))
+        rules = CellRules.of(schema, step.columns)
+        columns = [schema.column(name) for name in step.columns]
+
+        def count(
+            batches: Iterable[pa.RecordBatch], rules: CellRules = rules, columns: Any = columns
+        ) -> int:
+            coded = ([encode(own, batch.column(own.name)) for own in columns] for batch in batches)
+            return sum(int((~rules.possible(codes)).sum()) for codes in coded)
+
+        impossible = sum(opened.summaries(count, step.columns)) if len(columns) > 1 else 0
         if impossible:
-            together = " and ".join(f"'{name}'" for name in step.columns)
             raise OutsideDomain(
-                f"{records_that(impossible, 'holds', 'hold')} a combination of {together} that the "
-                "schema calls impossible. Correct them, or drop the rule."
+                f"{records_that(impossible, 'holds', 'hold')} a combination of "
+                f"{quoted(step.columns)} that the schema calls impossible. Correct them, or drop "
+                "the rule."
             )
-
-
-def _count_impossible(
-    schema: Schema, names: Sequence[str], batches: Iterable[pa.RecordBatch]
-) -> int:
-    rules, total = CellRules.of(schema, names), 0
-    for batch in batches:
-        codes = [encode(schema.column(name), batch.column(name)) for name in names]
-        total += batch.num_rows - int(rules.possible(codes).sum())
-    return total
 
 
 def require_listed(schema: Schema, opened: OpenedTable) -> None:
@@ -302,26 +327,16 @@ def require_listed(schema: Schema, opened: OpenedTable) -> None:
 
 def _require_domains(columns: Iterable[Column], opened: OpenedTable) -> None:
     for column in columns:
-        if column.domain is not None or column.missing == "refuse":
-            parts = opened.summaries(partial(_count_refused, column), [column.name])
-            refuse(column, sum(parts, start=Refused()))
+        if column.domain is None and column.missing != "refuse":
+            continue
 
+        def count(batches: Iterable[pa.RecordBatch], column: Column = column) -> Refused:
+            values = (batch.column(column.name) for batch in batches)
+            if column.domain is None:  # a number that stays one has no value outside its domain
+                return Refused(missing=sum(alike(array).null_count for array in values))
+            return sum((count_refused(column, array) for array in values), start=Refused())
 
-def _count_refused(column: Column, batches: Iterable[pa.RecordBatch]) -> Refused:
-    values = (batch.column(column.name) for batch in batches)
-    if column.domain is None:  # a number that stays one has no value outside its domain
-        return Refused(missing=sum(alike(array).null_count for array in values))
-    return sum((count_refused(column, array) for array in values), start=Refused())
-
-
-def _rounding_advice(subject: str, rounded: CoarseWeight | None) -> str:
-    from pramana.schema.toml import entry_of
-
-    if rounded is None:
-        return f"round {subject} in larger steps (round in the schema) or drop it"
-    entries = " and ".join(entry_of(word, number) for word, number in rounded.entries.items())
-    how = f"{entries} in the schema: {rounded.shifted}"
-    return f"round {subject} and cut it at the top ({how}) or drop it"
+        refuse(column, sum(opened.summaries(count, [column.name]), start=Refused()))
 
 
 def require_numbers(schema: Schema, opened: OpenedTable) -> None:
@@ -351,11 +366,13 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
 def randomised(
     plan: Plan, opened: OpenedTable, keystream: Keystream, *, context: DesignContext | None = None
 ) -> tuple[Table, Plan]:
-    """Every record through the matrices of the plan, then shuffled."""
+    """Every record through the matrices of the plan, or of one attribute set, then shuffled."""
     plan = plan_for_table(
         plan, context or DesignContext.of(plan.schema, opened), seeded=keystream.reproducible
     )
-    randomiser = Randomiser(plan.schema, plan.mechanism, opened.schema, keystream)
+    sampled = isinstance(plan.mechanism, AttributeSampler)
+    kind: Any = Reporter if sampled else Randomiser
+    randomiser = kind(plan.schema, plan.mechanism, opened.schema, keystream)
     made = (
         engine_of(opened, coded=plan.schema.apart)
         .map_batches(randomiser.encode, schema=randomiser.coded)
@@ -384,7 +401,12 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
         if same and (plan.method.data_dependent or not seeded):
             return plan
         if plan.basis not in (None, basis):
-            plan = _for_other_counts(plan, basis)
+            if plan.nature.withholds_matrices:
+                raise DoesNotHold(
+                    f"Method {plan.method.name} chose its matrices for the counts of another "
+                    "table, and frequencies are unbiased in that one alone."
+                )
+            plan = replace(plan, statistics={}, expected_error=None, basis=basis)
         price = plan.expected_error
         return replace(
             plan,
@@ -400,13 +422,3 @@ def plan_for_table(plan: Plan, context: DesignContext, *, seeded: bool) -> Plan:
             f"{plan.anonymity_set:,}; this table has {context.records:,} in groups of at least "
             f"{context.anonymity_set:,}. Design again with these data."
         ) from None
-
-
-def _for_other_counts(plan: Plan, basis: str | None) -> Plan:
-    """What is left of a plan whose matrices were chosen for other counts."""
-    if plan.nature.withholds_matrices:
-        raise DoesNotHold(
-            f"Method {plan.method.name} chose its matrices for the counts of another table, and "
-            "frequencies are unbiased in that one alone."
-        )
-    return replace(plan, statistics={}, expected_error=None, basis=basis)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +33,9 @@ from pramana.schema.joint_cells import cell_codes, cell_counts
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import CATEGORY_LIMIT, Column, Schema
 from pramana.types import FloatArray, IntArray
+
+Coded: TypeAlias = tuple[IntArray, int]
+"""The codes of a column in a sample of the records, and the number of its values."""
 
 ENOUGH = 50_000
 """Shares are counted on about this many records, evenly spaced."""
@@ -62,7 +64,7 @@ def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
         randomised = randomised_in(plan.schema, table)
         unchanged = [name for name in table if name not in randomised]
         axes = [codes[name] for name in (*randomised, *unchanged)]
-        counts = cell_counts([axis.codes for axis in axes], [axis.size for axis in axes])
+        counts = cell_counts([codes for codes, _ in axes], [size for _, size in axes])
         share = counts / max(counts.sum(), 1)
         if isinstance(plan.mechanism, AttributeSampler):
             variance = _sampling_variance(plan.mechanism, plan.schema, randomised, share)
@@ -75,25 +77,15 @@ def errors_on_data(plan: Plan, opened: OpenedTable) -> ExpectedError | None:
     return ExpectedError(tuple(errors), asked)
 
 
-def _estimable(plan: Plan, table: Set, codes: Mapping[str, _CodedColumn]) -> bool:
+def _estimable(plan: Plan, table: Set, codes: Mapping[str, Coded]) -> bool:
     """Whether some attribute set holds the table, and its cells are not too many."""
     columns = randomised_in(plan.schema, table)
     if isinstance(plan.mechanism, AttributeSampler) and not plan.mechanism.containing(columns):
         return False
-    return math.prod(codes[name].size for name in table) <= CATEGORY_LIMIT
+    return math.prod(codes[name][1] for name in table) <= CATEGORY_LIMIT
 
 
-@dataclass(frozen=True, eq=False)
-class _CodedColumn:
-    """The codes of a column in a sample of the records, and the number of its values."""
-
-    codes: IntArray
-    size: int
-
-
-def _coded_columns(
-    schema: Schema, opened: OpenedTable, tables: Sequence[Set]
-) -> dict[str, _CodedColumn]:
+def _coded_columns(schema: Schema, opened: OpenedTable, tables: Sequence[Set]) -> dict[str, Coded]:
     """The randomised columns, and the unchanged columns of these tables."""
     columns, step = schema.randomised, max(1, opened.rows // ENOUGH)
     names = [column.name for column in columns]
@@ -103,12 +95,12 @@ def _coded_columns(
     coded = {}
     for at, column in enumerate(columns):
         codes = np.concatenate([part[at] for part in parts])
-        coded[column.name] = _CodedColumn(codes, len(column.labels))
+        coded[column.name] = codes, len(column.labels)
     for at, name in enumerate(unchanged, start=len(columns)):
         values = pa.chunked_array([chunk for part in parts for chunk in part[at]])
         encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
         codes = encoded.indices.to_numpy(zero_copy_only=False)
-        coded[name] = _CodedColumn(codes, len(encoded.dictionary))
+        coded[name] = codes, len(encoded.dictionary)
     return coded
 
 

@@ -50,7 +50,7 @@ from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for
 from pramana.methods.plan import Plan
 from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
 from pramana.release.certificate import Certificate
-from pramana.schema.schema import Column, require_keys
+from pramana.schema.schema import Column, Schema, require_keys
 from pramana.types import Entries, FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ def invariant_design(
             f"The matrix on '{name}' must have a row for every value that occurs.", column=name
         )
     order = labels if matrix is None else matrix.labels
-    P = _of_diagonal(len(order), stays) if matrix is None else matrix.values
+    if matrix is not None:
+        P = matrix.values
+    else:
+        P = np.full((len(order), len(order)), (1 - stays) / (len(order) - 1))
+        np.fill_diagonal(P, stays)
     made = {
         stratum: _invariant(
             order,
@@ -135,10 +139,10 @@ def invariant_design(
         )
         for stratum, times in tables.items()
     }
-    changes = 0.0
-    for stratum, result in made.items():
-        numbers = np.array([tables[stratum].get(label, 0) for label in order], dtype=float)
-        changes += float((numbers * (1 - result.diagonal)).sum())
+    changes = sum(
+        float((_times(order, tables[stratum]) * (1 - result.diagonal)).sum())
+        for stratum, result in made.items()
+    )
     return InvariantDesign(
         by_stratum=made,
         frequencies=tables,
@@ -149,11 +153,20 @@ def invariant_design(
     )
 
 
-def _of_diagonal(size: int, pd: float) -> FloatArray:
-    """The stated diagonal, and the rest of each row spread evenly."""
-    P = np.full((size, size), (1 - pd) / (size - 1))
-    np.fill_diagonal(P, pd)
-    return P
+def _refuse_rules(schema: Schema, method: str) -> None:
+    if schema.impossible:
+        raise InvalidSchema(
+            f"Method {method} moves one column at a time, so it cannot rule out impossible "
+            "combinations. Drop the rules, or use another method."
+        )
+
+
+def released_variances(matrix: SparseRows, frequencies: Mapping[Label, int]) -> FloatArray:
+    """The variance of each released frequency: sum_i t_i P_ij (1 - P_ij)."""
+    entries = matrix.sparse.tocoo()
+    times = _times(matrix.labels, frequencies)
+    spread = times[entries.row] * entries.data * (1 - entries.data)
+    return np.bincount(entries.col, spread, matrix.size).astype(np.float64)
 
 
 def _tables(
@@ -263,11 +276,7 @@ class Invariant(Withheld):
         """A matrix for each randomised column in each stratum."""
         schema = context.schema
         require_keys(schema)
-        if schema.impossible:
-            raise InvalidSchema(
-                "Method invariant moves one column at a time, so it cannot rule out impossible "
-                "combinations. Drop the rules, or use another method."
-            )
+        _refuse_rules(schema, self.name)
         start = matrices_for(read_matrices(self.matrices), schema) if self.matrices else {}
         designs = {
             column.name: invariant_design(
@@ -282,14 +291,11 @@ class Invariant(Withheld):
             for column in schema.randomised
         }
         mechanism = Mechanism(tuple(design.step for design in designs.values()))
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=self,
-            records=context.records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=attained(context.counted(mechanism), asked),
+        return context.plan(
+            self,
+            mechanism,
+            asked,
+            attained(context.counted(mechanism), asked),
             statistics={
                 "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
                 "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
@@ -311,16 +317,12 @@ class Invariant(Withheld):
 
 
 def _variances(design: InvariantDesign) -> list[float]:
-    """The variance of each released frequency: sum_i t_i P_ij (1 - P_ij), over all strata."""
-    labels = next(iter(design.by_stratum.values())).labels
-    total = np.zeros(len(labels))
-    for stratum, matrix in design.by_stratum.items():
-        times = np.array([design.frequencies[stratum].get(label, 0) for label in labels], float)
-        entries = matrix.sparse.tocoo()
-        spread = times[entries.row] * entries.data * (1 - entries.data)
-        total += np.bincount(entries.col, spread, len(labels))
-    found: list[float] = total.tolist()
-    return found
+    """The variance of each released frequency over all strata."""
+    by_stratum = (
+        released_variances(matrix, design.frequencies[stratum])
+        for stratum, matrix in design.by_stratum.items()
+    )
+    return list(np.sum(list(by_stratum), axis=0))
 
 
 Triples = tuple[list[int], list[int], list[int]]
@@ -353,11 +355,8 @@ class InverseFrequencyDesign:
         return len(self.matrix.moves) == 0
 
     def variances(self) -> dict[Label, float]:
-        """The variance of each released frequency: sum_i T_i p_ij (1 - p_ij)."""
-        times = _times(self.matrix.labels, self.frequencies)
-        entries = self.matrix.sparse.tocoo()
-        spread = times[entries.row] * entries.data * (1 - entries.data)
-        totals = np.bincount(entries.col, spread, self.matrix.size)
+        """The variance of each released frequency."""
+        totals = released_variances(self.matrix, self.frequencies)
         return dict(zip(self.matrix.labels, totals.tolist(), strict=True))
 
 
@@ -412,7 +411,9 @@ def _serve_group(times: IntArray, xi: float, column: str) -> tuple[Flows, Triple
     """Flows inside one group, checked on the integers; full mixing where only that will do."""
     flows = least_flows(times, 1 / xi)
     local = dict(enumerate(times.tolist()))
-    for moves in (_moves_of_flows(times, flows), _full_mixing(times, xi)):
+    balanced_moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
+    rows, columns, weights = (part.tolist() for part in balanced_moves)
+    for moves in ((rows, columns, weights), _full_mixing(times, xi)):
         matrix = SparseRows.from_moves(
             tuple(local), rows=moves[0], columns=moves[1], moves=np.array(moves[2], dtype=np.uint64)
         )
@@ -422,11 +423,6 @@ def _serve_group(times: IntArray, xi: float, column: str) -> tuple[Flows, Triple
         f"No flows on {column} give a correct match of at most {xi!r} in integers over 2**64. "
         "Raise xi by a millionth."
     )
-
-
-def _moves_of_flows(times: IntArray, flows: Flows) -> Triples:
-    rows, columns, moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
-    return rows.tolist(), columns.tolist(), moves.tolist()
 
 
 def _full_mixing(times: IntArray, xi: float) -> Triples:
@@ -540,11 +536,7 @@ class InverseFrequency(Withheld):
         schema = context.schema
         require_keys(schema)
         target = stated = single_target(asked, CorrectMatch, method=self.name)
-        if schema.impossible:
-            raise InvalidSchema(
-                "Method inverse-frequency moves one column at a time, so it cannot rule out "
-                "impossible combinations. Drop the rules, or use another method."
-            )
+        _refuse_rules(schema, self.name)
         counts = context.counts
         least = _least_attainable(context)
         relaxed = self.relax and target.xi < least < 1
@@ -558,14 +550,11 @@ class InverseFrequency(Withheld):
             () if schema.known else (CorrectMatch(max(d.attained.xi for d in designs.values())),)
         )
         mechanism = Mechanism(tuple(Step((name,), one.matrix) for name, one in designs.items()))
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=self,
-            records=counts.total,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=attained(context.counted(mechanism), asked, computed=computed),
+        return context.plan(
+            self,
+            mechanism,
+            asked,
+            attained(context.counted(mechanism), asked, computed=computed),
             statistics=_figures(designs),
             public=published_standard_errors(
                 {name: list(design.variances().values()) for name, design in designs.items()},

@@ -22,7 +22,7 @@ import numpy as np
 from pramana.base.file_moves import read_file
 from pramana.base.text import counted
 from pramana.errors import InputError, InvalidMatrix
-from pramana.guarantees.base import Evidence, Guarantee
+from pramana.guarantees.base import Guarantee
 from pramana.guarantees.claims import attained
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
@@ -98,14 +98,12 @@ class GivenMatrices(Method):
         given = matrices_for(read_matrices(self.matrices), schema)
         _refuse_moved(given, schema)
         mechanism = Mechanism(tuple(Step((name,), matrix) for name, matrix in given.items()))
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=self,
-            records=context.records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=attained(self._evidence(context, mechanism), asked),
+        known = context.counted if self.data_dependent else context.fixed
+        return context.plan(
+            self,
+            mechanism,
+            asked,
+            attained(known(mechanism), asked),
             public={"matrices": self.origin},
             basis=fingerprint(context.counts) if self.data_dependent else None,
             smallest_unchanged_group=None
@@ -118,9 +116,6 @@ class GivenMatrices(Method):
         """Where the matrices come from."""
         del certificate  # it is the same in all
         return {}, {"matrices": cls.origin}
-
-    def _evidence(self, context: DesignContext, mechanism: Mechanism) -> Evidence:
-        return context.counted(mechanism) if self.data_dependent else context.fixed(mechanism)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import coarse_up, require_choice, require_number
-from pramana.base.text import listed, names_in
+from pramana.base.text import listed, parts_of
 from pramana.engine.base import Table, engine_for
 from pramana.errors import Infeasible, InvalidNumber, InvalidSchema, Notice
 from pramana.guarantees.base import Evidence, Guarantee
@@ -53,7 +53,7 @@ ON_THE_DRIVER = (
 
 def names_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Column names from a repeatable option whose texts hold names separated by commas."""
-    return tuple(name for text in texts for name in names_in(text))
+    return tuple(name for text in texts for name in parts_of(text))
 
 
 LOADING: Final = 1 / 3
@@ -161,22 +161,15 @@ class Grouped(Method):
                 target.k,
             )
         self._require_room(context.schema, k=target.k, most=context.anonymity_set)
-        self._require_separable(context)
+        if self.copies_records:
+            _refuse_copies(self.name, context)
         if context.schema.impossible and not self.real_keys:
             raise InvalidSchema(
                 f"Method {self.name} can make combinations that the schema calls impossible. Use "
                 "resample, permute or gaussian, which release keys of real records only."
             )
-        return Plan(
-            schema=context.schema,
-            mechanism=Mechanism(()),
-            method=self,
-            records=context.records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=(target,),
-            public=self._description(target.k),
-        )
+        public = self._description(target.k)
+        return context.plan(self, Mechanism(()), asked, [target], public=public)
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
         """The table with new keys, shuffled, and the plan with the guarantees of its groups."""
@@ -186,7 +179,8 @@ class Grouped(Method):
             warnings.warn(ON_THE_DRIVER, Notice, stacklevel=4)
         require_coded(plan.schema, opened)  # keys are copied: rules are not checked below
         context = DesignContext.of(plan.schema, opened)
-        self._require_separable(context)
+        if self.copies_records:
+            _refuse_copies(self.name, context)
         target = single_target(plan.asked, KAnonymity, method=self.name)
         made = self.regrouped(plan.schema, opened, k=target.k, keystream=keystream)
         evidence = Evidence(
@@ -243,9 +237,10 @@ class Grouped(Method):
             released = released.set_column(at, column.name, binned.column(column.name))
         return replace(made, table=released.take(pc.sort_indices(order)))
 
-    def _require_separable(self, context: DesignContext) -> None:
-        """Refuse tables of which most records would be released unchanged."""
-        del context  # only methods that copy whole keys refuse any
+    @property
+    def copies_records(self) -> bool:
+        """Whether records stay unchanged if only their keys differ, and that was not allowed."""
+        return False
 
     def _require_room(self, schema: Schema, *, k: int, most: int) -> None:
         """Refuse sizes of groups and diversity that no group can have."""
@@ -351,10 +346,10 @@ class Resample(Grouped):
         """Sequential draws can make combinations that no record has."""
         return self.draw == "whole"
 
-    def _require_separable(self, context: DesignContext) -> None:
-        """Refuse tables of which most records would be released unchanged."""
-        if self.draw == "whole" and not self.allow_verbatim:
-            _refuse_copies(self.name, context)
+    @property
+    def copies_records(self) -> bool:
+        """Whole keys of a member are copied."""
+        return self.draw == "whole" and not self.allow_verbatim
 
 
 @dataclass(frozen=True)
@@ -382,10 +377,10 @@ class Permute(Grouped):
 
         return [permute_members(labels, keystream)] * len(keys)
 
-    def _require_separable(self, context: DesignContext) -> None:
-        """Refuse tables of which all records would be released unchanged."""
-        if not self.allow_verbatim:
-            _refuse_copies(self.name, context)
+    @property
+    def copies_records(self) -> bool:
+        """Whole keys of a member are copied."""
+        return not self.allow_verbatim
 
 
 @dataclass(frozen=True)

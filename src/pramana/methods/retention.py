@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -118,14 +117,11 @@ class Retention(Method):
             asked, lambda trim: _mechanism(steps, [rho * (1 - trim) for rho in retentions])
         )
         spread = self.spread if self.retention is None else "equal"
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=self,
-            records=records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=reached,
+        return context.plan(
+            self,
+            mechanism,
+            asked,
+            reached,
             expected_error=model.at(retentions),
             statistics=_figures(steps, model, retentions, spread),
             smallest_unchanged_group=context.smallest_unchanged_group,
@@ -190,21 +186,14 @@ def _largest_log_gamma(
         )
 
     for guarantee in searched:  # no formula gives its total
-        met = partial(_met, guarantee, context, steps, divide)
+
+        def met(log_gamma: float, guarantee: Searched = guarantee) -> bool:
+            return guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma))))
+
         log_gamma = largest_dial(met, low=0.0, high=min(log_gamma, LARGEST_DIAL))
     if log_gamma <= 0:
         raise unattainable(*searched)
     return log_gamma
-
-
-def _met(
-    guarantee: Searched,
-    context: DesignContext,
-    steps: Sequence[StepDomain],
-    divide: Callable[[float], list[float]],
-    log_gamma: float,
-) -> bool:
-    return guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma))))
 
 
 def _log_gamma_for_error(

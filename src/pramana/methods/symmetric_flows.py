@@ -1,30 +1,15 @@
-"""The small problem behind symmetric flows, by a sequence of linear programs.
+"""Symmetric flows: the fewest expected changes that keep every rare value from being matched.
 
-Minimise the sum of the flows F_e >= 0 over pairs e = (c, i) such that every rare c has
+Let F be a symmetric table, F_ij the expected number of records of i that are released as j: then
+t P = t, and expected frequencies do not change. A block of [Ghatak, eq. 3] has equal flows. As long
+as no other value is turned into c more often than c stays, the largest probability of a correct
+match is at most xi = 1/m iff
 
-    h_c = ln O_c - ln(T_c - O_c) + ln sum_e F_e / (1 - F_e / T_i) - ln(m - T_c) >= 0
+    T_c + O_c / (T_c - O_c) * sum_i F_ic / (1 - F_ic / T_i) >= m,
 
-and nobody is turned into a value more often than its own records stay there. The second is linear.
-The first is linearised where we stand, and the step is kept short enough to be believed.
-
-Symmetric flows: the fewest expected changes that keep every rare value from being matched.
-
-Let F be a symmetric table, F_ij the expected number of records of i that are released as j, so that
-p_ij = F_ij / T_i. As many records come as go, hence t P = t: expected frequencies do not change.
-The block of [Ghatak, eq. 3] is the case of equal flows inside a block.
-
-A value c with T_c >= m = 1/xi needs nothing. For a rare one, and as long as no other value is
-turned into c more often than c stays (F_ic / T_i <= 1 - O_c / T_c, with O_c the flow out of c), the
-largest chance of a correct match is at one released record [Ghatak, Thm 3.1], and is at most xi iff
-
-    T_c + O_c / (T_c - O_c) * sum_i F_ic / (1 - F_ic / T_i) >= m.
-
-That needs O_c >= T_c (1 - T_c / m), with equality if c mixes evenly with partners of m - T_c
-records in all. Flows between two rare values serve both, so rare values are pooled among themselves
-first; the rest is a small problem in F, solved by a sequence of linear programs.
-
-Without that proviso the figure could be met by turning two rare values into each other for certain,
-which hides nothing from anyone who learns of it. Such designs are not considered.
+O_c the flow out of c (docs/proofs/correct_match.md). Flows between two rare values serve both, so
+rare values are pooled among themselves first. The rest is a small problem in F: the logarithm of
+the condition is linearised, and linear programs propose steps that are kept short.
 """
 
 from __future__ import annotations

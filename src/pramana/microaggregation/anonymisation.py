@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -22,15 +23,14 @@ import pyarrow as pa
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.io.output import plain
-from pramana.microaggregation.clustering import Groups, form_groups
+from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
 from pramana.microaggregation.groups import Key, compact, numbers_of, order_of_groups
-from pramana.microaggregation.merging import Sensitive
 from pramana.schema.codec import decode, encode
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts, joint_groups
 from pramana.schema.lookup import alike
 from pramana.schema.schema import Column
-from pramana.types import FloatArray, IntArray, Values
+from pramana.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,42 +77,20 @@ def anonymise(
     keystream: Keystream,
     clustering: str = "default",
     responses: Sequence[str] = (),
-    response_weight: float = 1.0,
-    max_size: int | None = None,
-    sensitive: tuple[Sensitive, ...] = (),
-    strata: Values | None = None,
+    **options: Unpack[GroupOptions],
 ) -> Anonymised:
     """Group the records by their keys and replace the keys inside the groups.
 
-    Args:
-        table: all columns; those that are not keys stay as they are.
-        keys: how each key is described; one without a domain is a plain number.
-        k: the least number of records in a group.
-        donors: whose keys each record gets.
-        keystream: where randomness comes from.
-        clustering: ``default``, ``greedy``, ``mdav`` or ``cells``.
-        responses: columns of numbers that similar records should share [Wei, eq. 4].
-        response_weight: their weight beside a key.
-        max_size: the largest size of a group.
-        sensitive: what every group must hold of sensitive columns.
-        strata: one value a record; groups do not cross strata.
+    ``keys`` describes each key, ``donors`` gives the records whose keys are released, and
+    ``responses`` names numbers that similar records should share [Wei, eq. 4].
     """
-    columns = [*(column.name for column in keys), *responses]
-    for name in columns:
+    for name in (*(column.name for column in keys), *responses):
         if name not in table.column_names:
             raise UnknownColumn(f"The table has no column {name!r}.", column=name)
     key_values = [key_of(column, table.column(column.name)) for column in keys]
     response_keys = [Key(name, numbers_of(name, table.column(name))) for name in responses]
     groups = form_groups(
-        key_values,
-        k=k,
-        keystream=keystream,
-        method=clustering,
-        responses=response_keys,
-        response_weight=response_weight,
-        max_size=max_size,
-        sensitive=sensitive,
-        strata=strata,
+        key_values, k=k, keystream=keystream, method=clustering, responses=response_keys, **options
     )
     new = replace_keys(table, keys, key_values, groups, donors, keystream)
     sizes = tuple(sorted(groups.sizes.tolist()))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +73,15 @@ class Groups:
     def share(self) -> float:
         """The sum of squares within groups over the total one: 0 best, 1 worst."""
         return self.within / self.total if self.total > 0 else 0.0
+
+
+class GroupOptions(TypedDict, total=False):
+    """What groups must be like besides having k records; see :func:`cluster`."""
+
+    response_weight: float
+    max_size: int | None
+    sensitive: tuple[Sensitive, ...]
+    strata: Values | None
 
 
 def cluster(

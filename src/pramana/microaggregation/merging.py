@@ -188,20 +188,15 @@ class Sensitive:
         wanting = np.zeros(sizes.size, bool)
         if self.l > 1:
             present = self._present
-            wanting |= distinct_values(labels[present], self.codes[present], sizes.size) < self.l
+            width = int(self.codes[present].max(initial=0)) + 1
+            pairs = np.unique(labels[present] * width + self.codes[present])
+            wanting |= np.bincount(pairs // width, minlength=sizes.size) < self.l
         if self.t < 1:
             # a whole table is at distance 0 but for rounding
             whole = shares(self.codes) if self.whole is None else self.whole
             far = closeness(labels, self.codes, whole, ordered=self.ordered)
             wanting |= far > self.t + 1e-12
         return wanting
-
-
-def distinct_values(labels: IntArray, codes: IntArray, groups: int) -> IntArray:
-    """How many different values every group holds."""
-    width = int(codes.max(initial=0)) + 1
-    pairs = np.unique(labels * width + codes)
-    return np.bincount(pairs // width, minlength=groups)
 
 
 def shares(codes: IntArray) -> FloatArray:

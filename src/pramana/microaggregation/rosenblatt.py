@@ -34,8 +34,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pramana.base.processes import default_threads
 from pramana.base.randomness import Keystream
-from pramana.base.workers import default_threads
 from pramana.errors import InvalidNumber
 from pramana.microaggregation.groups import (
     Key,
@@ -173,7 +173,7 @@ def gaussian_donors(
     Keys with few values go first: a value that no other record has settles all keys after it.
     Unordered categories lie in the order of their codes; any order keeps the distribution.
     """
-    ordered = transformation_order(keys)
+    ordered = sorted(keys, key=lambda key: np.unique(key.values).size)
     points = np.column_stack([scores(key) for key in ordered])
     dither = GaussianDither(points, labels, alpha)
 
@@ -188,11 +188,6 @@ def gaussian_donors(
     held = [column[order] for column in columns]
     shared = made_once(f"gaussian {alpha!r}", held, lambda: place[drawn()[order]])
     return put_back(order[shared], order)
-
-
-def transformation_order(keys: Sequence[Key]) -> list[Key]:
-    """The keys, those with the fewest values first."""
-    return sorted(keys, key=lambda key: np.unique(key.values).size)
 
 
 def empirical(keys: Sequence[Key]) -> Empirical:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pramana.base.workers import default_threads, in_order
+from pramana.base.processes import default_threads, in_order
 from pramana.errors import OutsideDomain
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
 from pramana.risk.frequencies import Frequencies, MissingPolicy, PopulationRisk

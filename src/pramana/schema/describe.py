@@ -17,7 +17,7 @@ import pyarrow as pa
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
-from pramana.schema.groups import smallest_group
+from pramana.schema.groups import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.missing_codes import (
     Suspect,
@@ -31,11 +31,20 @@ from pramana.schema.missing_codes import (
 )
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
+from pramana.schema.proposals import (
+    HEALTH,
+    MONEY,
+    are_codes,
+    entropy,
+    in_plain_letters,
+    propose_domain,
+)
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
 from pramana.schema.tally import Tally, ValueKind, tally
+from pramana.schema.toml import comment_of, entry_of, write_schema
 from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form
@@ -96,7 +105,6 @@ def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = F
     if not there.distinct:  # nothing but reasons for missing: they are all there is
         codes, there = (), seen
     labelled = [value for value in labelled_values(name, seen, table) if value not in codes]
-    from pramana.schema.proposals import propose_domain  # most domains are declared
 
     domain = propose_domain(name, there, known=tuple(labelled), categories=categories)
     return replace(domain, missing_values=codes)
@@ -215,8 +223,6 @@ class Description(Schema):
 
         Of a wide table the dropped columns are comments, too.
         """
-        from pramana.schema.toml import comment_of, write_schema
-
         dropped = [p for p in self.profiles if p.role is Role.IDENTIFIER]
         wide = len(dropped) > MOST_DROPPED and len(dropped) < len(self.columns)
         gone = {p.name for p in dropped if p.name != self.household} if wide else set()
@@ -368,8 +374,6 @@ def _added(
     weights: Mapping[str, Recoding],
 ) -> dict[str, Contribution]:
     """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
-    from pramana.schema.proposals import HEALTH, MONEY, entropy, in_plain_letters
-
     unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
     settled = dict(weights) | {name: Recoding() for name in unchanged if name in given}
     called = {name: in_plain_letters(f"{name} {_label(table, name)}") for name in unchanged}
@@ -413,7 +417,7 @@ def _in_steps(
         return column, ""
     require_finite(table, column.name)
     needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
-    alike = smallest_group(table, beside, apart=True) if beside else table.rows
+    alike = group_sizes(table, beside, apart=True).smallest() if beside else table.rows
     split = BY_CHANCE * needed * table.rows / alike if needed <= alike < table.rows else needed
     coarse = proposed_by(seen, split)
     if coarse is None or abs(coarse.shift) > MOST_SHIFT:
@@ -434,9 +438,6 @@ def _proposals(
     column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
 ) -> Iterable[tuple[str, str]]:
     """Entries that would help, with their reasons; ``labelled`` values are codes, not numbers."""
-    from pramana.schema.proposals import are_codes
-    from pramana.schema.toml import entry_of
-
     codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
     if codes and column.role is not Role.IDENTIFIER:
         yield entry_of("missing_codes", codes), "to take them as missing"

@@ -7,13 +7,12 @@ absolute differences. Between ordered values a move costs the ranks passed, as a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from pramana.base.limits import memory_bound
+from pramana.base.processes import memory_bound
 from pramana.base.text import listed
 from pramana.errors import TooLarge
 from pramana.schema.codec import encode, encode_released
@@ -133,18 +132,6 @@ class GroupSizes:
         return {tuple(map(label_key, values)) for values in zip(*columns, strict=True)}
 
 
-def smallest_group(
-    opened: OpenedTable,
-    columns: Sequence[str],
-    *,
-    most: int | None = None,
-    apart: bool = False,
-    binned: Sequence[Column] = (),
-) -> int:
-    """The fewest records that share their values in ``columns``; options as of ``GroupSizes``."""
-    return group_sizes(opened, columns, most=most, apart=apart, binned=binned).smallest()
-
-
 def group_sizes(
     opened: OpenedTable,
     columns: Sequence[str],
@@ -153,26 +140,22 @@ def group_sizes(
     apart: bool = False,
     binned: Sequence[Column] = (),
 ) -> GroupSizes:
-    """How many records of a table share each combination of values in ``columns``."""
+    """How many records of a table share each combination of values in ``columns``.
+
+    Values of ``binned`` columns are counted by bin; see :class:`GroupSizes` for the other options.
+    """
+
+    def sized(batches: Iterable[pa.RecordBatch]) -> GroupSizes:
+        sizes = GroupSizes(columns, most=most, apart=apart)
+        for batch in batches:
+            sizes.add(in_bins(batch, binned))
+            if sizes.too_many:
+                break
+        return sizes
+
     sizes = GroupSizes(columns, most=most, apart=apart)
-    sized = partial(_sized, tuple(columns), most, apart, tuple(binned))
     for part in opened.summaries(sized, columns):
         sizes.merge(part)
-    return sizes
-
-
-def _sized(
-    columns: Sequence[str],
-    most: int | None,
-    apart: bool,
-    binned: Sequence[Column],
-    batches: Iterable[pa.RecordBatch],
-) -> GroupSizes:
-    sizes = GroupSizes(columns, most=most, apart=apart)
-    for batch in batches:
-        sizes.add(in_bins(batch, binned))
-        if sizes.too_many:
-            break
     return sizes
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pramana.base.text import quoted
+from pramana.base.text import counted, quoted
 from pramana.errors import Infeasible
 from pramana.schema.joint_cells import joint_groups
 from pramana.schema.lookup import alike
@@ -174,38 +174,33 @@ def _partly(homes: IntArray, codes: IntArray) -> bool:
 
 def _linked(names: list[str], households: int) -> str:
     """What is wrong with columns that tell households apart, and the ways out."""
-    listed = quoted(names)
     are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
-    many = "1 household" if households == 1 else f"{households:,} households"
     return (
-        f"{listed} {are} the same for all or some of a household, and {they} would tell {many} "
-        f"from all others: left as {they} {are}, their records would stay linked. Round or bin "
-        f"{them}, with role public, or drop {them}."
+        f"{quoted(names)} {are} the same for all or some of a household, and {they} would tell "
+        f"{counted(households, 'household')} from all others: left as {they} {are}, their records "
+        f"would stay linked. Round or bin {them}, with role public, or drop {them}."
     )
 
 
 def _shared_but_sensitive(names: list[str]) -> str:
     """Why what people of a household have alike must be taken to be known, and the ways out."""
-    listed = quoted(names)
     are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
     return (
-        f"{listed} {are} the same for all of a household, and sensitive, so that nobody is taken "
-        f"to know {them}. Who knows who lives with whom knows that their records agree there, and "
-        f"finds them more often than promised. Say that {they} may be known (role public), or drop "
-        f"{them}."
+        f"{quoted(names)} {are} the same for all of a household, and sensitive, so that nobody is "
+        f"taken to know {them}. Who knows who lives with whom knows that their records agree "
+        f"there, and finds them more often than promised. Say that {they} may be known (role "
+        f"public), or drop {them}."
     )
 
 
 def _would_disagree(drawn: list[str]) -> str:
     """Why columns of the household are not randomised, and the ways out."""
-    names = quoted(drawn)
-    are, them = ("is", "it") if len(drawn) == 1 else ("are", "them")
-    so = "it is" if len(drawn) == 1 else "they are"
+    are, they, them = ("is", "it", "it") if len(drawn) == 1 else ("are", "they", "them")
     return (
-        f"{names} {are} the same for all of a household: randomised on each record apart its "
-        "people would no longer agree, and drawn once for all of them their records would be "
-        f"linked. Leave {them} as {so} (role public, which counts as known), drop {them}, or "
-        f"protect a table of the households with {them}, one record each."
+        f"{quoted(drawn)} {are} the same for all of a household: randomised on each record apart "
+        "its people would no longer agree, and drawn once for all of them their records would be "
+        f"linked. Leave {them} as {they} {are} (role public, which counts as known), drop {them}, "
+        f"or protect a table of the households with {them}, one record each."
     )
 
 

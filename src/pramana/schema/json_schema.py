@@ -89,7 +89,6 @@ COLUMN: Final[dict[str, tuple[Form, str]]] = {
     ),
     "exempt": (LABELS, "Values that stay as they are."),
     "randomise": ({"type": "boolean"}, "Whether it goes through a matrix, whatever its role."),
-    "declared": ({"type": "boolean"}, "False is an older word for origin read-off."),
     "origin": (ORIGIN, "Where its values and recodings come from."),
     "missing_codes": (_or_list(VALUE, uniqueItems=True), "Values that mean that there is none."),
     "date": ({"enum": list(DATES)}, "Dates become their year, quarter or month."),

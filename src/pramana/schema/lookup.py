@@ -94,7 +94,15 @@ def flat(array: pa.Array) -> pa.Array:
 def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
     """Positions by label."""
     known = (_OF_FEW if len(labels) <= FEW_LABELS else _OF_MANY)(Itself(labels), array.type)
-    result = _look_up(array.cast(pa.string()) if pa.types.is_boolean(array.type) else array, known)
+    if known is None:
+        result: Positions = np.full(len(array), OUTSIDE, np.int32)
+    else:
+        values, places = known
+        plain = array.cast(pa.string()) if pa.types.is_boolean(array.type) else array
+        found = pc.index_in(plain, value_set=values, skip_nulls=True)
+        if found.null_count:
+            found = pc.fill_null(found, len(values))
+        result = np.take(places, found.to_numpy())
     if array.null_count:
         result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
     return result
@@ -147,17 +155,6 @@ def _spellings(
 
 _OF_FEW, _OF_MANY = lru_cache(512)(_spellings), lru_cache(8)(_spellings)
 """Batch after batch asks for the same labels: made out once, and few large ones are held."""
-
-
-def _look_up(array: pa.Array, known: tuple[pa.Array, Positions] | None) -> Positions:
-    if known is None:
-        return np.full(len(array), OUTSIDE, np.int32)
-    values, places = known
-    found = pc.index_in(array, value_set=values, skip_nulls=True)
-    if found.null_count:
-        found = pc.fill_null(found, len(values))
-    taken: Positions = np.take(places, found.to_numpy())
-    return taken
 
 
 def _fits(number: int, kind: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -239,8 +240,6 @@ def _rounded_down(value: float) -> float:
     >>> _rounded_down(123_456), _rounded_down(0.98765)
     (120000, 0.98)
     """
-    from math import floor, log10
-
     power = floor(log10(value)) - 1
     cut = floor(value / 10.0**power) * 10.0**power
     return int(cut) if power >= 0 else round(cut, -power)

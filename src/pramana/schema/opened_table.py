@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.limits import memory_bound
+from pramana.base.processes import memory_bound
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.schema.domains import Labels

@@ -168,18 +168,13 @@ def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.Dat
     asked = {c.name: c.recoding.missing_codes for c in columns if _may_be_number(c, raw)}
     if not asked:
         return {}
-    found = [True] * len(asked), [True] * len(asked)
-    for whole, decimal in raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked)):
-        found = _both(found[0], whole), _both(found[1], decimal)
+    parts = raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked))
+    found = np.logical_and.reduce(list(parts))  # of integers and of numbers, by column
     kinds = {}
     for name, integer, number in zip(asked, *found, strict=True):
         if integer or number:
             kinds[name] = pa.int64() if integer else pa.float64()
     return kinds
-
-
-def _both(some: list[bool], others: list[bool]) -> list[bool]:
-    return [a and b for a, b in zip(some, others, strict=True)]
 
 
 def _may_be_number(column: Column, raw: OpenedTable) -> bool:
@@ -228,21 +223,18 @@ class RecodedColumn:
     def __call__(self, array: pa.Array) -> pa.Array:
         """The recoded values."""
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        made = self._distinct(coded.dictionary).take(coded.indices)
-        if not pa.types.is_dictionary(self.field.type):
-            return made
-        again = made.dictionary_encode()  # merged values are one entry
-        return again.cast(self.field.type)
-
-    def _distinct(self, values: pa.Array) -> pa.Array:
         try:
-            return self._recoded(values)
+            made = self._recoded(coded.dictionary).take(coded.indices)
         except pa.ArrowInvalid:  # which quotes a value
             raise InvalidTable(
                 f"'{self.name}' holds values that its recoding cannot take. Whole numbers beyond "
                 "2^53 are cut and rounded by whole numbers only.",
                 column=self.name,
             ) from None
+        if not pa.types.is_dictionary(self.field.type):
+            return made
+        again = made.dictionary_encode()  # merged values are one entry
+        return again.cast(self.field.type)
 
     def _recoded(self, values: pa.Array) -> pa.Array:
         own = self.recoding

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -146,36 +144,28 @@ class Tally:
         if len(self._values) == 1:
             return
         # Grouping by amounts of money takes Arrow a hundred times as long as coding them.
-        coded = _whole(pa.chunked_array(self._values)).dictionary_encode()
+        made = pa.chunked_array(self._values).combine_chunks()
+        whole = pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made
+        coded = whole.dictionary_encode()
         sums = np.zeros(len(coded.dictionary), dtype=np.int64)
         np.add.at(sums, coded.indices.to_numpy(), np.concatenate(self._numbers))
         self._values, self._numbers = [coded.dictionary], [pa.array(sums)]
         self._loose = 0
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    made = column.combine_chunks()
-    return pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made
-
-
 def _counted(array: pa.Array) -> tuple[pa.Array, pa.Array, int]:
     """Distinct values, their numbers, and the number of missing ones."""
-    if pa.types.is_dictionary(array.type):
-        return _counted_dictionary(array)
-    present = _simplified(array).drop_null()
-    counts = pc.value_counts(present)
-    missing = len(array) - len(present)
-    return counts.field("values"), counts.field("counts").cast(pa.int64()), missing
-
-
-def _counted_dictionary(array: pa.DictionaryArray) -> tuple[pa.Array, pa.Array, int]:
+    if not pa.types.is_dictionary(array.type):
+        present = _simplified(array).drop_null()
+        counts = pc.value_counts(present)
+        missing = len(array) - len(present)
+        return counts.field("values"), counts.field("counts").cast(pa.int64()), missing
     indices = array.indices.drop_null().to_numpy(zero_copy_only=False)
     numbers = np.bincount(indices, minlength=len(array.dictionary)).astype(np.int64)
     values = _simplified(array.dictionary)
     used = pc.and_(pa.array(numbers > 0), values.is_valid())
     numbers_used = pa.array(numbers).filter(used)
-    present = pc.sum(numbers_used).as_py() or 0
-    return values.filter(used), numbers_used, len(array) - present
+    return values.filter(used), numbers_used, len(array) - (pc.sum(numbers_used).as_py() or 0)
 
 
 def _simplified(array: pa.Array) -> pa.Array:
@@ -210,28 +200,23 @@ def kind_of(arrow: pa.DataType) -> ValueKind:
 def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str, Tally]:
     """Count the values of the named columns, all by default, in one pass."""
     names = list(table.schema.names if columns is None else columns)
-    tallies = {name: _empty(table.schema.field(name).type) for name in names}
-    if not names:
+    kinds = {name: table.schema.field(name).type for name in names}
+
+    def tallied(batches: Iterable[pa.RecordBatch]) -> dict[str, Tally]:
+        tallies = {name: Tally(kind_of(kind)) for name, kind in kinds.items()}
+        for name, kind in kinds.items():
+            plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+            tallies[name].add(pa.array([], plain))
+        for batch in batches:
+            for own, column in zip(tallies.values(), batch.columns, strict=True):
+                own.add(column)
         return tallies
-    for seen in table.summaries(partial(_tallied, tallies), names):
-        for name, part in seen.items():
-            tallies[name].merge(part)
-    return tallies
 
-
-def _tallied(empty: Mapping[str, Tally], batches: Iterable[pa.RecordBatch]) -> dict[str, Tally]:
-    """The values of some batches."""
-    tallies = {name: deepcopy(tally) for name, tally in empty.items()}
-    for batch in batches:
-        for tally, column in zip(tallies.values(), batch.columns, strict=True):
-            tally.add(column)
-    return tallies
-
-
-def _empty(arrow: pa.DataType) -> Tally:
-    made = Tally(kind_of(arrow))
-    made.add(pa.array([], arrow.value_type if pa.types.is_dictionary(arrow) else arrow))
-    return made
+    total = tallied(())
+    for part in table.summaries(tallied, names) if names else ():
+        for name, own in part.items():
+            total[name].merge(own)
+    return total
 
 
 MOST_BARS = 24
@@ -283,14 +268,12 @@ def _shape(column: Column, seen: Tally, labels: object) -> Shape:
     if len(order) > MOST_BARS:
         order = sorted(order, key=lambda text: -counted.get(text, 0))[:MOST_BARS]
     shown = {label_text(v): v for v in values}
-    bars = tuple((_named(text, texts), counted.get(text, 0)) for text in order)
+    bars = tuple(
+        (f"{text} {texts[text]}" if text in texts else text, counted.get(text, 0)) for text in order
+    )
     other = sum(counted.values()) - sum(number for _, number in bars)
     own = tuple(shown.get(text, text) for text in order)
     return Shape(column.name, bars, own, other=other, missing=seen.missing)
-
-
-def _named(text: str, texts: dict[str, str]) -> str:
-    return f"{text} {texts[text]}" if text in texts else text
 
 
 def _natural(text: str) -> tuple[int, float, str]:

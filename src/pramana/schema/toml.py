@@ -144,7 +144,7 @@ TOP = ("columns", "impossible", "strata", "choices", "tables", "household", "rep
 RECODINGS = ("missing_codes", "date", "date_format", "merge", "bottom", "top", "round", "noise")
 ENTRIES = ("role", "categories", "ordered", "bins", "labels", "release", "missing",
            "integers", "points", "range", "step", "grid", "missing_values", "exempt", "randomise",
-           "declared", "origin",
+           "origin",
            *RECODINGS)  # fmt: skip
 SPELLINGS = {"randomize": "randomise", "levels": "categories", "values": "categories",
              "edges": "bins", "breaks": "bins"}  # fmt: skip
@@ -327,7 +327,7 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
         if entry not in ENTRIES:
             _unknown(word, ENTRIES, name)
         entries[entry] = value
-    for entry in ("ordered", "integers", "randomise", "declared"):
+    for entry in ("ordered", "integers", "randomise"):
         if not isinstance(entries.get(entry, False), bool):
             raise InvalidSchema(
                 f"{entry} of '{name}' must be true or false.", column=name, entry=entry
@@ -343,46 +343,28 @@ def _column(name: str, given: Entries, listed: Role | None, codes: tuple[Label, 
         exempt=_labels("exempt", entries.get("exempt", []), column=name),
         recoding=_recoding(name, entries),
         randomise=entries.get("randomise"),
-        origin=_origin(name, entries),
+        origin=origin_named(entries.get("origin", Provenance.DECLARED), name),
     )
-
-
-def _origin(name: str, entries: Entries) -> Provenance:
-    """The origin of a column; ``declared = false`` is an older word for read off the data."""
-    older = Provenance.DECLARED if entries.get("declared", True) else Provenance.READ_OFF
-    origin = origin_named(entries.get("origin", older), name)
-    if "declared" in entries and entries["declared"] != origin.declared:
-        raise InvalidSchema(
-            f"'{name}' has two origins, by declared and by origin. Keep origin.",
-            column=name,
-            entry="declared",
-        )
-    return origin
 
 
 def _recoding(name: str, entries: Entries) -> Recoding:
     given = {entry: entries[entry] for entry in RECODINGS if entry in entries}
+    merge, noise = given.get("merge", {}), given.get("noise")
     try:
         if "missing_codes" in given:
             given["missing_codes"] = _labels("missing_codes", given["missing_codes"])
-        if "merge" in given:
-            value = given["merge"]
-            if not isinstance(value, dict):
-                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
-            given["merge"] = {new: _labels("merge", old) for new, old in value.items()}
-        if "noise" in given:
-            given["noise"] = _noise(given["noise"])
+        if not isinstance(merge, dict):
+            raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
+        given["merge"] = {new: _labels("merge", old) for new, old in merge.items()}
+        if noise is not None:
+            if not isinstance(noise, dict) or set(noise) != {"distribution", "scale"}:
+                raise InvalidSchema(
+                    'noise must read like {distribution = "laplace", scale = 500}.', entry="noise"
+                )
+            given["noise"] = Noise(**noise)
         return Recoding(**given)
     except PramanaError as error:
         raise _in_column(name, error) from None
-
-
-def _noise(value: object) -> Noise:
-    if not isinstance(value, dict) or set(value) != {"distribution", "scale"}:
-        raise InvalidSchema(
-            'noise must read like {distribution = "laplace", scale = 500}.', entry="noise"
-        )
-    return Noise(**value)
 
 
 def _role(name: str, word: object, listed: Role | None) -> Role:
@@ -544,18 +526,15 @@ def write_schema(
     lines: list[str] = []
     if not schema.origin.declared:
         lines.append(f"{entry_of('origin', str(schema.origin))}  {ORIGIN_NOTE}")
-    if schema.strata:
-        lines.append(f"strata = {_value(list(schema.strata))}")
-    if schema.drops_rest:
-        lines.append(entry_of("rest", "drop"))
-    if schema.choices:
-        lines.append(f"choices = {_value([list(choice) for choice in schema.choices])}")
-    if schema.tables:
-        lines.append(f"tables = {_value([as_table(table) for table in schema.tables])}")
-    if schema.household is not None:
-        lines.append(entry_of("household", schema.household))
-    if schema.replicates is not None:
-        lines.append(f"replicate_weights = {_value(schema.replicates.to_dict())}")
+    entries = {
+        "strata": list(schema.strata),
+        "rest": "drop" if schema.drops_rest else None,
+        "choices": [list(choice) for choice in schema.choices],
+        "tables": [as_table(table) for table in schema.tables],
+        "household": schema.household,
+        "replicate_weights": None if schema.replicates is None else schema.replicates.to_dict(),
+    }
+    lines += [entry_of(name, value) for name, value in entries.items() if value]
     rules = [f"  {_value(rule.to_dict())}," for rule in schema.impossible]
     lines += ["impossible = [", *rules, "]"] if rules else []
     about = [entry_of(name, text) for name, text in schema.dataset.to_dict().items()]
@@ -591,22 +570,17 @@ def rewritten(text: str, schema: Schema, name: str) -> str:
 def _column_lines(column: Column, reason: str) -> list[str]:
     comment = f"  {comment_of(reason)}" if reason else ""
     lines = ["", header_of(column.name), f'role = "{column.role}"{comment}']
-    if column.domain is not None:
-        if column.origin is Provenance.READ_OFF:
-            lines.append(READ_OFF)
-        for entry, value in column.domain.to_dict().items():
-            lines.append(f"{entry} = {_value(value)}")
-    if column.missing is not None:
-        lines.append(f'missing = "{column.missing}"')
-    for entry, value in column.recoding.to_dict().items():
-        lines.append(f"{entry} = {_value(value)}")
-    if column.exempt:
-        lines.append(f"exempt = {_value(list(column.exempt))}")
-    if column.randomise is not None:
-        lines.append(f"randomise = {_value(column.randomise)}")
-    if not column.declared:
-        lines.append(entry_of("origin", str(column.origin)))
-    return lines
+    if column.domain is not None and column.origin is Provenance.READ_OFF:
+        lines.append(READ_OFF)
+    entries = {
+        **({} if column.domain is None else column.domain.to_dict()),
+        "missing": column.missing,
+        **column.recoding.to_dict(),
+        "exempt": list(column.exempt) or None,
+        "randomise": column.randomise,
+        "origin": None if column.declared else str(column.origin),
+    }
+    return lines + [entry_of(name, own) for name, own in entries.items() if own is not None]
 
 
 def comment_of(text: str) -> str:

@@ -250,7 +250,8 @@ def behaves_as_weight(name: str, tally: Tally, records: int, *, label: str = "")
     total, people = float(values @ numbers), float(numbers.sum())
     mean = total / people
     spread = math.sqrt(float((values - mean) ** 2 @ numbers) / people) / mean
-    if not LEAST_SPREAD <= spread <= MOST_SPREAD or _round_share(values, numbers) > MOST_ROUND:
+    round_share = float(numbers[values % 10 == 0].sum()) / people  # a tenth by chance
+    if not LEAST_SPREAD <= spread <= MOST_SPREAD or round_share > MOST_ROUND:
         return ""
     whole = bool((values == np.floor(values)).all())
     scaled = not whole and abs(mean - 1) < NEARLY_ONE
@@ -262,11 +263,6 @@ def behaves_as_weight(name: str, tally: Tally, records: int, *, label: str = "")
     return (
         f"above zero, unequal, seldom round, related to no other number, and {what}: as weights are"
     )
-
-
-def _round_share(values: FloatArray, numbers: IntArray) -> float:
-    """The share of records whose number is round: a tenth would be by chance."""
-    return float(numbers[(values % 10 == 0)].sum()) / float(numbers.sum())
 
 
 def _decimals(values: FloatArray) -> IntArray:

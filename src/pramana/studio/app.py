@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from pramana import api
-from pramana.base.workers import load_for_threads
+from pramana.base.processes import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Jobs

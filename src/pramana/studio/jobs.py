@@ -19,8 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from pramana.base.atomic_files import write_whole
-from pramana.base.leftovers import remove_leftovers
+from pramana.base.atomic_files import remove_leftovers, write_whole
 from pramana.base.processes import isolate_children
 from pramana.studio.session import plainly
 from pramana.studio.worker import GIVE_WAY, work

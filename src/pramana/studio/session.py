@@ -14,8 +14,13 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pramana.base.atomic_files import require_free, write_whole
-from pramana.base.leftovers import STUDIO, hidden_folder, remove_leftovers
+from pramana.base.atomic_files import (
+    STUDIO,
+    hidden_folder,
+    remove_leftovers,
+    require_free,
+    write_whole,
+)
 from pramana.errors import InputError, OutputExists
 
 HOME: Final = STUDIO

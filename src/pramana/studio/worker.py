@@ -24,9 +24,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Final, TypedDict
 
-from pramana.base.limits import give_back
-from pramana.base.processes import defer_during_import
-from pramana.base.workers import load_for_threads
+from pramana.base.processes import defer_during_import, give_back, load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
 
 TOLD_EVERY: Final = 0.1

@@ -23,7 +23,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from pramana.base.workers import default_threads, in_order
+from pramana.base.processes import default_threads, in_order
 from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.transition import Label
 from pramana.types import BoolArray, FloatArray, IntArray

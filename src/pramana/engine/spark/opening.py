@@ -145,7 +145,7 @@ def open_spark(
 
 def select(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """Some columns, whatever their names hold."""
-    return frame.select(*["`" + name.replace("`", "``") + "`" for name in names])
+    return frame.select(*map(_quoted, names))
 
 
 def map_in_arrow(frame: DataFrame, task: Callable[..., Any], schema: Any) -> DataFrame:
@@ -226,7 +226,8 @@ def _require_kinds(schema: Schema, frame: DataFrame, arrow: pa.Schema) -> None:
             continue
         kind = arrow.field(column.name).type
         told = frame.schema[column.name].dataType.simpleString()
-        if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or _is_bytes(kind)):
+        bytes_ = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+        if isinstance(column.domain, Bins) and (pa.types.is_temporal(kind) or bytes_):
             raise InvalidTable(
                 f"'{column.name}' must hold numbers to be cut into bins, and is {told} in Spark. "
                 "Convert it, or declare categories.",
@@ -248,10 +249,6 @@ def _is_number(label: Label) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _timezone(frame: DataFrame) -> str:

@@ -21,10 +21,11 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pramana import errors
 from pramana.errors import InputError, InvalidTable, MissingExtra, PramanaError
+from pramana.io.parquet import open_parts
 from pramana.types import Entries
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def start_session(
     with _quietly(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            with _interruptions_as_they_were(), _ended_if_cut_off():
+            with _interruptions_as_they_were():
                 session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if os.environ.get(SHOW) else "OFF")
         except Exception as error:
@@ -166,29 +167,6 @@ def _interruptions_as_they_were() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def _ended_if_cut_off() -> Iterator[None]:
-    """The process that Spark starts would live on if we are told to end before it answers."""
-    from pyspark import java_gateway
-
-    usual, started = java_gateway.Popen, []
-
-    def noted(*words: Any, **more: Any) -> Any:
-        started.append(usual(*words, **more))
-        return started[-1]
-
-    java_gateway.Popen = noted
-    try:
-        yield
-    except BaseException:
-        for process in started:
-            process.kill()
-            process.wait()
-        raise
-    finally:
-        java_gateway.Popen = usual
-
-
 def read_path(path: str, *, master: str | None = None) -> DataFrame:
     """A file or a folder of Parquet or CSV files, wherever Spark can read."""
     local = Path(path)
@@ -196,8 +174,6 @@ def read_path(path: str, *, master: str | None = None) -> DataFrame:
         if not local.exists():
             raise InvalidTable(f"{path} does not exist.")
         if local.is_dir() and any(place.suffix == ".parquet" for place in local.iterdir()):
-            from pramana.io.parquet import open_parts
-
             open_parts(local)
         path = local.absolute().as_uri()
     session = start_session(master=master)
@@ -227,15 +203,11 @@ def require_java() -> None:
         except OSError:
             told = ""
     found = re.search(r'version "(?:1\.)?(\d+)', told)
-    if found is None:
+    if found is None or int(found[1]) < OLDEST_JAVA:
+        there = "and none was found" if found is None else f"found {found[1]}"
         raise MissingExtra(
-            f"Spark needs a Java runtime of version {OLDEST_JAVA} or later, and none was found. "
-            "Install one, or set JAVA_HOME."
-        )
-    if int(found[1]) < OLDEST_JAVA:
-        raise MissingExtra(
-            f"Spark needs a Java runtime of version {OLDEST_JAVA} or later, found {found[1]}. "
-            "Install one, or set JAVA_HOME."
+            f"Spark needs a Java runtime of version {OLDEST_JAVA} or later, {there}. Install one, "
+            "or set JAVA_HOME."
         )
 
 

@@ -30,11 +30,12 @@ from pramana.engine.base import MapBatches, Shuffle, SteppedTable, SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
     collect_summaries,
+    grouped_sums,
     map_in_arrow,
     open_spark,
     packed,
 )
-from pramana.engine.spark.session import one_line
+from pramana.engine.spark.session import one_line, read_path
 from pramana.engine.spark.tasks import (
     CHUNKS,
     WRITTEN,
@@ -218,8 +219,6 @@ class SparkEngine:
 
     def read(self, path: str, *, master: str | None = None) -> Any:
         """Parquet or CSV files, wherever Spark reads; starts Spark if need be."""
-        from pramana.engine.spark.session import read_path
-
         # A path object has made one slash of the two in s3a://bucket.
         return read_path(re.sub(r"^(\w{2,}):/(?!/)", r"\1://", path), master=master)
 
@@ -230,8 +229,6 @@ class SparkEngine:
 
     def open(self, source: Any, *, schema: Schema | None = None) -> OpenedTable:
         """The types of its columns, that it can be read again, and the sizes of its partitions."""
-        from pramana.engine.spark.opening import open_spark
-
         return open_spark(source, schema=schema)
 
     def table(self, opened: OpenedTable, *, coded: Collection[str] = ()) -> SparkTable:
@@ -241,8 +238,6 @@ class SparkEngine:
 
     def sums(self, opened: OpenedTable, asked: SumsAsked) -> pa.Table:
         """By Spark's own aggregation."""
-        from pramana.engine.spark.opening import grouped_sums
-
         return grouped_sums(opened, asked)
 
     def empty_like(self, source: Any) -> Any:

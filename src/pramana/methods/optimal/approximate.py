@@ -1,16 +1,14 @@
-"""The covering of a large domain, nearly: a first-order method, with a bound on what it gives up.
+"""The covering of a large domain by a first-order method, with a bound on what it gives up.
 
-An interior point takes a minute for ten thousand cells, and the program is solved a dozen times. As
-a saddle point it needs products with the incidence of targets and combinations alone: with
-y_mk >= 0 the price of the need of cell m at combination k, lambda in [0, 1] of what movers supply,
+With y_mk >= 0 the price of the need of cell m at combination k, lambda in [0, 1] of what movers
+supply, and c the cost of leaving, the program is the saddle point
 
     min_x,e max_y,lambda  2 lambda sum_t x_t + sum_m u_m [c(e_m) - 2 lambda e_m]
-                          + sum_mk y_mk (1 - alpha d_k(x, e) - e_m),
+                          + sum_mk y_mk (1 - alpha d_k(x, e) - e_m).
 
-c the curved cost of leaving itself, not its pieces. Steps are those of the primal-dual hybrid
-gradient with a step for every variable [Pock11], drawn to the point of the last restart [Lu24].
-Whatever the steps reach, the answer is mended until every need is met, and prices scaled until no
-target pays: so that its cost and the bound are true of themselves, and their gap is said.
+Steps are those of the primal-dual hybrid gradient with a step for every variable [Pock11], drawn to
+the point of the last restart [Lu24]. The answer is repaired until every need is met, and prices are
+scaled until no target pays, so that cost and bound hold for themselves.
 """
 
 from __future__ import annotations

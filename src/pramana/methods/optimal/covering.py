@@ -5,17 +5,10 @@ at a combination k of its values if enough records are released with k:
 
     sum_{t in k} x_t + U(k) - sum_{m' in k} u_m' e_m'  >=  (1 - e_m) / alpha,
 
-x_t the expected number of records that move to the target cell t, e_m the chance that a record of m
-leaves. Both are cheap: a target covers several combinations at once, and a rare record that leaves
-lowers what is needed. Where targets themselves stay, the exact loss is
-
-    sum_l u_l [ (1 + s_l) / (1 - e_l) - (1 - e_l) ],    s_l = sum_t P_lt^2,
-
-convex in P (docs/proofs/spontaneous_recognition.md). So a linear program over targets and leaving
-chances, with that convex cost in pieces, finds where records go; with many combinations it is
-solved nearly (nearly.py). Records that leave rare cells go
-to targets first; frequent cells, each with the same small chance, supply the rest. The full
-condition is checked afterwards by the guarantee itself; combinations that were left out are added.
+x_t the expected number of records that move to the target cell t, e_m the probability that a record
+of m leaves. A linear program over targets and leaving probabilities, with the convex cost of
+leaving in pieces, finds where records go; with many combinations it is solved approximately
+(approximate.py). The full condition is checked afterwards by the guarantee itself.
 """
 
 from __future__ import annotations

@@ -1,24 +1,13 @@
-"""Linear programs over all matrices that meet C1, as small as they can be.
+"""The least loss on a small joint domain, by linear programs on the exact gradient.
 
-A program over n cells has n^2 transitions and, of each rare cell m and combination k, the need
-N_m(k) <= alpha D(k): of 200 cells forty thousand of each. Few of them bind. So it is solved over
-some, and grows by the needs that the answer breaks and by the transitions whose price is right,
-until there are none: the answer is then that of the whole program. What one program needed the next
-one begins with, since they differ by their costs alone.
+Condition C1 is linear in P. The loss is not, and is not convex everywhere. Three stages: the
+program of the fewest changes, with a bound on the diagonal; short steps along the exact gradient
+inside a box; fully corrective steps over the corners that programs of the gradient give. ``gap`` is
+the improvement to first order that the last program leaves.
 
-The least loss on a small joint domain, by linear programs on the exact gradient.
-
-Condition C1 is linear in P. The loss is not, and is not convex everywhere. Three stages:
-
-1. the linear program of the fewest changes, with a bound on the diagonal (a bare program would
-   return a singular matrix, since cells without records cost it nothing);
-2. short steps: the program of the exact gradient inside a box around where we stand;
-3. fully corrective steps: the program of the gradient over *all* matrices that meet C1 gives a new
-   corner, and the exact loss is minimised over the mixtures of the corners found so far.
-
-The last program also gives the certificate: no matrix that meets C1 improves the loss, to first
-order, by more than grad . (P - corner). Where the loss is convex that bounds the distance to the
-optimum, and it is what ``gap`` reports.
+A program over n cells has n^2 transitions and as many needs, few of which bind. For many cells it
+grows by the needs that its answer breaks and by the transitions whose reduced cost is negative
+(docs/proofs/spontaneous_recognition.md).
 """
 
 from __future__ import annotations
@@ -299,19 +288,12 @@ def solve_dense(
     # Combinations with many times 1/alpha records hold by themselves, unless the answer is far out.
     pairs = np.nonzero(~np.eye(cells.size, dtype=bool) & np.outer(cells.movable, ~cells.fixed))
     for watched in (cells.totals * alpha < MANY, cells.totals >= 0):
-        programs = _programs(cells, member[:, watched], alpha, (pairs[0], pairs[1]))
+        kind = _Programs if cells.size <= WRITTEN_OUT else GrowingPrograms
+        programs = kind(cells.numbers, member[:, watched], alpha, (pairs[0], pairs[1]))
         answer = _stages(programs, cells, keep, most)
         if answer is None or _holds(answer.matrix, member, cells.numbers, alpha):
             return answer
     return answer
-
-
-def _programs(
-    cells: KeyCells, member: FloatArray, alpha: float, pairs: tuple[IntArray, IntArray]
-) -> Programs:
-    """Written out for few cells, growing for many."""
-    kind = _Programs if cells.size <= WRITTEN_OUT else GrowingPrograms
-    return kind(cells.numbers, member, alpha, pairs)
 
 
 def _members(cells: KeyCells) -> FloatArray:

@@ -1,15 +1,12 @@
 """Improve a matrix on a grid of probabilities by steps of single entries.
 
-Rounding all moves up covers rare cells more than they need, at up to three times the loss. Here
-entries go up and down the grid one at a time, by the step that lowers most
+Entries go up and down the grid one at a time, by the step that lowers most
 
     n^2 l2(P) + sum_k w_k [max_m N_m(k) / alpha - D(k)]_+ ,
 
-the exact loss, plus the records that each combination k lacks, m rare, at a price w_k. If no step
-helps and a combination still lacks records, its price rises; the best matrix that lacks none is
-kept. A step changes one row by d (e_j - e_i), and with it the inverse by a matrix of rank one
-[Sherman50]: the loss after every possible step follows from a few products, and D changes only at
-combinations that i and j do not share.
+the exact loss plus the records that each combination k lacks at a price w_k, which rises while no
+step helps. The best matrix that lacks none is kept. A step changes the inverse by a matrix of rank
+one [Sherman50] (docs/proofs/spontaneous_recognition.md).
 """
 
 from __future__ import annotations

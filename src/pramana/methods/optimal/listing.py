@@ -1,11 +1,9 @@
-"""The cells that matter: those that occur, and those that records may go to.
+"""The cells that matter: those that occur, and empty ones that are good targets.
 
-Ten keys have tens of millions of joint cells, and only some thousands occur. A cell that nobody is
-in matters only as a target, and a good target lies in many rare combinations at once. Which ones
-those are is found as in column generation: the program over the targets listed so far gives every
-rare combination a price, and cells are sought whose combinations are worth more than a move costs.
-The search changes one key at a time as long as that pays, from many starts, so that it may miss a
-cell; the loss it gives up is measured (docs/proofs/spontaneous_recognition.md).
+A good target lies in many rare combinations at once. As in column generation, the program over the
+targets listed so far gives every rare combination a price, and cells are sought whose combinations
+are worth more than a move costs, by changing one key at a time from many starts. The search may
+miss a cell; the loss is measured (docs/proofs/spontaneous_recognition.md).
 """
 
 from __future__ import annotations

@@ -1,41 +1,22 @@
-"""What is published of a matrix: decoys, a grid, and whether it is small enough.
+"""What is published of a matrix: decoys, a grid, whether it is small enough, and changes to expect.
 
-**Decoys.** The least loss leaves a cell alone that has no record, so that in a published matrix the
-rows of empty cells would be those of the identity, and the others would list the rare cells that
-occur. Some empty cells therefore get the row of a rare one, with the two cells exchanged. No record
-meets such a row, so that neither loss nor condition C1 changes: both weigh rows by their counts.
+**Decoys.** The least loss leaves cells without records alone, so that the rows of a published
+matrix would list the rare cells that occur. Some empty cells therefore get the row of a rare one.
+No record meets such a row, and nothing arrives there, so that neither loss nor C1 changes. Which
+cells are decoys is drawn: recomputing designs does not tell them apart.
 
-A decoy is no target of any row, so that nothing ever arrives there and the matrix stays solvable:
-its determinant is that of the rest times the diagonal of the decoys. Which cells are decoys is
-drawn, not computed: whoever designs anew for every possible table cannot tell them apart.
+**The grid.** The digits of a matrix would reveal counts: 0.07216505 is (1/alpha - 3) / 97. On a
+grid of 1, 2, 5, 10, 20, ... many tables share a matrix. Moves are rounded up where a row has room,
+and improved on the grid (iteration.py).
 
-**The grid.** The digits of a matrix would tell the counts that it was made from. A move of
-0.07216505 is (1/alpha - 3) / 97, so that whoever designs anew for every possible table finds the
-one with three records. On a grid of 1, 2, 5, 10, 20, ... many tables share a matrix.
-Moves are rounded up, which covers rare cells better; of a row that would then hardly stay as it is
-only as many as there is room for, the others down. Of a domain that is not too large, entries then
-go up and down the grid for less loss (iteration.py). Whether the target still holds is computed
-anew, and where it does not the aim is lowered, or the grid made finer.
+**Bytes** (docs/proofs/spontaneous_recognition.md). A matrix is published if its certificate takes
+less than the records. The decision depends on published quantities alone, so that it is the same
+for every seed, engine and format. The entropy of the columns bounds the size of the records.
 
-**Bytes.** A matrix for records with mostly unique keys lists every cell, its targets, and three
-decoys for each: more than the records themselves. Whether it is published depends only on the
-matrix with decoys (drawn by a fixed key), the number of records, and the frequencies of the
-released columns (expected ones if randomised). So the decision reveals less than the matrix, and is
-the same for every seed, engine and format. The size of the records is bounded below by their
-entropy: columns are stored separately and records are in random order, so that no lossless format
-stores a column in fewer bits than the entropy of its frequencies.
-
-**Changes.** A rule of thumb without a search. Take a single choice of keys. A combination with
-u < 1/alpha records is safe once s (1/alpha - u) others are released with it, where its own records
-stay with probability s. Each arrival costs about 2 of the loss, if frequent cells supply it;
-leaving costs u (1/s - s) (covering.py) and supplies u (1 - s) arrivals elsewhere. The sum is least
-at
-
-    1 / s^2 = price / (alpha u) - 1,
-
-with the price 2 of an arrival, or the price at which departures equal arrivals. All choices of keys
-together need more than the worst choice, and matrices on a grid more than the best ones: 1 to 5
-times as many on survey tables (tests/methods/test_estimated_changes.py).
+**Changes.** A combination of u < 1/alpha records is safe once s (1/alpha - u) others arrive, where
+its own stay with probability s. An arrival costs about 2 of the loss and leaving u (1/s - s), least
+at 1 / s^2 = price / (alpha u) - 1. All choices of keys together need 1 to 5 times what the worst
+choice needs (tests/methods/test_estimated_changes.py).
 """
 
 from __future__ import annotations

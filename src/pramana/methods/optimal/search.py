@@ -94,7 +94,26 @@ def transitions(
             return None
     if demand.open.sum() <= 1e-12:
         return found
-    return _from_common(found, cells, covering, demand.open, common)
+    # Fill the open demand from frequent cells, one after the other, each to the same share
+    wanted = float(demand.open.sum())
+    reach = np.cumsum(cells.numbers[common])
+    if len(common) == 0 or reach[-1] * MOST_SUPPLIED < wanted:
+        return None
+    many = int(np.searchsorted(reach, wanted / SMALL_SHARE)) + 1
+    sources = common[:many]
+    found.share = wanted / float(cells.numbers[sources].sum())
+    targets = np.flatnonzero(demand.open > 1e-12)
+    supply = np.concatenate([[0.0], np.cumsum(found.share * cells.numbers[sources])])
+    asked = np.concatenate([[0.0], np.cumsum(demand.open[targets])])
+    supply[-1] = asked[-1]
+    cuts = np.union1d(supply, asked)
+    middle = (cuts[:-1] + cuts[1:]) / 2
+    source = np.searchsorted(supply, middle) - 1
+    target = np.searchsorted(asked, middle) - 1
+    for i, j, amount in zip(source.tolist(), target.tolist(), np.diff(cuts).tolist(), strict=True):
+        row = int(sources[i])
+        found.add(row, int(covering.targets[targets[j]]), amount / float(cells.numbers[row]))
+    return found
 
 
 def most_supplied(cells: KeyCells, alpha: float) -> float:
@@ -181,35 +200,6 @@ def _to_common(
     for target in allowed.tolist():
         found.add(mover, target, left / len(allowed))
     return len(allowed) > 0
-
-
-def _from_common(
-    found: Transitions,
-    cells: KeyCells,
-    covering: Covering,
-    open_demand: FloatArray,
-    common: IntArray,
-) -> Transitions | None:
-    """Fill the open demand from frequent cells, one after the other, each to the same share."""
-    wanted = float(open_demand.sum())
-    reach = np.cumsum(cells.numbers[common])
-    if len(common) == 0 or reach[-1] * MOST_SUPPLIED < wanted:
-        return None
-    many = int(np.searchsorted(reach, wanted / SMALL_SHARE)) + 1
-    sources = common[:many]
-    found.share = wanted / float(cells.numbers[sources].sum())
-    targets = np.flatnonzero(open_demand > 1e-12)
-    supply = np.concatenate([[0.0], np.cumsum(found.share * cells.numbers[sources])])
-    asked = np.concatenate([[0.0], np.cumsum(open_demand[targets])])
-    supply[-1] = asked[-1]
-    cuts = np.union1d(supply, asked)
-    middle = (cuts[:-1] + cuts[1:]) / 2
-    source = np.searchsorted(supply, middle) - 1
-    target = np.searchsorted(asked, middle) - 1
-    for i, j, amount in zip(source.tolist(), target.tolist(), np.diff(cuts).tolist(), strict=True):
-        row = int(sources[i])
-        found.add(row, int(covering.targets[targets[j]]), amount / float(cells.numbers[row]))
-    return found
 
 
 def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows | None:
