@@ -257,6 +257,8 @@ RELEASE = released(planned(SEX, PAY, AGE, COST, method=Retention(retention=0.9))
         (lambda r: r.mean("sex"), InvalidNumber, "holds no numbers"),
         (lambda r: r.mean("pay", by=["pay"]), NotCovered, "groups of itself"),
         (lambda r: r.mean("cost", where="pay>=20000"), NotCovered, "proportion"),
+        (lambda r: r.mean("pay", method="shrunk"), NotCovered, "Leave the method out"),
+        (lambda r: r.proportion("pay>2", method="clipped"), NotCovered, "Leave the method out"),
         (lambda r: r.proportion("pay=20000"), NotCovered, "one very number"),
         (lambda r: r.regress("cost ~ sqrt(age)"), NotCovered, "straight lines"),
         (lambda r: r.regress("cost ~ C(age)"), NotCovered, "straight lines"),

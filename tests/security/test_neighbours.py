@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
+import pramana as pm
 from tests.depth import DEEP
 from tests.security.neighbours import CHANGES, Published, differences, publish, try_pairs, worlds
 
@@ -17,6 +19,19 @@ def test_neighbours_differ_in_drawn_values_alone(change: str, tmp_path: Path) ->
     done = try_pairs(change, PAIRS, tmp_path / "pair", seed=1)
     assert done.compared >= PAIRS
     assert not done.finds, "\n\n".join(done.finds)
+
+
+@pytest.mark.parametrize("number", ["-1e300", "9" * 25])
+@pytest.mark.parametrize("gone", ['""', "NA"])
+def test_a_number_too_long_for_its_type_changes_nothing_else(number, gone, tmp_path: Path) -> None:
+    """It made the column text, in which missing values of others were refused."""
+    column = pm.Column("a", pm.Role.KEY, pm.Bins((-math.inf, 10, 20, math.inf)), missing="category")
+    made, file = [], tmp_path / "people.csv"
+    for first in (f"{float(number):.0f}", "5" if "-" in number else "25"):
+        file.write_text(f"a\n{first}\n{gone}\n15\n{gone}\n", encoding="utf-8")
+        plan = pm.design(pm.Schema((column,)), pm.DifferentialPrivacy(3), data=file)
+        made.append(pm.protect(file, plan, seed=1).table)
+    assert made[0].equals(made[1])
 
 
 def test_the_command_in_a_process_of_its_own_obeys_the_same_law(tmp_path: Path) -> None:

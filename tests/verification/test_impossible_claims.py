@@ -109,8 +109,12 @@ def test_no_release_keeps_what_no_release_can(releases, name, claimed):
 
 def test_what_a_kind_of_release_never_offers_cannot_be_promised(releases):
     """A number within all bounds, of which not even the owner has what it takes."""
-    claimed = Claim(pm.KAnonymity(2), None)
-    assert claimed.attained.name in failed(releases["retention"], claims=(claimed,))
+    k = pm.KAnonymity(2)
+    for name, asked in (("retention", None), ("invariant", None), ("invariant", k)):
+        certificate = replace(releases[name].certificate, claims=(Claim(k, asked),))
+        (found,) = (own for own in consistency_checks(certificate) if own.name == k.name)
+        assert not found.ok
+        assert "cannot be promised" in found.detail
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ class NumberTable:
         gone = (None, *column.codes_for_missing)
         if any(_no_number(label) for label in column.labels if label not in gone):
             raise InvalidNumber(
-                f"'{of}' is randomised and holds no numbers: it has no mean. Ask for its table.",
+                f"'{of}' is randomised and holds no numbers: it has no mean and no quantile. Ask "
+                "for its table.",
                 column=of,
             )
         if of in question.names:
@@ -339,6 +340,12 @@ def values_of_numbers(
     reading: Reading, records: ReleasedRecords, question: Question, of: str, *, total: bool
 ) -> Estimate:
     """A sum over the table, or its ratio to the number of values with Fieller's interval."""
+    if question.method not in ("auto", "unbiased"):
+        raise NotCovered(
+            f"Method {question.method} is not for '{of}': what is estimated of a randomised column "
+            "of numbers is unbiased. Leave the method out.",
+            column=of,
+        )
     table = NumberTable.of(reading, records, replace(question, beyond=None), of)
     if question.beyond is not None:
         return _share(table, question.beyond)

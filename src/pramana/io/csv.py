@@ -34,9 +34,9 @@ from pramana.io.csv_dialect import (
     without_utf8,
 )
 from pramana.io.disk_buffer import DiskBuffer
-from pramana.schema.lookup import comparable
+from pramana.schema.lookup import NOT_A_NUMBER, comparable
 from pramana.schema.opened_table import OpenedTable, Part
-from pramana.schema.recoded_table import NOT_A_NUMBER, are_decimal, are_integers
+from pramana.schema.recoded_table import are_decimal, are_integers
 
 BLOCK = 2**23
 MARK = "\ufeff"

@@ -23,6 +23,7 @@ from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_text
 from pramana.schema.lookup import (
     MISSING,
+    NOT_A_NUMBER,
     OUTSIDE,
     Itself,
     find_bins,
@@ -225,7 +226,26 @@ def _domain(column: Column) -> Categories | Bins:
 
 
 def _finder(column: Column) -> Finder:
-    """The function that places the values of an array."""
+    """The function that places the values of an array.
+
+    Among numbers NA and the like are missing. One number too long for its type makes a column of a
+    file text, and must not change how others are read.
+    """
+    domain, find = _domain(column), _plain_finder(column)
+    kinds = {type(value) for value in domain.values} if isinstance(domain, Categories) else set()
+    return find if kinds & {str, bool} else partial(_find_missing, find)
+
+
+def _find_missing(find: Finder, array: pa.Array) -> Positions:
+    places = find(array)
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        words = pa.array(NOT_A_NUMBER, array.type)
+        gone = pc.is_in(pc.utf8_trim_whitespace(array), value_set=words)
+        places[(places == OUTSIDE) & gone.to_numpy(zero_copy_only=False)] = MISSING
+    return places
+
+
+def _plain_finder(column: Column) -> Finder:
     domain = _domain(column)
     if isinstance(domain, NumberGrid):
         return partial(find_points, column.name, domain)

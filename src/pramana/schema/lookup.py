@@ -57,6 +57,8 @@ EXACT = 2**53
 FEW_EDGES = 32  # up to here comparing with every edge beats searching
 FEW_LABELS = 2**10
 DAY = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+NOT_A_NUMBER = ("", "NA", "NaN", "nan", "N/A")
+"""What stands for missing among numbers."""
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable
 from pramana.schema.domains import Categories, Label, label_text
-from pramana.schema.lookup import find_labels, flat
+from pramana.schema.lookup import NOT_A_NUMBER, find_labels, flat
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema
@@ -102,8 +102,6 @@ def _spelling(texts: pa.Array) -> pa.Array:
 INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 DECIMAL: Final = r"^-?(0|[1-9][0-9]{0,17})?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
 HAS_DIGIT: Final = r"^-?\.?[0-9]"  # before the exponent
-NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")
-"""What stands for missing among numbers."""
 
 
 def are_integers(texts: pa.Array) -> bool:
