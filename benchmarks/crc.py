@@ -239,6 +239,18 @@ def _reports(promise):
     return road
 
 
+def _rounds(epsilon: float, delta: float):
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        import pramana as pm
+
+        schema = pm.describe(table, keys=names)
+        target = pm.ShuffledPrivacy(epsilon=epsilon, delta=delta)
+        plan = pm.design(schema, target, records=table.num_rows, method="shuffled-marginals")
+        return pm.protect(table, plan).synthesize(seed=seed)  # likewise without a seed
+
+    return road
+
+
 def _whole(k: float, how: str):
     def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
         import pramana as pm
@@ -262,6 +274,8 @@ def _grouped(k: int, method):
 
 
 ROADS = {
+    "shuffled marginals, central (1, 1e-6)": _rounds(1, 1e-6),
+    "shuffled marginals, central (10, 1e-6)": _rounds(10, 1e-6),
     "reports, k = 10": _reports(lambda pm: pm.PkAnonymity(k=10)),
     "reports, k = 2": _reports(lambda pm: pm.PkAnonymity(k=2)),
     "reports, local epsilon 5.17": _reports(lambda pm: pm.DifferentialPrivacy(epsilon=5.17)),

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from pramana.methods.optimal.method import Optimal
     from pramana.methods.plan import Plan
     from pramana.methods.retention import Retention
+    from pramana.methods.shuffled_marginals import ShuffledMarginals
     from pramana.microaggregation.clustering import cluster
     from pramana.release.certificate import Certificate
     from pramana.release.signing import make_keys
@@ -87,8 +88,9 @@ __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories"
            "OutsideDomain", "Permute", "PkAnonymity", "Plan", "PramanaError",
            "PrivacyBreach", "Recoding", "Regression", "Release", "ReleasedFeatures",
            "Replicates", "Resample", "Retention", "Role", "Schema",
-           "ShuffledPrivacy", "SingularMatrix", "SpontaneousRecognition", "Step",
-           "TooLarge", "TransitionMatrix", "UniformMixture", "UnknownColumn",
+           "ShuffledMarginals", "ShuffledPrivacy", "SingularMatrix",
+           "SpontaneousRecognition", "Step", "TooLarge", "TransitionMatrix",
+           "UniformMixture", "UnknownColumn",
            "Verdict", "advise", "attack", "audit", "cluster", "compare", "describe",
            "design", "evidence", "learn", "learn_tree", "load", "make_keys", "protect", "report",
            "verbatim", "verify"]  # fmt: skip
@@ -122,6 +124,7 @@ _SOURCES = {
     "methods.optimal.method": "Optimal",
     "methods.plan": "Plan",
     "methods.retention": "Retention",
+    "methods.shuffled_marginals": "ShuffledMarginals",
     "microaggregation.clustering": "cluster",
     "release.certificate": "Certificate",
     "release.signing": "make_keys",

@@ -156,7 +156,8 @@ def protect(
                     )
     if folder is not None:
         release = _read_back(folder)
-    if seen is not None and engine_for(opened).on_one_machine:
+    records_released = not certificate.nature.counted
+    if seen is not None and records_released and engine_for(opened).on_one_machine:
         seen(unchanged or _unchanged_records(release, opened))
     return release
 

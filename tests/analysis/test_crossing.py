@@ -168,7 +168,9 @@ def true_figures(name: str, estimate) -> np.ndarray:
 
 def test_every_kind_of_certificate_has_a_reading_that_answers_every_verb():
     """With the very signature of the protocol; and every method's releases are of such a kind."""
-    assert set(CERTIFIED) == set(KINDS) == set(READINGS)
+    # Counts of rounds stand beside no other column: tests/analysis/test_shuffled_marginals.py.
+    assert set(CERTIFIED) - {"shuffled-marginals"} == set(KINDS)
+    assert set(CERTIFIED) == set(READINGS)
     verbs = {name for name, value in vars(Reading).items() if callable(value) and name[0] != "_"}
     for reading in READINGS.values():
         for verb in verbs:

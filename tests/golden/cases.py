@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -251,6 +252,26 @@ def survey_case(folder: Path) -> Facts:
             "estimates": _weighted(release),
         }
     return found
+
+
+def rounds_case(folder: Path) -> Facts:
+    """Shuffled marginals: the counts of all rounds and what is estimated from them."""
+    schema, target = people_schema(), make("ShuffledPrivacy", epsilon=1, delta=1e-6)
+    keys = [one for one in schema.columns if str(one.role) == "key"]
+    schema = make("Schema", tuple(keys))
+    plan = call(pm, "design", schema, target, records=FEW, method="shuffled-marginals")
+    table = people(FEW).select([one.name for one in keys])
+    unasked = replace(plan, asked=(), attained=())  # with a seed no central epsilon is guaranteed
+    release = call(pm, "protect", table, unasked, to=folder / "release", seed=SEED)
+    return {
+        "plan": plan_facts(plan),
+        "certificate": certificate_facts(folder / "release"),
+        "records": table_facts(get(release, "table")),
+        "verdict": verdict_facts(call(pm, "verify", folder / "release")),
+        "age": estimate_facts(call(release, "crosstab", "age")),
+        "sex*age": estimate_facts(call(release, "crosstab", "sex", "age")),
+        "rebuilt": table_facts(call(release, "rebuild", method="posterior", seed=SEED)),
+    }
 
 
 def _weighted(release: Any) -> Facts:
@@ -533,6 +554,7 @@ CASES: dict[str, Case] = {
     "ledger": ledger_case,
     "numbers": numbers_case,
     "rare": rare_case,
+    "rounds": rounds_case,
     "survey": survey_case,
     "trees": trees_case,
 }

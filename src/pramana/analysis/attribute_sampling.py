@@ -26,7 +26,7 @@ from pramana.analysis.attribute_sampling_sums import (
     quantile_of,
     reporting_of,
 )
-from pramana.analysis.contrasts import SharesWithin
+from pramana.analysis.contrasts import SharesWithin, VaryTogether
 from pramana.analysis.counts import (
     SMALL_ERROR,
     expected_error,
@@ -172,6 +172,13 @@ def _axes(schema: Schema, columns: Sequence[str]) -> Iterator[ModelAxis]:
 
 def observed_of(records: ReleasedRecords, view: ModelView, table: pa.Table) -> Observed:
     """All reports, counted by set and cell."""
+    if records.certificate.nature.counted:
+        answers = []
+        for one in reporting_of(records).sets:
+            counts = records.rounds[one.name]
+            codes = dict(zip(one.columns, np.nonzero(counts), strict=True))
+            answers.append(view.answers(one, codes, counts[counts > 0]))
+        return Observed(view.sizes, tuple(view.features), tuple(answers))
     parts = []
     for _, told in answers_of(records, view, table):
         cells, counts = different(list(told.cells.T))
@@ -284,17 +291,17 @@ class AttributeSamplingReading(BesidePlain):
                     "to undo. Leave the method out: the table then comes from a model, and says so."
                 )
             return self._modelled(question, changed, share=share)
-        found = sums.totals(sums.weights())
+        found = self._totals(sums, question)
         figures = found.totals, found.se(question)
         total = sums.everyone if not question.weighted or self.records.weight is None else None
         if share:
-            figures = sums.shares(found, question)
+            figures = self._shares(sums, found, question)
         half = found.half(question) / (sums.whole_of(found) if share else 1.0)
         most = 1.0 if share else total
         low, high = interval_of(*figures, question, half=half, most=most)
         what = "share" if share else "count"
         ratio = share and sums.whole_of(found) != sums.whole
-        counted = sums.counted(found, question)
+        counted = self._vary(sums, found, question)
         made = sums.estimate(
             (*figures, low, high), question, what, found, ratio=ratio,
             together=SharesWithin(counted) if share else counted,
@@ -305,6 +312,20 @@ class AttributeSamplingReading(BesidePlain):
             return made
         shrunken = self._shrunken(sums, found, question) / (sums.whole_of(found) if share else 1.0)
         return sums.shrunken(made, shrunken, error)
+
+    def _totals(self, sums: ReportSums, question: Question) -> ReportedTotals:  # noqa: ARG002
+        """The counts of all cells with their variances."""
+        return sums.totals(sums.weights())
+
+    def _shares(
+        self, sums: ReportSums, found: ReportedTotals, question: Question
+    ) -> tuple[FloatArray, FloatArray]:
+        """Shares of the records that meet the filter, with standard errors."""
+        return sums.shares(found, question)
+
+    def _vary(self, sums: ReportSums, found: ReportedTotals, question: Question) -> VaryTogether:
+        """How the counts vary together."""
+        return sums.counted(found, question)
 
     def _shrunken(self, sums: ReportSums, found: ReportedTotals, question: Question) -> FloatArray:
         """Non-negative, its dependence no stronger than noise and experience allow.
@@ -327,7 +348,7 @@ class AttributeSamplingReading(BesidePlain):
 
         def made() -> FloatArray:
             sums = ReportSums.of(self.records, question)
-            return sums.possible(sums.totals(sums.weights())).ravel()
+            return sums.possible(self._totals(sums, question)).ravel()
 
         return self.records.once(f"margin {question!r}", made)
 
@@ -450,20 +471,39 @@ class AttributeSamplingReading(BesidePlain):
         table = self.records.opened.to_arrow()
         view = ModelView(schema, self.mechanism)
         axes, together = view.axes, self._together(view.axes)
-        names = [one.name for one in schema.released_as_is if one.name != REPORTED]
+        names = [one.name for one in self.records.certificate.as_they_are]
         company = company_of(table, names)
+        margins = list(self._raked(view))
+        if company and margins:
+            raise NotCovered(
+                "Columns released unchanged are known record by record: synthetic records keep "
+                "them, and cannot be raked to margins as well. Leave the margins out."
+            )
         if company:
             beside = [own.codes for own in company.values()]
             model = fit_model(self._beside(view, table, list(company.values())), keystream)
             places = draw_beside(model, beside, keystream, together=together)
         else:
-            model = fit_model(observed_of(self.records, view, table), keystream)
-            places = draw_records(model, table.num_rows, keystream, together=together)
-        table = table.drop_columns([REPORTED])
+            model = fit_model(observed_of(self.records, view, table), keystream).raked(margins)
+            places = draw_records(
+                model, self.records.certificate.records, keystream, together=together
+            )
+        table = self._to_fill(table)
         for axis, drawn in zip(axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):
                 table = with_drawn_column(table, schema.column(name), codes[drawn], keystream)
         return table.replace_schema_metadata({"pramana": f"{SYNTHETIC_NOTE} Model: {model.why}"})
+
+    def _raked(self, view: ModelView) -> Iterator[tuple[int, IntArray, FloatArray]]:
+        """The published margins, each with its axis of the model and the value of each cell."""
+        for name, shares in (self.records.margins or {}).items():
+            place = next(at for at, axis in enumerate(view.axes) if name in axis.columns)
+            (codes,) = view.axes[place].codes([name], view.schema)
+            yield place, codes, shares
+
+    def _to_fill(self, table: pa.Table) -> pa.Table:
+        """One row a synthetic record, with the columns that stay as they are."""
+        return table.drop_columns([REPORTED])
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """By scores put together from the tables that the sets hold."""

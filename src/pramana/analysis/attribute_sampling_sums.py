@@ -235,7 +235,7 @@ class ReportSums:
         everyone = np.bincount(group, read["n"], groups).astype(np.float64)[:, None]
         whole = float(read["w"].sum())
         if alone:
-            whole = float(records.opened.rows)
+            whole = float(records.certificate.records)
             everyone = np.full((1, 1), whole)
         size = prod(len(schema.column(name).labels) for name in reported)
         marks = stated_sets(mechanism, table)

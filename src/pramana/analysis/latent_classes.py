@@ -29,7 +29,7 @@ starts climb side by side in one array.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -105,6 +105,30 @@ class Blend:
         )
         return LatentClasses(weights, profiles)
 
+    def raked(self, margins: Sequence[tuple[int, IntArray, FloatArray]]) -> Blend:
+        """The distribution nearest to this one whose margins are these [Deming40].
+
+        Args:
+            margins: an axis, the group of each of its values, and the shares of the groups.
+        """
+        if not margins:
+            return self
+        model = self.merged()
+        weights, profiles = model.weights, list(model.profiles)
+        for _ in range(RAKINGS):
+            furthest = 0.0
+            for axis, groups, shares in margins:
+                now = np.bincount(groups, profiles[axis] @ weights, len(shares))
+                furthest = max(furthest, float(np.abs(now - shares).max()))
+                factor = np.divide(shares, now, out=np.zeros(len(shares)), where=now > 0)
+                scaled = profiles[axis] * factor[groups][:, None]
+                inside = scaled.sum(axis=0)
+                weights = weights * inside / (weights @ inside)
+                profiles[axis] = scaled / np.maximum(inside, TINY)
+            if furthest < RAKED:
+                break
+        return replace(self, models=(LatentClasses(weights, tuple(profiles)),))
+
     def table(self, axes: Sequence[int]) -> FloatArray:
         """The joint distribution of some axes."""
         parts = [model.table(axes) for model in self.models]
@@ -113,6 +137,9 @@ class Blend:
 
 
 TINY = 1e-300
+
+RAKINGS, RAKED = 500, 1e-9
+"""The most rounds of raking, and how far a margin may be off at the end."""
 
 ROOMY = 4
 """A grid with more than this many places a cell is mostly empty: each cell goes by itself."""

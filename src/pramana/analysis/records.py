@@ -11,8 +11,9 @@ The released records as every reading needs them: names checked, coded, summed u
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -27,15 +28,17 @@ from pramana.analysis.regression_results import Regression
 from pramana.analysis.synthesis import SynthesisMethod
 from pramana.base.randomness import Keystream
 from pramana.base.registry import Registry
-from pramana.engine.base import Condition, SumsAsked, grouped_sums, sums_in
+from pramana.engine.base import Condition, SumsAsked, grouped_sums, sum_name, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.mechanisms.mechanism import Mechanism, ShuffledRounds
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
+from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode_released
+from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
-from pramana.schema.schema import Column
-from pramana.types import Codes
+from pramana.schema.schema import COUNT, Column
+from pramana.types import Codes, FloatArray
 
 
 class Reading(Protocol):
@@ -76,6 +79,7 @@ READINGS: Registry[type[Reading]] = Registry(
         "withheld": "pramana.analysis.readings:WithheldReading",
         "groups": "pramana.analysis.microaggregated:GroupsReading",
         "attribute-sampling": "pramana.analysis.attribute_sampling:AttributeSamplingReading",
+        "shuffled-marginals": "pramana.analysis.shuffled_marginals:ShuffledMarginalsReading",
         "sealed": "pramana.analysis.readings:SealedReading",
     },
 )
@@ -113,6 +117,7 @@ class ReleasedRecords:
     certificate: Certificate
     opened: OpenedTable
     weigh_by: str | None = None
+    margins: dict[str, FloatArray] | None = field(default=None, compare=False)
 
     @property
     def weight(self) -> str | None:
@@ -128,8 +133,32 @@ class ReleasedRecords:
 
     def summed(self, wanted: SumsAsked) -> pa.Table:
         """Sums over the records."""
+        if self.certificate.nature.counted and wanted.weight != COUNT:
+            table = self.summed(replace(wanted, weight=COUNT))
+            for name in ("n", "ww"):  # a row stands for as many answers as it counts
+                place = table.column_names.index(sum_name(name))
+                table = table.set_column(place, sum_name(name), table.column(sum_name("w")))
+            return table
         # By repr, as the text 1 and the number 1 are not the same question.
         return self.once(repr(wanted), lambda: grouped_sums(self.opened, wanted))
+
+    @cached_property
+    def rounds(self) -> dict[str, FloatArray]:
+        """The counts of each round, one axis a column, of a release that holds counts."""
+        mechanism, schema = self.certificate.mechanism, self.certificate.schema
+        assert isinstance(mechanism, ShuffledRounds)  # noqa: S101 - the kind says so
+        table = self.opened.to_arrow()
+        sets, counts = stated_sets(mechanism, table), table.column(COUNT).to_numpy()
+        found = {}
+        for place, one in enumerate(mechanism.sets):
+            rows = np.flatnonzero(sets == place)
+            own = table.select(one.columns).take(rows)
+            columns = [schema.column(name) for name in one.columns]
+            codes = [encode_released(column, own.column(column.name)) for column in columns]
+            shape = [len(column.labels) for column in columns]
+            flat = np.bincount(cell_numbers(codes, shape), counts[rows], prod(shape))
+            found[one.name] = flat.astype(np.float64).reshape(shape)
+        return found
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What several questions need of a table in memory is made once; nobody changes it."""

@@ -51,7 +51,7 @@ from pramana.analysis.shares import (
     cross_table,
     proportion,
 )
-from pramana.analysis.synthesis import SYNTHESIS_METHODS, SynthesisMethod
+from pramana.analysis.synthesis import SYNTHESIS_METHODS, Margins, SynthesisMethod, margins_of
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
@@ -483,7 +483,13 @@ class Release:
         labels = tuple(names.named(name, values) for name, values in pairs)
         return replace(estimate, by=tuple(names.title(name) for name in estimate.by), labels=labels)
 
-    def synthesize(self, *, method: SynthesisMethod = "posterior", seed: int | None = None) -> Any:
+    def synthesize(
+        self,
+        *,
+        method: SynthesisMethod = "posterior",
+        seed: int | None = None,
+        margins: Margins | None = None,
+    ) -> Any:
         """A table for any learner: original values drawn anew, given each whole released record.
 
         The randomised columns come in the form of the release, the others as they are. The table
@@ -492,16 +498,32 @@ class Release:
         Args:
             method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
             seed: makes the draw reproducible.
+            margins: published totals by column and value, to which the records are raked: a
+                mapping, or a file with the columns column, value and total.
         """
         keystream = Keystream.of(seed)
-        return as_kind(open_table(self.synthesized(keystream, method=method)), self.like)
+        made = self.synthesized(keystream, method=method, margins=margins)
+        return as_kind(open_table(made), self.like)
 
     def synthesized(
-        self, keystream: Keystream, *, method: SynthesisMethod = "posterior"
+        self,
+        keystream: Keystream,
+        *,
+        method: SynthesisMethod = "posterior",
+        margins: Margins | None = None,
     ) -> pa.Table:
         """The synthetic records as an Arrow table, with a note in its metadata."""
         require_choice("method", method, SYNTHESIS_METHODS)
-        return self.reading.synthesize(keystream, method=method)
+        if margins is None:
+            return self.reading.synthesize(keystream, method=method)
+        if self.certificate.nature.whole:
+            raise NotCovered(
+                "Synthetic records are raked to margins where a model of the whole table draws "
+                "them: of attribute sampling and shuffled marginals. Leave the margins out."
+            )
+        totals = margins_of(margins, self.certificate.true_schema)
+        records = replace(self._released_records, margins=totals)
+        return reading_of(records).synthesize(keystream, method=method)
 
     shift_weights = population_weights.shift_weights
     transfer_weights = population_weights.transfer_weights
@@ -513,13 +535,14 @@ class Release:
         method: SynthesisMethod = "posterior",
         seed: int | None = None,
         force: bool = False,
+        margins: Margins | None = None,
     ) -> dict[str, int | str]:
         """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
         keystream = Keystream.of(seed)
-        table = self.synthesized(keystream, method=method)
+        table = self.synthesized(keystream, method=method, margins=margins)
         write_table(table, place, file_format=file_format, force=force)
         return {"records": table.num_rows, "note": SYNTHETIC_NOTE}
 

@@ -33,11 +33,13 @@ records each. They are never changed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -55,11 +57,13 @@ from pramana.analysis.spectral import pair_margin, single_margin
 from pramana.analysis.synthesis_draws import draw_given, draw_given_table, likelihood_of, ranked
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
-from pramana.errors import InvalidTable
+from pramana.errors import InputError, InvalidNumber, InvalidTable, UnknownColumn
+from pramana.io.opening import open_table
 from pramana.mechanisms.transition import Label
 from pramana.schema.codec import decode
+from pramana.schema.domains import label_text
 from pramana.schema.joint_cells import cell_counts
-from pramana.schema.schema import Column
+from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray, IntArray
 
 TRAINING_RECORDS = 100_000
@@ -487,6 +491,53 @@ def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Compan
     codes[np.isnan(numbers)] = len(edges) + 1
     used, codes = np.unique(codes, return_inverse=True)
     return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
+
+
+Margins: TypeAlias = "str | Path | Mapping[str, Mapping[Label, float]]"
+"""Published totals by column and value: a mapping, or a file of column, value and total."""
+
+
+def margins_of(source: Margins, schema: Schema) -> dict[str, FloatArray]:
+    """The published share of each value of some randomised columns, in the order of its labels."""
+    totals: dict[str, dict[str, float]] = {}
+    if isinstance(source, Mapping):
+        for name, values in source.items():
+            totals[name] = {label_text(label): total for label, total in values.items()}
+    else:
+        table = open_table(source).to_arrow()
+        if set(table.column_names) != {"column", "value", "total"}:
+            raise InputError("A file of margins must have the columns column, value and total.")
+        rows = table.select(["column", "value", "total"]).to_pylist()
+        for name, value, total in (row.values() for row in rows):
+            totals.setdefault(str(name), {})[label_text(value)] = total
+    return {name: _margin_shares(schema, name, own) for name, own in totals.items()}
+
+
+def _margin_shares(schema: Schema, name: str, totals: Mapping[str, float]) -> FloatArray:
+    if name not in schema.names or not schema.column(name).randomised:
+        raise UnknownColumn(
+            f"Margins name '{name}', which is no randomised column of the release.", column=name
+        )
+    labels = [label_text(label) for label in schema.column(name).labels]
+    if set(totals) != set(labels):
+        lacking, strange = len(set(labels) - set(totals)), len(set(totals) - set(labels))
+        raise InvalidNumber(
+            f"Margins of '{name}' must give each of its {len(labels)} values once: {lacking} are "
+            f"missing, {strange} are none of its values.",
+            column=name,
+        )
+    found = np.array([_total(name, totals[label]) for label in labels])
+    if not found.sum() > 0:
+        raise InvalidNumber(f"Margins of '{name}' must not all be 0.", column=name)
+    shares: FloatArray = found / found.sum()
+    return shares
+
+
+def _total(name: str, total: object) -> float:
+    number = float(total) if isinstance(total, int | float) else math.nan
+    if not 0 <= number < math.inf:
+        raise InvalidNumber(f"Margins of '{name}' must be numbers of 0 or more.", column=name)
+    return number
 
 
 def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:

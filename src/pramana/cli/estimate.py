@@ -172,6 +172,7 @@ def synthesize(
     output: Path,
     method: Literal["posterior", "rank"] = "posterior",
     seed: int | None = None,
+    margins: Path | None = None,
     force: bool = False,
     json: bool = False,
 ) -> None:
@@ -184,6 +185,7 @@ def synthesize(
       --output -o FILE: Where to write.
       --method: posterior brings dependence between columns back, rank margins only.
       --seed NUMBER: Draw the same again.
+      --margins FILE: Published totals to rake to: a file of column, value, total.
       --force: Replace an existing file.
 
     Example:
@@ -194,6 +196,7 @@ def synthesize(
         method=method,
         seed=seed,
         force=force,
+        margins=margins,
     )
     if json:
         show_json({"file": str(output), "method": method, **written})

@@ -27,6 +27,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pramana.guarantees.shuffled_bound import crossing
 from pramana.types import FloatArray
 
 UNIT = 2.0**-53
@@ -59,17 +60,21 @@ class LossDistribution:
 
     @classmethod
     def of_profile(
-        cls, profile: Callable[[float], float], *, step: float, points: int
+        cls, profile: Callable[[float], float], *, step: float, points: int, end: float = 0.0
     ) -> LossDistribution:
-        """From upper bounds of delta at 0, ``step``, ..., ``points`` steps.
+        """From upper bounds of delta at 0, ``step``, ... up to ``points`` steps, or to ``end``.
 
         >>> pure = LossDistribution.of_profile(lambda e: max(0, 0.75 - 0.25 * math.exp(e)),
         ...                                    step=math.log(3), points=1)
         >>> pure.chance.round(6).tolist(), round(pure.infinite, 6)   # one answer, 3 to 1
         ([0.25, 0.0, 0.75], 0.0)
         """
+        found: list[float] = []
+        while len(found) <= points and (not found or found[-1] > end):
+            found.append(min(1.0, profile(step * len(found))))
+        points = len(found) - 1
         epsilons = step * np.arange(points + 1)
-        above = np.minimum.accumulate([min(1.0, profile(float(e))) for e in epsilons])
+        above = np.minimum.accumulate(found)
         below = -np.expm1(-epsilons[1:]) + np.exp(-epsilons[1:]) * above[1:]
         deltas = [Fraction(float(d)) for d in (*(below[::-1] * (1 + ROUNDING)), *above)]
         alphas = [Fraction(math.exp(step * place)) for place in range(-points, points + 1)]
@@ -113,15 +118,18 @@ def composed_epsilon(rounds: Sequence[tuple[LossDistribution, int]], *, delta: f
         rounds: Distributions of one step, and how many rounds each stands for.
         delta: More than the probability of an infinite loss; infinite where it is not.
     """
-    low, high = 0.0, _largest(rounds)
-    if composed_delta(rounds, epsilon=high) > delta:
+    largest = _largest(rounds)
+    if composed_delta(rounds, epsilon=largest) > delta:
         return math.inf
-    while high - low > 1e-4 * high:
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if composed_delta(rounds, epsilon=middle) <= delta else (middle, high)
-        )
-    return high * (1 + ROUNDING)
+    if composed_delta(rounds, epsilon=0.0) <= delta:
+        return 0.0
+    variance = _mean(rounds, 0.0)[1]
+    guess = variance / 2 + math.sqrt(2 * variance * math.log(1 / min(delta, 0.5)))
+    found = crossing(
+        lambda epsilon: composed_delta(rounds, epsilon=epsilon),
+        delta, 0.0, largest, start=min(guess, largest / 2),
+    )  # fmt: skip
+    return found * (1 + ROUNDING)
 
 
 def _largest(rounds: Sequence[tuple[LossDistribution, int]]) -> float:
@@ -155,7 +163,7 @@ def _tilt(rounds: Sequence[tuple[LossDistribution, int]], epsilon: float) -> flo
     low, high = 0.0, 1.0
     while _mean(rounds, high)[0] < epsilon and high < 1e6:
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(20):  # any tilt is allowed
         middle = (low + high) / 2
         low, high = (middle, high) if _mean(rounds, middle)[0] < epsilon else (low, middle)
     return low

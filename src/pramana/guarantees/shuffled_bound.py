@@ -139,10 +139,10 @@ def _least_epsilon(
 
     The coarse bounds first, which cost next to nothing, then the sharp one at what they found.
     """
-    near = _crossing(lambda at: _coarse(law, anonymity_set, at), delta, low, high, start=high / 2)
+    near = crossing(lambda at: _coarse(law, anonymity_set, at), delta, low, high, start=high / 2)
     if anonymity_set == 1:
         return near
-    return _crossing(
+    return crossing(
         lambda at: delta_of(law, anonymity_set=anonymity_set, epsilon=at),
         delta,
         low,
@@ -159,7 +159,7 @@ def _coarse(law: BlanketLaw, anonymity_set: int, epsilon: float) -> float:
     return min(steps.alone(), steps.tail(anonymity_set, steps.slope(anonymity_set)))
 
 
-def _crossing(
+def crossing(
     falling: Callable[[float], float], level: float, low: float, high: float, *, start: float
 ) -> float:
     """Where a falling function comes down to a level, from the side where it is there.

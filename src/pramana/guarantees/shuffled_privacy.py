@@ -27,18 +27,21 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache, partial
 from typing import ClassVar
 
 from pramana.base.rounding import float_up, in_numbers_of_python, log_up, require_number
 from pramana.base.text import exp_text_up, text_up
 from pramana.errors import NotCovered
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
-from pramana.guarantees.shuffled_bound import epsilon_of, holds
+from pramana.guarantees.privacy_loss import LossDistribution, composed_delta, composed_epsilon
+from pramana.guarantees.shuffled_bound import MARGIN, delta_of, epsilon_of, holds
 from pramana.guarantees.shuffled_law import BlanketLaw
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds, Step
 from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.types import Form
 
@@ -121,7 +124,8 @@ class ShuffledPrivacy(Guarantee):
         require_number("the number of records", anonymity_set, low=1)
         require_number("delta", delta, low=0, high=1, high_open=True)
         local = _local(mechanism)
-        if anonymity_set == 1 or delta == 0 or local > BEYOND:
+        rounds = isinstance(mechanism, ShuffledRounds)
+        if anonymity_set == 1 or delta == 0 or (local > BEYOND and not rounds):
             return cls(local, 0.0)
 
         central = central_epsilon(mechanism, anonymity_set=anonymity_set, delta=delta, most=most)
@@ -145,6 +149,9 @@ class ShuffledPrivacy(Guarantee):
         mechanism, anonymity_set = _covered(evidence)
         delta = self._delta_for(evidence)
         local = _local(mechanism)
+        if isinstance(mechanism, ShuffledRounds):
+            found = self.of(mechanism, anonymity_set=anonymity_set, delta=delta, most=self.epsilon)
+            return found.epsilon <= self.epsilon
         if anonymity_set == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
             return _local(mechanism) <= self.epsilon
 
@@ -271,10 +278,57 @@ def central_epsilon(
     Every entry of the matrices must be positive, up to values that are never released. If
     ``most`` holds, what is found is at or below it.
     """
+    if isinstance(mechanism, ShuffledRounds):
+        alike = Counter((one.matrix.size, one.matrix.gamma) for one in mechanism.sets)
+        rounds = tuple((*own, times) for own, times in alike.items())
+        return rounds_epsilon(rounds, anonymity_set=anonymity_set, delta=delta, most=most)
     return min(
         epsilon_of(laws, anonymity_set=anonymity_set, delta=delta, most=most)
         for laws in laws_of(mechanism)
     )
+
+
+STEP, POINTS = 0.2, 400
+"""The step of privacy losses, in standard deviations of a typical round, and the most steps."""
+
+
+@lru_cache(64)
+def rounds_epsilon(
+    rounds: tuple[tuple[int, Fraction, int], ...],
+    *,
+    anonymity_set: int,
+    delta: float,
+    most: float = math.inf,
+) -> float:
+    """The epsilon that holds with ``delta`` for rounds that are shuffled each by itself.
+
+    Args:
+        rounds: The number of cells, the ratio, and how many rounds are alike.
+        anonymity_set: The number of records that are shuffled in each round.
+        delta: Of all rounds together.
+        most: If it holds, what is found is at or below it.
+    """
+    alike = [(size, ratio, times) for size, ratio, times in rounds if ratio > 1]
+    if not alike:
+        return 0.0
+    many = sum(times for _, _, times in alike)
+    spread = sum(times * (float(g) - 1) ** 2 / (float(g) + d - 1) for d, g, times in alike)
+    widest = max(log_up(ratio) for _, ratio, _ in alike)
+    step = min(STEP * math.sqrt(2 * spread / many / anonymity_set), widest / 10)
+    losses = []
+    for size, ratio, times in alike:
+        profile = partial(_delta_at, BlanketLaw.of_mixture(size, ratio), anonymity_set)
+        end = delta / (1_000 * many)
+        loss = LossDistribution.of_profile(profile, step=step, points=POINTS, end=end)
+        losses.append((loss, times))
+    found = composed_epsilon(losses, delta=delta * (1 - MARGIN))
+    if most < found and composed_delta(losses, epsilon=most) <= delta * (1 - MARGIN):
+        return most
+    return found
+
+
+def _delta_at(law: BlanketLaw, anonymity_set: int, epsilon: float) -> float:
+    return delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon)
 
 
 def meets(mechanism: Mechanism, *, anonymity_set: int, epsilon: float, delta: float) -> bool:

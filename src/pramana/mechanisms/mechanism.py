@@ -179,9 +179,18 @@ class Mechanism:
         return ()
 
     @property
+    def picked(self) -> tuple[str, ...]:
+        """Those of which chance picked one for each record."""
+        return self.marks
+
+    @property
     def strata(self) -> tuple[str, ...]:
         """The columns on whose values a matrix depends."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.strata))
+
+    def rows(self, records: int) -> int:
+        """How many rows a release of so many records has."""
+        return records
 
     @property
     def gamma(self) -> Fraction | float:
@@ -275,15 +284,18 @@ class AttributeSampler(Mechanism):
     sets: tuple[AttributeSet, ...] = ()
 
     def __post_init__(self) -> None:
-        total = sum(asked.weight for asked in self.sets)
-        if total != TOTAL:
-            raise InvalidMatrix(f"The weights of all sets must sum to 2**64, got {total}.")
+        self._require_weights()
         names = [asked.name for asked in self.sets]
         if len(set(names)) != len(names):
             raise InvalidMatrix(
                 "Each set of columns must be listed once, and no two may read alike: rename "
                 "columns that have a * in their names."
             )
+
+    def _require_weights(self) -> None:
+        total = sum(asked.weight for asked in self.sets)
+        if total != TOTAL:
+            raise InvalidMatrix(f"The weights of all sets must sum to 2**64, got {total}.")
 
     def __iter__(self) -> Iterator[Step]:
         raise NotCovered(
@@ -337,3 +349,39 @@ class AttributeSampler(Mechanism):
     def from_json(cls, form: list[Form]) -> AttributeSampler:
         """The reverse of :meth:`to_json`."""
         return cls(tuple(AttributeSet.from_json(asked) for asked in form))
+
+
+@dataclass(frozen=True)
+class ShuffledRounds(AttributeSampler):
+    """Sets that every record is asked for, each in a round that is shuffled by itself.
+
+    Answers of one person in two rounds cannot be linked, so that a round shows no more than how
+    often each cell was answered [docs/proofs/shuffled_marginals.md]. Every weight is 2**64.
+    """
+
+    def _require_weights(self) -> None:
+        if not self.sets or any(asked.weight != TOTAL for asked in self.sets):
+            raise InvalidMatrix("Every record must be asked for every set: weights of 2**64.")
+
+    @cached_property
+    def gamma(self) -> Fraction | float:
+        """The ratio before any shuffle: the product over the rounds."""
+        gammas = [one.matrix.gamma for one in self.sets]
+        if math.inf in gammas:
+            return math.inf
+        return math.prod((Fraction(gamma) for gamma in gammas), start=Fraction(1))
+
+    @property
+    def anonymity_ratio(self) -> Fraction:
+        """The smallest ratio of a swap in a round: other rounds say nothing about it."""
+        return min(Fraction(one.matrix.anonymity_ratio) for one in self.sets)
+
+    @property
+    def picked(self) -> tuple[str, ...]:
+        """None: everybody answers every set."""
+        return ()
+
+    def rows(self, records: int) -> int:
+        """One row a cell, however many records there are."""
+        del records
+        return sum(one.matrix.size for one in self.sets)

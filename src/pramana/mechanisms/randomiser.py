@@ -82,7 +82,7 @@ class Randomiser:
         """Released codes of randomised and binned columns; the rest as it is, identifiers gone."""
         drawn: dict[str, Codes] = {}
         for step in self._steps:
-            cells = step.cells([self._codes(own, batch, position) for own in step.columns])
+            cells = step.cells([self.codes(own, batch, position) for own in step.columns])
             released = self._draw(step, cells, batch, position)
             drawn.update(zip(step.step.columns, step.split(released), strict=True))
         return self._with(drawn, batch)
@@ -108,7 +108,7 @@ class Randomiser:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.released)
 
-    def _codes(self, column: Column, batch: pa.RecordBatch, position: int) -> Codes:
+    def codes(self, column: Column, batch: pa.RecordBatch, position: int) -> Codes:
         """The code of each value; numbers of a grid are rounded by the word of each record."""
         words = None
         if column.gridded:
@@ -291,7 +291,7 @@ class Reporter(Randomiser):
         # One row a column, and one more for what sets of fewer columns lack.
         truth = np.zeros((len(columns) + 1, records), dtype=code_dtype(most))
         for row, column in enumerate(columns):
-            truth[row] = self._codes(column, batch, position)
+            truth[row] = self.codes(column, batch, position)
         reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
         self._wholes.draw(asked, words, truth, reports)
         # What sets report of which some combinations cannot be

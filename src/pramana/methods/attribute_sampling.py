@@ -153,8 +153,8 @@ class AttributeSampling(Method):
         require_keys(schema)
         require_domains(schema)
         require_number("the number of records", records, low=1)
-        _refuse(schema)
-        domain = _Cells(schema)
+        require_sampled(schema)
+        domain = SetCells(schema)
         wanted = self._wanted(schema)
 
         def shared(log_gamma: float) -> SetShares:
@@ -197,7 +197,7 @@ class AttributeSampling(Method):
     ) -> ExpectedError:
         """The expected errors of the tables if columns in no table were dropped."""
         schema, gamma = context.schema, math.exp(min(log_gamma, LARGEST_DIAL))
-        domain, wanted = _Cells(schema), self._stated(schema)
+        domain, wanted = SetCells(schema), self._stated(schema)
         named = [name for name in domain.names if name not in others]
         shares = report_shares(named, wanted, domain.count, gamma=gamma, records=context.records)
         return _expected(shares, wanted, domain, context.records, asked=True)
@@ -225,7 +225,7 @@ class AttributeSampling(Method):
         if stated := self._stated(schema):
             return stated
         names = tuple(column.name for column in schema.randomised)
-        cells, pairs = _Cells(schema), itertools.combinations(names, 2)
+        cells, pairs = SetCells(schema), itertools.combinations(names, 2)
         # Pairs with too many cells cannot be estimated: their records serve the other pairs.
         estimable = [pair for pair in pairs if cells.count(pair) <= CATEGORY_LIMIT]
         return dict.fromkeys(estimable, 1.0) or {(name,): 1.0 for name in names}
@@ -253,7 +253,7 @@ class AttributeSampling(Method):
             tuple(float(attributes.matrix.retention) for attributes in mechanism.sets),
         )
         wanted, asked = method._wanted(schema), bool(method._stated(schema))
-        return _expected(shares, wanted, _Cells(schema), certificate.records, asked=asked)
+        return _expected(shares, wanted, SetCells(schema), certificate.records, asked=asked)
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
@@ -273,7 +273,7 @@ class AttributeSampling(Method):
             return False
         if certificate.collected is not None:
             return None
-        cells = _Cells(certificate.true_schema)
+        cells = SetCells(certificate.true_schema)
         wanted = cls._listed(certificate)._wanted(certificate.true_schema)
         shares = {attributes.columns: float(attributes.share) for attributes in mechanism.sets}
         return chosen_again(shares, cells.names, wanted, cells.count, gamma=gamma)
@@ -297,7 +297,7 @@ def _whole_budget(mechanism: AttributeSampler) -> float | None:
     return gamma if gamma > 1 and min(gammas) >= gamma * (1 - NEARLY) else None
 
 
-def _refuse(schema: Schema) -> None:
+def require_sampled(schema: Schema) -> None:
     """Refuse schemas that attribute sampling cannot serve."""
     if REPORTED in schema.names:
         raise InvalidSchema(
@@ -337,7 +337,7 @@ def _largest_log_gamma(
     return log_gamma
 
 
-class _Cells:
+class SetCells:
     """The possible cells of attribute sets."""
 
     def __init__(self, schema: Schema) -> None:
@@ -385,7 +385,7 @@ class _Cells:
         return tuple(cell[0] for cell in ordered) if len(columns) == 1 else tuple(ordered)
 
 
-def _same_sizes(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
+def _same_sizes(shares: SetShares, domain: SetCells, log_gamma: float) -> AttributeSampler:
     """A sampler with the same guarantees: sets of the same sizes and shares without labels."""
     sizes = [domain.count(columns) for columns in shares.sets]
     made, weights = _by_size(sizes, log_gamma), whole_weights(shares.shares)
@@ -395,7 +395,7 @@ def _same_sizes(shares: SetShares, domain: _Cells, log_gamma: float) -> Attribut
     )
 
 
-def _mechanism(shares: SetShares, domain: _Cells, log_gamma: float) -> AttributeSampler:
+def _mechanism(shares: SetShares, domain: SetCells, log_gamma: float) -> AttributeSampler:
     """Integer weights and matrices; each matrix keeps within ln gamma to the last bit."""
     cells = [domain.labels(columns) for columns in shares.sets]
     made, weights = _by_size(map(len, cells), log_gamma), whole_weights(shares.shares)
@@ -414,7 +414,7 @@ def _by_size(sizes: Iterable[int], log_gamma: float) -> dict[int, UniformMixture
 
 
 def _expected(
-    shares: SetShares, wanted: Mapping[Set, float], domain: _Cells, records: int, *, asked: bool
+    shares: SetShares, wanted: Mapping[Set, float], domain: SetCells, records: int, *, asked: bool
 ) -> ExpectedError:
     """The errors of single columns and wanted tables; of pairs if no set holds the table."""
     served: list[Set] = []

@@ -143,8 +143,8 @@ class Plan(Shown):
         homes = self.statistics.get("largest_household")
         sizes = ANY_SIZE if homes is None else (homes,)
         numbered = self.schema.household is not None
-        options, marks = {**self.method.disclosed(), **self.public}, self.mechanism.marks
-        return Made.of(self.schema, options, marks, households=sizes if numbered else ())
+        options, picked = {**self.method.disclosed(), **self.public}, self.mechanism.picked
+        return Made.of(self.schema, options, picked, households=sizes if numbered else ())
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in plain words, with whom it does not speak of."""

@@ -43,7 +43,7 @@ from pramana.release.certificate_fields import (
 )
 from pramana.release.kinds import KINDS, Kind
 from pramana.schema.domains import Labels
-from pramana.schema.schema import REPORTED, Column, Schema
+from pramana.schema.schema import COUNT, REPORTED, Column, Schema
 from pramana.types import Entries, Form
 
 FORMAT: Final = "pramana-certificate"
@@ -239,6 +239,11 @@ class Certificate:
         """What records may say that they were asked for; none where all of them tell everything."""
         return () if self.mechanism is None else self.mechanism.marks
 
+    @property
+    def rows(self) -> int:
+        """The number of rows of the data file."""
+        return self.records if self.mechanism is None else self.mechanism.rows(self.records)
+
     @cached_property
     def evidence(self) -> Evidence:
         """What a stranger can compute guarantees from."""
@@ -265,7 +270,8 @@ class Certificate:
         """The columns of the original table that are released: without the mark beside reports."""
         if self.nature.whole:
             return self.schema
-        columns = tuple(column for column in self.schema.columns if column.name != REPORTED)
+        beside = (REPORTED, COUNT) if self.nature.counted else (REPORTED,)
+        columns = tuple(column for column in self.schema.columns if column.name not in beside)
         return replace(self.schema, columns=columns)
 
     @property
@@ -433,7 +439,8 @@ class Certificate:
         """How records were made, as far as the words of a promise hang on it."""
         sizes = ANY_SIZE if self.households else ()
         entries = {**self.options, **self.statistics}
-        return Made.of(self.true_schema, entries, self.marks, households=sizes)
+        picked = () if self.mechanism is None else self.mechanism.picked
+        return Made.of(self.true_schema, entries, picked, households=sizes)
 
     def promise(self, claim: Claim) -> str:
         """One of the promises in words, with whom it does not speak of."""

@@ -21,7 +21,12 @@ import msgspec
 from msgspec import Meta
 
 from pramana.errors import NotARelease, harmless
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
+from pramana.mechanisms.mechanism import (
+    AttributeSampler,
+    AttributeSet,
+    Mechanism,
+    ShuffledRounds,
+)
 from pramana.mechanisms.sparse_rows import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.transition import Label, UniformMixture
 from pramana.schema.dataset import Dataset
@@ -489,6 +494,12 @@ def reporting_of(value: Any, *, what: str = "mechanism") -> AttributeSampler:
     """The attribute sets of a mechanism from their parsed JSON."""
     sets = converted(value, list[Any], what=what)
     return AttributeSampler(tuple(attribute_set_of(entry, what=what) for entry in sets))
+
+
+def rounds_of(value: Any, *, what: str = "mechanism") -> ShuffledRounds:
+    """The sets of a mechanism in which everybody answers all of them."""
+    sets = converted(value, list[Any], what=what)
+    return ShuffledRounds(tuple(attribute_set_of(entry, what=what) for entry in sets))
 
 
 def attribute_set_of(

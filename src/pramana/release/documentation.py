@@ -23,7 +23,7 @@ from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
 from pramana.release.portable import PAGE, PROGRAM, answerable, portable_files, r_text
 from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
-from pramana.schema.schema import REPORTED, Column
+from pramana.schema.schema import COUNT, REPORTED, Column
 
 LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
 """The snippets and their languages."""
@@ -370,7 +370,9 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
         "that reads like somebody's need not be theirs."
     )
     yield "Do not try to find out who is in it, nor link it with other files about people."
-    if not certificate.nature.whole:
+    if certificate.nature.counted:
+        yield "Do not add up counts of different tables: they are of the same people."
+    elif not certificate.nature.whole:
         yield (
             "Do not take an empty cell for a missing value: where `reported` does not name the "
             "column, it was not asked for."
@@ -379,7 +381,8 @@ def _warnings(certificate: Certificate) -> Iterator[str]:
 
 def _files(certificate: Certificate) -> Iterator[str]:
     data = "the data file" if certificate.data is None else f"`{certificate.data.name}`"
-    yield f"{data}: the released records, in random order."
+    what = "one row a cell of each table" if certificate.nature.counted else "the released records"
+    yield f"{data}: {what}{'' if certificate.nature.counted else ', in random order'}."
     for copy in certificate.copies:
         yield f"`{copy.name}`: the same records in the same order, for who reads {copy.format}."
     yield (
@@ -402,6 +405,8 @@ def _column_line(certificate: Certificate, column: Column) -> str:
 
 
 def _treatment(certificate: Certificate, column: Column) -> str:
+    if certificate.nature.counted and column.name in (REPORTED, COUNT):
+        return "says which table" if column.name == REPORTED else "counted after randomisation"
     if certificate.marks and column.name == REPORTED:
         return "drawn by chance, whatever the record is"
     return treatment_of(column, certificate.nature.treatment)
@@ -491,4 +496,6 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
     if None in column.labels:
         yield "", "empty where asked for" if partly else "empty", "missing"
     if partly:
-        yield "", "empty where not asked for", "not asked"
+        counted = certificate.nature.counted
+        told = "empty in tables without it" if counted else "empty where not asked for"
+        yield "", told, "not asked"

@@ -255,9 +255,9 @@ def write_explanations(folder: Path, certificate: Certificate) -> None:
 
 def require_counted(certificate: Certificate, released: int) -> None:
     """Refuse a release of other records than were counted."""
-    if released != certificate.records:
+    if released != certificate.rows:
         raise InvalidTable(
-            f"{certificate.records:,} records were counted and {released:,} came to be released: "
+            f"{certificate.rows:,} records were counted and {released:,} came to be released: "
             "the table changed meanwhile. Nothing was written."
         )
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pramana.base.registry import Registry
 from pramana.guarantees.base import Need
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.release.certificate_fields import mechanism_of, reporting_of
+from pramana.release.certificate_fields import mechanism_of, reporting_of, rounds_of
 from pramana.schema.domains import Labels
 from pramana.types import Entries
 
@@ -38,6 +38,7 @@ class Kind:
         withholds_matrices: whether there are some that only the owner has.
         grouped: whether keys are replaced within groups of records.
         whole: whether every record tells all of its columns, and not one set that it names.
+        counted: whether rows are cells with their counts, and not records.
         mechanism: reads the matrices of a certificate from their parsed JSON.
         treatment: what was done to columns that are not released unchanged.
         anonymity_set: among whom a person hides, where that is not all who share what may be known;
@@ -55,6 +56,7 @@ class Kind:
     withholds_matrices: bool = False
     grouped: bool = False
     whole: bool = True
+    counted: bool = False
     mechanism: Callable[[Any], Mechanism] = mechanism_of
     treatment: str = "randomised"
     anonymity_set: str = ""
@@ -109,6 +111,22 @@ ATTRIBUTE_SAMPLING = Kind(
 )
 """Each record answered one set of columns; the sets are in the certificate."""
 
+SHUFFLED_MARGINALS = Kind(
+    made="Everybody answered every set of columns, each in a round that was shuffled by itself; "
+    "the counts of each round are released. Sets and matrices are published and {depends}.",
+    why_not="Each row is a cell of a table and how often it was answered, with answers changed by "
+    "chance: column `reported` names the table. The counts as they stand are wrong, and the tables "
+    "hold the same people.",
+    shows_matrices=True,
+    whole=False,
+    counted=True,
+    mechanism=rounds_of,
+    anonymity_set="Each round is shuffled by itself: in each a person hides among {inside}. "
+    "Whoever sees answers of a person before they are shuffled sees all rounds together: there "
+    "the local epsilon counts, which is the sum over all rounds.",
+)
+"""Everybody answered all sets, and the counts of each are released."""
+
 SEALED = replace(
     WITHHELD,
     why_not="The values of randomised columns are changed by chance, and the matrices that would "
@@ -119,7 +137,7 @@ SEALED = replace(
 )
 """The matrices are not told, and leave nothing as it is: they took more room than the records."""
 
-NAMES = ("published", "withheld", "groups", "attribute-sampling", "sealed")
+NAMES = ("published", "withheld", "groups", "attribute-sampling", "shuffled-marginals", "sealed")
 
 KINDS: Registry[Kind] = Registry(
     "pramana.kinds", {name: f"{__name__}:{name.upper().replace('-', '_')}" for name in NAMES}
@@ -195,6 +213,7 @@ METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(
     {
         "retention": "pramana.methods.retention:Retention",
         "attribute-sampling": "pramana.methods.attribute_sampling:AttributeSampling",
+        "shuffled-marginals": "pramana.methods.shuffled_marginals:ShuffledMarginals",
         "optimal": "pramana.methods.optimal.method:Optimal",
         "inverse-frequency": "pramana.methods.frequencies:InverseFrequency",
         "invariant": "pramana.methods.frequencies:Invariant",

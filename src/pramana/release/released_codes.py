@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from pramana.base.text import records_that
 from pramana.errors import AlteredRelease
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
-from pramana.schema.codec import encode_released
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
+from pramana.schema.codec import code_dtype, decode, encode_released
+from pramana.schema.joint_cells import cell_codes
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import REPORTED, Column
+from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import IntArray
 
 NOT_REPORTED = -1
@@ -58,3 +59,31 @@ def stated_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -
 def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.ChunkedArray]:
     found = table.select(names) if isinstance(table, pa.Table) else table.to_arrow(list(names))
     return [found.column(name) for name in names]
+
+
+MIDDLE = np.uint64(2**63)
+"""The word by which a bin that is released as a number shows its middle."""
+
+
+def table_of_rounds(schema: Schema, mechanism: ShuffledRounds) -> pa.Table:
+    """One row a cell: its values, nothing in columns outside its round, and the round."""
+    rows = mechanism.rows(0)
+    starts = np.cumsum([0, *(one.matrix.size for one in mechanism.sets)])
+    columns: dict[str, pa.Array] = {}
+    for column in schema.released:
+        if column.name not in mechanism.columns:
+            continue
+        codes, told = np.zeros(rows, dtype=code_dtype(len(column.labels))), np.zeros(rows, bool)
+        for one, begin in zip(mechanism.sets, starts.tolist(), strict=False):
+            if column.name in one.columns:
+                place = slice(begin, begin + one.matrix.size)
+                labels = [schema.column(name).labels for name in one.columns]
+                codes[place] = cell_codes(labels, one.cells)[one.columns.index(column.name)]
+                told[place] = True
+        values = decode(column, codes, np.full(rows, MIDDLE))
+        columns[column.name] = values.take(pa.array(np.arange(rows), mask=~told))
+    sets = np.repeat(
+        np.arange(len(mechanism.sets), dtype=code_dtype(len(mechanism.sets))), np.diff(starts)
+    )
+    columns[REPORTED] = pa.DictionaryArray.from_arrays(sets, pa.array(mechanism.marks, pa.string()))
+    return pa.table(columns)

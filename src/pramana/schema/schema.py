@@ -22,6 +22,7 @@ from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.replicates import Replicates
 
 REPORTED = "reported"
+COUNT = "count"
 """The column of a release by attribute sampling that names a record's attribute set."""
 
 RESERVED = "pramana:"

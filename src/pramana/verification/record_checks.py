@@ -31,7 +31,7 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.io.base import require_same
 from pramana.io.output import in_groups
-from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.folder import (
     file_path,
@@ -39,10 +39,11 @@ from pramana.release.folder import (
     open_data,
 )
 from pramana.release.kinds import NewKeys
+from pramana.release.released_codes import table_of_rounds
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
+from pramana.schema.groups import COUNT as GROUP_SIZE
 from pramana.schema.groups import (
-    COUNT,
     MOST_ATTACHED,
     GroupSizes,
     codes_of,
@@ -51,7 +52,7 @@ from pramana.schema.groups import (
 )
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
 from pramana.schema.opened_table import OpenedTable, is_number
-from pramana.schema.schema import REPORTED, Column, Role
+from pramana.schema.schema import COUNT, REPORTED, Column, Role, Schema
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
 
@@ -70,6 +71,9 @@ def record_checks(
         "columns", same, "as the certificate lists them" if same else "others than listed"
     )
     if not same:
+        return
+    if isinstance(certificate.mechanism, ShuffledRounds):
+        yield from _round_checks(certificate, certificate.mechanism, opened)
         return
     seen, wrong, number = RecordScan(certificate), None, opened.rows
     if number == certificate.records:  # or else nothing is unpacked
@@ -108,6 +112,64 @@ def record_checks(
         good = smallest == certificate.smallest_unchanged_group
         declared = _declared(certificate.smallest_unchanged_group)
         yield Check.decided("attached columns", good, f"{detail}, {declared}", CheckKind.UNCHANGED)
+
+
+def _round_checks(
+    certificate: Certificate, mechanism: ShuffledRounds, opened: OpenedTable
+) -> Iterator[Check]:
+    """Every cell of every round in its place, and as many answers in each round as records."""
+    rows = certificate.rows
+    good = opened.rows == rows
+    detail = f"{counted(opened.rows, 'cell')}, {_declared(rows)}"
+    batches = list(_packed(opened).batches()) if good else []
+    if good and sum(batch.num_rows for batch in batches) != rows:
+        good, detail = False, f"other than the {counted(rows, 'cell')} that are stated"
+    if good and sum(map(_unpacked, batches)) > MOST_UNPACKED:
+        good, detail = False, "texts that would fill the memory"
+    yield Check.decided("cells", good, detail)
+    if not good:
+        return
+    table = pa.Table.from_batches(batches)
+    made = table_of_rounds(certificate.true_schema, mechanism)
+    same = [_as_made(certificate.schema, name, table, made) for name in made.column_names]
+    lacking = [name for name, good in zip(made.column_names, same, strict=True) if not good]
+    yield Check.decided(
+        "cells of the rounds",
+        not lacking,
+        f"{', '.join(lacking)}: other cells than stated" if lacking else "as stated, in order",
+    )
+    counts = table.column(COUNT)
+    whole = pa.types.is_integer(counts.type) and not counts.null_count
+    numbers = np.asarray(counts.cast(pa.int64())) if whole else np.full(rows, -1)
+    starts = np.cumsum([0, *(one.matrix.size for one in mechanism.sets)])
+    sums = np.add.reduceat(np.clip(numbers, 0, certificate.records + 1), starts[:-1])
+    good = bool((numbers >= 0).all() and (sums == certificate.records).all())
+    words = "sum to" if good else "do not sum to"
+    yield Check.decided(
+        "records", good, f"the counts of each round {words} {certificate.records:,} records"
+    )
+    good = certificate.anonymity_set == certificate.records
+    declared = _declared(certificate.anonymity_set)
+    yield Check.decided(
+        "anonymity set", good, f"all {certificate.records:,} records of a round, {declared}"
+    )
+
+
+def _as_made(schema: Schema, name: str, table: pa.Table, made: pa.Table) -> bool:
+    """Whether a column holds the same values, and no others in a list of values either."""
+    found, expected = table.column(name), made.column(name)
+    if name == REPORTED:
+        return bool(found.cast(pa.string()).equals(expected.cast(pa.string())))
+    column = schema.column(name)
+    lists = [own.dictionary for own in found.chunks if pa.types.is_dictionary(own.type)]
+    told = [own.drop_null() for own in (found, expected)]
+    for values in (*lists, told[0]):
+        if count_refused(column, values, released=True):
+            return False
+    if not found.is_null().equals(expected.is_null()):
+        return False
+    codes, wanted = (encode_released(column, own) for own in told)
+    return np.array_equal(codes, wanted)
 
 
 def _contradicted_guarantees(seen: RecordScan) -> Iterator[Check]:
@@ -445,7 +507,7 @@ def _within(total: pa.Table, keys: int) -> tuple[int, float]:
     codes = [codes_of(total.column(at))[0] for at in range(keys)]
     group = joint_groups(codes) if codes else np.zeros(len(total), np.int64)
     value, missing, ordered = codes_of(total.column(keys))
-    counts = np.asarray(total.column(COUNT), dtype=np.float64)
+    counts = np.asarray(total.column(GROUP_SIZE), dtype=np.float64)
     present = np.bincount(group, weights=value != missing)  # each value of a group has one row
     share = counts / np.bincount(group, weights=counts)[group]
     overall = np.bincount(value, weights=counts) / counts.sum()

@@ -1,0 +1,415 @@
+"""Method ``shuffled-marginals``: everybody answers every table, each in a round of its own.
+
+Each round is shuffled by itself, so that the answers of one person in two rounds cannot be linked
+[docs/proofs/shuffled_marginals.md]. A round then shows no more than how often each cell of its
+table was answered, and the release holds these counts. The guarantee is the central one, composed
+over all rounds from the integers of their matrices.
+
+With gamma_S the ratio of the uniform mixture on the D_S cells of a table S, a round has about the
+privacy loss of Gaussian noise with variance V_S / n, V_S = 2 (gamma_S - 1)^2 / (gamma_S + D_S - 1).
+The sum of V_S is the budget. The sum of errors w_S sqrt(D_S) sd_S is least if V_S is proportional
+to (w_S D_S)^(2/3), as sd_S is proportional to sqrt(D_S / V_S).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from pramana.base.randomness import Keystream
+from pramana.base.rounding import TOTAL
+from pramana.base.text import listed, records_that
+from pramana.engine.base import Table, engine_of
+from pramana.errors import Infeasible, InvalidSchema, OutsideDomain
+from pramana.guarantees.base import Guarantee
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
+from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds
+from pramana.mechanisms.randomiser import Randomiser
+from pramana.mechanisms.rounds import draw_rounds
+from pramana.mechanisms.transition import UniformMixture
+from pramana.methods.attribute_sampling import AttributeSampling, SetCells, require_sampled
+from pramana.methods.attribute_sets import NEARLY, Set
+from pramana.methods.base import single_target
+from pramana.methods.context import (
+    DesignContext,
+    counting_refusals,
+    plan_for_table,
+    unattainable,
+)
+from pramana.methods.expected_error import ExpectedError, likely_shares
+from pramana.methods.plan import Plan
+from pramana.release.certificate import Certificate
+from pramana.release.released_codes import table_of_rounds
+from pramana.schema.codec import encode
+from pramana.schema.domains import Labels
+from pramana.schema.joint_cells import cell_codes, cell_numbers
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import (
+    COUNT,
+    REPORTED,
+    Column,
+    Role,
+    Schema,
+    require_domains,
+    require_keys,
+)
+from pramana.types import FloatArray, IntArray
+
+EXPONENT = 2 / 3
+"""V_S goes with this power of w_S D_S."""
+
+CLOSE = 2e-3
+"""A design ends when the epsilon attained is below the target by less than this share."""
+
+LABELS = {
+    REPORTED: "columns of the table that this cell is of; others are empty",
+    COUNT: "how often this cell was answered, with answers changed by chance",
+}
+
+
+@dataclass(frozen=True)
+class ShuffledMarginals(AttributeSampling):
+    """Everybody answers every table, each in a round that is shuffled by itself.
+
+    Attributes:
+        tables: the tables of interest, asked beside all single columns; by default those of the
+            schema, or all pairs of columns.
+    """
+
+    name: ClassVar[str] = "shuffled-marginals"
+    when: ClassVar[str] = (
+        "A central epsilon is asked for and tables, models or synthetic records are wanted: the "
+        "most precise, but counts are released and no records."
+    )
+    aims = ("shuffled-privacy",)
+    kind: ClassVar[str] = "shuffled-marginals"
+    instead: ClassVar[str] = "releases the counts of tables that are shuffled one by one"
+
+    def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
+        """The ratio of each round, at the largest budget that meets the target."""
+        target = single_target(asked, ShuffledPrivacy, method=self.name)
+        schema, records = context.schema, context.records
+        require_keys(schema)
+        require_domains(schema)
+        _require_counted(schema)
+        cells, weights = SetCells(schema), self._rounds(schema)
+        delta = usual_delta(records) if target.delta is None else target.delta
+        if delta == 0 or records < 2:
+            raise Infeasible(f"Method {self.name} needs a delta above 0, and 2 records or more.")
+
+        def made(budget: float, trim: float = 0.0) -> ShuffledRounds:
+            ratios = ratios_of([cells.count(own) for own in weights], weights.values(), budget)
+            return _mechanism(zip(weights, 1 + (ratios - 1) * (1 - trim), strict=True), cells)
+
+        def attained(budget: float) -> float:
+            if made(budget).gamma == 1:
+                raise unattainable(target)
+            return ShuffledPrivacy.of(
+                made(budget), anonymity_set=records, delta=delta, most=target.epsilon
+            ).epsilon
+
+        budget = largest_budget(attained, target.epsilon, records, delta)
+        mechanism, reached = context.within(asked, lambda trim: made(budget, trim))
+        stated = tuple(self._stated(schema))
+        return Plan(
+            schema=schema,
+            mechanism=mechanism,
+            method=replace(self, tables=self.tables or schema.tables),
+            records=records,
+            anonymity_set=context.anonymity_set,
+            asked=tuple(asked),
+            attained=reached,
+            expected_error=expected_error(mechanism, schema, records, stated),
+            statistics={
+                "rounds": [
+                    {
+                        "columns": list(one.columns),
+                        "cells": one.matrix.size,
+                        "retention": float(one.matrix.retention),
+                    }
+                    for one in mechanism.sets
+                ]
+            },
+        )
+
+    def _rounds(self, schema: Schema) -> dict[Set, float]:
+        """All rounds with their weights: single columns, and the tables wanted."""
+        weights: dict[Set, float] = {(column.name,): 1.0 for column in schema.randomised}
+        for table, weight in self._wanted(schema).items():
+            weights[table] = weight if len(table) > 1 else max(weight, 1.0)
+        return weights
+
+    def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
+        """The counts of all rounds, drawn from the true counts."""
+        from pramana.engine.local import LocalTable
+
+        context = DesignContext.of(plan.schema, opened)
+        plan = plan_for_table(plan, context, seeded=keystream.reproducible)
+        assert isinstance(plan.mechanism, ShuffledRounds)  # noqa: S101 - design made it
+        with counting_refusals(plan.schema, opened):
+            true = true_counts(plan.schema, plan.mechanism, opened, keystream)
+        others = [one.matrix.other for one in plan.mechanism.sets]
+        counts = np.concatenate(draw_rounds(true, others, keystream))
+        table = table_of_rounds(plan.schema, plan.mechanism)
+        return LocalTable.of(table.append_column(COUNT, pa.array(counts, pa.int64()))), plan
+
+    @classmethod
+    def published_labels(cls, labels: Labels) -> Labels:
+        """The labels of the table, and those of the columns that name the round and its counts."""
+        return replace(labels, variables={**labels.variables, **LABELS})
+
+    def published_schema(self, schema: Schema) -> Schema:
+        """The randomised columns, the name of the round, and the count."""
+        schema = super().published_schema(schema)
+        count = Column(COUNT, Role.SENSITIVE, missing="refuse")
+        return replace(schema, columns=(*schema.columns, count))
+
+    @classmethod
+    def expected_error_of(cls, certificate: Certificate) -> ExpectedError | None:
+        """The expected error of the published rounds."""
+        mechanism, schema = certificate.mechanism, certificate.true_schema
+        if not isinstance(mechanism, ShuffledRounds):
+            return None
+        stated = tuple(cls._listed(certificate)._stated(schema))
+        return expected_error(mechanism, schema, certificate.records, stated)
+
+    @classmethod
+    def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
+        """Whether the published tables, or all pairs, lead to these rounds and shares of budget."""
+        mechanism = certificate.mechanism
+        if not isinstance(mechanism, ShuffledRounds):
+            return None
+        method = cls(tables=cls._listed(certificate).tables)
+        weights = method._rounds(certificate.true_schema)
+        if [one.columns for one in mechanism.sets] != list(weights):
+            return False
+        sizes = np.array([one.matrix.size for one in mechanism.sets])
+        spent = np.array([_variance(one.matrix) for one in mechanism.sets])
+        share = spent / _shares(sizes, weights.values())
+        return bool(np.ptp(share[sizes > 1]) <= NEARLY * share.max())
+
+
+def _require_counted(schema: Schema) -> None:
+    """Refuse schemas whose records cannot be told by counts of randomised columns."""
+    require_sampled(schema)
+    if COUNT in schema.names:
+        raise InvalidSchema(
+            f"Counts are released in a column '{COUNT}', and the table has one too. Rename it."
+        )
+    unchanged = [column.name for column in schema.released_as_is]
+    if unchanged:
+        raise Infeasible(
+            f"Method {ShuffledMarginals.name} releases counts of randomised columns and no "
+            f"records: {listed(unchanged)} cannot be released unchanged. Make them keys, drop "
+            'them (role = "identifier" in the schema), or choose another method.'
+        )
+
+
+# -- the budget ------------------------------------------------------------------------------------
+
+
+def gaussian_variance(epsilon: float, delta: float) -> float:
+    """The variance of the privacy loss of Gaussian noise with this epsilon and delta.
+
+    >>> round(gaussian_variance(1.0, 1e-6) ** 0.5, 4)
+    0.2367
+    """
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr
+
+    def above(log_mu: float) -> float:
+        mu = math.exp(log_mu)
+        first, second = log_ndtr(-epsilon / mu + mu / 2), log_ndtr(-epsilon / mu - mu / 2)
+        rest = -math.expm1(min(epsilon + second - first, -1e-15))
+        return float(first + math.log(rest)) - math.log(delta)
+
+    return math.exp(2 * float(brentq(above, -20, 7)))
+
+
+def largest_budget(
+    attained: Callable[[float], float], target: float, records: int, delta: float
+) -> float:
+    """A budget whose epsilon is at or just below the target.
+
+    Of many records epsilon follows from the budget as for Gaussian noise, so that a step or two
+    suffice. Of few, steps are kept between budgets that are too small and too large.
+    """
+    goal = gaussian_variance((1 - CLOSE / 2) * target, delta)
+    low, high, budget = 0.0, math.inf, records * goal
+    for turn in range(60):
+        epsilon = attained(budget)
+        if (1 - CLOSE) * target <= epsilon <= target:
+            return budget
+        low, high = (budget, high) if epsilon < target else (low, budget)
+        budget *= goal / gaussian_variance(epsilon, delta)
+        if not low < budget < high or turn % 3 == 2:
+            middle = math.sqrt(low * high) if high < math.inf else 4 * low
+            budget = middle or high / 4
+    return low
+
+
+def ratios_of(sizes: Sequence[int], weights: Iterable[float], budget: float) -> FloatArray:
+    """The gamma of each round, so that all V sum to the budget: t^2 = V (t + D) / 2, t = gamma - 1.
+
+    >>> ratios = ratios_of([2, 6], [1, 1], 10)
+    >>> sum(2 * (r - 1) ** 2 / (r + d - 1) for r, d in zip(ratios, [2, 6])).round(9)
+    np.float64(10.0)
+    """
+    shares = _shares(np.asarray(sizes), weights)
+    own = budget * shares / shares.sum()
+    found: FloatArray = 1 + own / 4 + np.sqrt(own**2 / 16 + own * np.asarray(sizes) / 2)
+    return found
+
+
+def _shares(sizes: IntArray, weights: Iterable[float]) -> FloatArray:
+    found: FloatArray = (np.fromiter(weights, dtype=np.float64) * sizes) ** EXPONENT
+    return found
+
+
+def _variance(matrix: UniformMixture) -> float:
+    """V of a round."""
+    gamma = float(matrix.gamma)
+    return 2 * (gamma - 1) ** 2 / (gamma + matrix.size - 1)
+
+
+def _mechanism(rounds: Iterable[tuple[Set, float]], cells: SetCells) -> ShuffledRounds:
+    return ShuffledRounds(
+        sets=tuple(
+            AttributeSet(columns, TOTAL, UniformMixture.of(cells.labels(columns), gamma=ratio))
+            for columns, ratio in rounds
+        )
+    )
+
+
+# -- the expected error ----------------------------------------------------------------------------
+
+
+def expected_error(
+    mechanism: ShuffledRounds, schema: Schema, records: int, stated: Sequence[Set]
+) -> ExpectedError:
+    """The errors of single columns and of all tables that some round holds.
+
+    A table T is put together from its effects U, each from every round that holds U, weighed by
+    its information p^2 / (1 - p). Noise adds rank(U) / (information about U) for each effect to the
+    sum of squared errors. Whether a person keeps the cell or not adds (1 - p) / p (1 - 2 / D) in
+    it, and (1 - p) / p / D^2 everywhere.
+    """
+    cells = {one.columns: one.matrix.size for one in mechanism.sets}
+    pairs = itertools.combinations([column.name for column in schema.randomised], 2)
+    tables = list(dict.fromkeys([*cells, *pairs, *stated]))
+    sizes = {column.name: len(column.labels) for column in schema.randomised}
+    kept: dict[frozenset[str], float] = {}
+    for one in mechanism.sets:
+        rate = float(one.matrix.retention)
+        for size in range(1, len(one.columns) + 1):
+            for part in map(frozenset, itertools.combinations(one.columns, size)):
+                kept[part] = kept.get(part, 0.0) + rate**2 / (1 - rate)
+    errors = {}
+    for table in tables:
+        if frozenset(table) in kept:
+            count = cells.get(table) or math.prod(sizes[name] for name in table)
+            errors[table] = _error(table, count, sizes, kept, mechanism, records)
+    return ExpectedError(tuple(errors.items()), tuple(own for own in stated if own in errors))
+
+
+def _error(
+    table: Set,
+    count: int,
+    sizes: Mapping[str, int],
+    information: Mapping[frozenset[str], float],
+    mechanism: ShuffledRounds,
+    records: int,
+) -> float:
+    """The L1 error of a table as a share of the records, for shares as uneven as usual."""
+    noise = sum(
+        math.prod(sizes[name] - 1 for name in part) / information[frozenset(part)]
+        for size in range(1, len(table) + 1)
+        for part in itertools.combinations(table, size)
+    )
+    rates = np.array([float(one.matrix.retention) for one in mechanism.containing(table)])
+    weights = rates**2 / (1 - rates) / information[frozenset(table)]
+    kept = float((weights**2 * (1 - rates) / rates).sum())
+    shares = likely_shares(1 / count)
+    moved = kept * (shares * (1 - 2 / count) + 1 / count**2)
+    variance = noise / math.prod(sizes[name] for name in table) ** 2 + moved
+    return count * float(np.sqrt(variance).mean()) * math.sqrt(2 / math.pi / records)
+
+
+# -- the counts ------------------------------------------------------------------------------------
+
+
+def true_counts(
+    schema: Schema, mechanism: ShuffledRounds, opened: OpenedTable, keystream: Keystream
+) -> list[IntArray]:
+    """How many records are in each cell of each round, in one pass over the records.
+
+    Numbers of a grid are rounded by chance, each once for all rounds.
+    """
+    names = list(mechanism.columns)
+    sets = [(one.columns, one.cells) for one in mechanism.sets]
+    shapes = [[len(schema.column(name).labels) for name in columns] for columns, _ in sets]
+    wanted = tuple((own, tuple(shape)) for (own, _), shape in zip(sets, shapes, strict=True))
+    columns = tuple(schema.column(name) for name in names)
+    if any(column.gridded for column in columns):
+        opened = _rounded(schema, mechanism, opened, keystream)
+        columns = ()
+    parts = opened.summaries(partial(_counted, columns, wanted), names)
+    totals = [sum(own) for own in zip(*parts, strict=True)]
+    found, impossible = [], 0
+    for (own, cells), shape, total in zip(sets, shapes, totals, strict=True):
+        codes = cell_codes([schema.column(name).labels for name in own], cells)
+        found.append(np.asarray(total)[cell_numbers(list(codes), shape)])
+        impossible = max(impossible, int(np.sum(total) - found[-1].sum()))
+    if impossible:
+        raise OutsideDomain(
+            f"{records_that(impossible, 'holds', 'hold')} a combination that the schema calls "
+            "impossible. Correct them, or drop the rule."
+        )
+    return found
+
+
+def _counted(
+    columns: tuple[Column, ...],
+    wanted: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...],
+    batches: Iterator[pa.RecordBatch],
+) -> list[IntArray]:
+    """The counts of all combinations of each table, in some batches."""
+    found = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in wanted]
+    for batch in batches:
+        codes = {column.name: encode(column, batch.column(column.name)) for column in columns}
+        if not columns:  # they are codes already
+            codes = {name: batch.column(name).to_numpy() for name in batch.schema.names}
+        wide = {name: own.astype(np.int64) for name, own in codes.items()}
+        flat = np.empty(batch.num_rows, dtype=np.int64)
+        for total, (names, shape) in zip(found, wanted, strict=True):
+            flat[:] = wide[names[0]]
+            for name, size in zip(names[1:], shape[1:], strict=True):
+                np.multiply(flat, size, out=flat)
+                np.add(flat, wide[name], out=flat)
+            total += np.bincount(flat, minlength=len(total))
+    return found
+
+
+def _rounded(
+    schema: Schema, mechanism: ShuffledRounds, opened: OpenedTable, keystream: Keystream
+) -> OpenedTable:
+    """The codes of all columns, by the words of each record."""
+    randomiser = Randomiser(schema, mechanism, opened.schema, keystream)
+    names = mechanism.columns
+
+    def codes(batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
+        arrays = [
+            pa.array(randomiser.codes(schema.column(name), batch, position).astype(np.int32))
+            for name in names
+        ]
+        return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    types = pa.schema([(name, pa.int32()) for name in names])
+    return engine_of(opened).map_batches(codes, schema=types).to_opened()
