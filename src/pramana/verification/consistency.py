@@ -20,7 +20,7 @@ from pramana.base.rounding import SHARES, coarse_up, log_of
 from pramana.errors import AlteredRelease, PramanaError
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, never_offered, recomputed
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
+from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
@@ -47,10 +47,8 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
     yield from _chosen(certificate)
     yield from _figures(certificate)
     yield from _shares(certificate)
-    yield from _options(certificate)
     yield from _attached(certificate)
-    yield from _replicates(certificate)
-    yield from _households(certificate)
+    yield from _stated(certificate)
     yield from _copies(certificate)
     yield from _labels(certificate)
     yield from _collected(certificate)
@@ -89,7 +87,9 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
     yield _steps(certificate)
     tied = _tied(certificate.schema)
-    moves = _moves(certificate.mechanism)
+    moves = certificate.mechanism.steps
+    if isinstance(certificate.mechanism, AttributeSampler):
+        moves = tuple(Step(one.columns, one.matrix) for one in certificate.mechanism.sets)
     yield from (_matrix(certificate.schema, step, tied) for step in moves)
 
 
@@ -107,13 +107,6 @@ def require_consistent(certificate: Certificate) -> None:
             raise AlteredRelease(
                 f"The certificate contradicts itself: {check.name}: {check.detail}."
             )
-
-
-def _moves(mechanism: Mechanism) -> tuple[Step, ...]:
-    """What moves columns: steps, or the sets of reports."""
-    if isinstance(mechanism, AttributeSampler):
-        return tuple(Step(one.columns, one.matrix) for one in mechanism.sets)
-    return mechanism.steps
 
 
 def _method(certificate: Certificate) -> Check:
@@ -338,19 +331,17 @@ def _shares(certificate: Certificate) -> Iterator[Check]:
     )  # fmt: skip
 
 
-def _options(certificate: Certificate) -> Iterator[Check]:
-    """How groups were formed, and what they hold of sensitive columns: options that can be."""
+def _stated(certificate: Certificate) -> Iterator[Check]:
+    """What nobody but the owner can look at."""
     if certificate.nature.grouped and certificate.options:
         told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
         yield Check.asserted("how groups were formed", told)
-
-
-def _replicates(certificate: Certificate) -> Iterator[Check]:
-    """What makes the errors about a population: anyone's word."""
-    stated = certificate.schema.replicates
-    if stated is not None:
+    if certificate.schema.replicates is not None:
         told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
         yield Check.asserted("replicate weights", told)
+    if certificate.households:
+        told = "that no released column tells who lives with whom is stated by the owner"
+        yield Check.asserted("households", told)
 
 
 def _attached(certificate: Certificate) -> Iterator[Check]:
@@ -361,13 +352,6 @@ def _attached(certificate: Certificate) -> Iterator[Check]:
     ):
         told = f"{certificate.method} states no number of records that share them"
         yield Check.decided("attached columns", False, told, CheckKind.UNCHANGED)
-
-
-def _households(certificate: Certificate) -> Iterator[Check]:
-    """That nothing else tells who lives with whom: the owner looked, and nobody else can."""
-    if certificate.households:
-        told = "that no released column tells who lives with whom is stated by the owner"
-        yield Check.asserted("households", told)
 
 
 def _collected(certificate: Certificate) -> Iterator[Check]:

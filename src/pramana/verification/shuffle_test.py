@@ -1,7 +1,7 @@
 """Was the order of the released records drawn at random? Bets on every order that was not.
 
 In a shuffle each released record is drawn from those that are left, whatever stands before it. So a
-doubt about the order is a bet, record by record (bets.py): it says which values are likelier at a
+doubt about the order is a bet, record by record (checks.py): it says which values are likelier at a
 place, and the stake is divided by what it wins on average over the records that are left. Columns
 come one after the other: given the columns before it, the values of a column are drawn from the
 records left that agree in those. Exact for every table, whatever depends on whatever.
