@@ -120,9 +120,9 @@ EXPERIMENT = Verb("experiment", "experiment run ghatak --quick -o new", ("new",)
 NOT_HERE = ("__main__", "benchmarks", "tests", "multiprocessing")
 COMMON = ("duckdb", "rich.console", "rich.table", "pramana.api", "pramana.protecting",
           "pramana.methods.choice", "pramana.analysis.release", "pramana.verification.verify",
-          "pramana.evaluation.report", "pramana.cli.targets", "pramana.io.csv",
+          "pramana.evaluation.report", "pramana.cli.options", "pramana.io.csv",
           "pramana.io.parquet", "pramana.schema.describe", "pramana.analysis.readings",
-          "pramana.methods.retention", "pramana.risk.unchanged_records", "altair",
+          "pramana.methods.retention", "pramana.risk.unchanged", "altair",
           "vl_convert")  # fmt: skip
 """What most commands load: it is loaded before anything is forked."""
 

@@ -21,7 +21,7 @@ pictures.LOOKED_THROUGH = True
 @contextmanager
 def brief() -> Iterator[None]:
     """What is done in here is done briefly."""
-    from pramana.evaluation import trial_releases as trials
+    from pramana.evaluation import questions as trials
     from pramana.microaggregation import refinement
 
     usual = {

@@ -50,7 +50,7 @@ def risk_accepted(request: pytest.FixtureRequest) -> Iterator[None]:
     They follow from others, or number the records so that a test finds them; ``protect`` refuses
     all other such columns. tests/risk looks at that.
     """
-    from pramana.risk.unchanged_columns import require_covered
+    from pramana.risk.unchanged import require_covered
 
     def with_accepted(schema: Any, table: Any, accepted: Sequence[str] = ()) -> None:
         unchanged = {column.name for column in schema.released_as_is}

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.protecting import protect
     from pramana.reporting.charts import drawn_beside, drawn_methods, drawn_shape
-    from pramana.reporting.rendering import CHART_STYLE
-    from pramana.risk.unchanged_records import UnchangedRecords
-    from pramana.risk.uniqueness import UniquenessCounter
+    from pramana.reporting.document import CHART_STYLE
+    from pramana.risk.frequencies import UniquenessCounter
+    from pramana.risk.unchanged import UnchangedRecords
 
 __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "AttackName", "Budget",
            "CliHints", "Ledger", "MissingValues", "PlanFile", "Provenance", "ReleaseAudit",
@@ -94,9 +94,9 @@ _SOURCES = {
     "evaluation.schema_suggestions": "recoding_gains changed_file suggest_changes_if_poor",
     "ledger.ledger": "Budget Ledger",
     "protecting": "protect",
-    "reporting.rendering": "CHART_STYLE",
+    "reporting.document": "CHART_STYLE",
     "reporting.charts": "drawn_beside drawn_methods drawn_shape",
-    "risk.uniqueness": "UniquenessCounter",
+    "risk.frequencies": "UniquenessCounter",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES, package="pramana")
@@ -121,8 +121,8 @@ def describe(
         table: a file or a data frame.
         keys: columns by which a person could be recognised; they will be randomised. Where some
             are given there are no others.
-        sensitive: columns that an adversary does not know, released as they are.
-        public: columns that an adversary may know, released as they are.
+        sensitive: columns that an adversary does not know, released unchanged.
+        public: columns that an adversary may know, released unchanged.
         identifiers: columns to drop.
         weight: the column of sampling weights.
         household: the column that numbers households; it is dropped, and what their people have in
@@ -238,14 +238,14 @@ def drawn(found: Estimate | Regression, *, identity: str = "chart") -> str:
 
 
 def verbatim(release: Release | str | Path, original: TableLike) -> UnchangedRecords:
-    """How many records of the truth, and of the unique ones, stand in a release word for word.
+    """How many records of the original data, and of the unique ones, stand in a release unchanged.
 
     Args:
         release: a release or its folder.
-        original: the true table: a file or data frame.
+        original: the original data: a file or data frame.
     """
     from pramana.evaluation.arguments import original_of, release_of
-    from pramana.risk.unchanged_records import measure_unchanged
+    from pramana.risk.unchanged import measure_unchanged
 
     found = release_of(release)
     return measure_unchanged(

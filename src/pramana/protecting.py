@@ -43,8 +43,7 @@ from pramana.release.folder import (
     require_writable,
     stewards_folder,
 )
-from pramana.risk.unchanged_columns import require_covered
-from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
+from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of, require_covered
 from pramana.schema.domains import Label, Labels
 from pramana.schema.groups import group_sizes
 from pramana.schema.households import require_unlinked
@@ -93,13 +92,13 @@ def protect(
         budget: what all releases of this table on the ledger must still promise together.
         people: a name for the people of the table, by which the ledger knows them again where the
             table was changed; where not given, the columns tell.
-        copies: further formats to write the same records in, beside the data file: csv, dta, sav.
+        copies: further formats to write the same records in, next to the data file: csv, dta, sav.
         steward_folder: a folder for the owner alone, apart from the release: the plan and the
             matrices that records really pass, for later audits.
         accept_risk: columns to release unchanged although they identify people or give a randomised
             column away. The certificate names them.
         progress: is told how many more records are done.
-        seen: is told how many records stand in the release word for word, for the owner's eyes;
+        seen: is told how many records stand in the release unchanged, for the owner's eyes;
             not where the records lie on many machines.
     """
     if not isinstance(plan, Plan):

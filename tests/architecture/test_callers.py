@@ -36,10 +36,12 @@ CALLED_BY_OTHERS = {
 
 
 def defined(code: str) -> Iterator[str]:
-    """The names of functions and classes."""
+    """The names of functions and classes; a handler of the studio is entered by its decorator."""
     for node in nodes(code):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
+            entered = (ast.unparse(own).startswith("PAGES.") for own in node.decorator_list)
+            if not any(entered):
+                yield node.name
 
 
 def used(code: str) -> Iterator[str]:

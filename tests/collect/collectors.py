@@ -23,7 +23,7 @@ from tests.collect.conftest import PERSON
 
 NURSERY = """
 import json, os, sys
-import pramana.collect.postgres, pramana.collect.connections, pramana.collect.closing
+import pramana.collect.store, pramana.collect.server, pramana.collect.closing
 import pramana.verification.consistency
 import starlette.applications, starlette.requests, starlette.responses
 import uvicorn, uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.protocols.http.httptools_impl

@@ -16,11 +16,17 @@ import pytest
 import pramana as pm
 from pramana.base.randomness import Keystream
 from pramana.cli.app import main
-from pramana.collect.closing import certificate_of, close_survey, live, repeats, status_of
+from pramana.collect.closing import (
+    certificate_of,
+    close_survey,
+    live,
+    repeats,
+    status_of,
+    suspicions,
+)
 from pramana.collect.definition import Definition, define, respond
 from pramana.collect.demo import SURVEY
 from pramana.collect.folder import check_survey, load_survey, new_survey, opened_store
-from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Outcome, Sent
 from pramana.collect.survey import read_survey
 from pramana.errors import DoesNotHold, InputError, OutputExists

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from pramana.collect.consent import tenths
 from pramana.collect.definition import define
-from pramana.collect.survey import read_survey
+from pramana.collect.survey import read_survey, tenths
 from tests.collect.conftest import survey_text
 
 

@@ -12,9 +12,9 @@ import pramana as pm
 from pramana.cli.app import main
 from pramana.collect import folder as rooms
 from pramana.collect.closing import close_survey
-from pramana.collect.consent import WORDS
 from pramana.collect.definition import Definition, respond
 from pramana.collect.store import Sent
+from pramana.collect.survey import WORDS
 
 PERSON = {"age": "[0, 18)", "sex": "f", "employed": "yes", "travel": "car"}
 

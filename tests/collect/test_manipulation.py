@@ -14,9 +14,9 @@ from scipy.stats import binom
 from pramana.base.randomness import Keystream
 from pramana.cli.app import main
 from pramana.collect.channel import SentRecord
+from pramana.collect.closing import suspicions
 from pramana.collect.definition import Definition, define, respond
 from pramana.collect.folder import opened_store
-from pramana.collect.manipulation import suspicions
 from pramana.collect.store import Sent
 from pramana.collect.survey import read_survey
 from tests.collect.conftest import PERSON, small_survey

@@ -288,7 +288,7 @@ async def listening_at(
     """An application that listens in this process, to so many at once; gives its port."""
     from uvicorn import Config, Server
 
-    from pramana.collect.connections import LimitedConnection
+    from pramana.collect.server import LimitedConnection
 
     class Held(LimitedConnection):
         """The same for this test."""
@@ -309,7 +309,7 @@ def test_a_head_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     """Whoever connects and says nothing, or half a head, or a second half, is let go."""
     from starlette.applications import Starlette
 
-    from pramana.collect import connections
+    from pramana.collect import server as connections
 
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     heads = [b"", b"POST /answer HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTT"]
@@ -603,6 +603,6 @@ def test_one_address_cannot_shut_out_the_others() -> None:
 )
 def test_a_collector_asks_the_system_for_room(soft: int, hard: int | None, files: int) -> None:
     """For as many connections as there may be and its own files, and for no more than it gives."""
-    from pramana.collect.connections import needed_files
+    from pramana.collect.server import needed_files
 
     assert needed_files(2000, soft, hard) == files

@@ -12,9 +12,8 @@ from pramana import api
 from pramana.base.rounding import TOTAL
 from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
-from pramana.collect.consent import NOT_SAID, SKIPPED
 from pramana.collect.definition import define
-from pramana.collect.survey import Survey, read_survey
+from pramana.collect.survey import NOT_SAID, SKIPPED, Survey, read_survey
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
 from pramana.guarantees.registry import guarantees_from_options
 from pramana.methods.expected_error import step_domains

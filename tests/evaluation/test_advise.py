@@ -16,8 +16,8 @@ from pramana.api import open_source
 from pramana.cli.app import main
 from pramana.evaluation.cli_hints import CliHints
 from pramana.evaluation.compare import compared
+from pramana.evaluation.questions import tried, typical
 from pramana.evaluation.schema_suggestions import changed_file, suggest_changes, typical_error
-from pramana.evaluation.trial_releases import tried, typical
 from pramana.methods.base import METHODS
 from pramana.methods.choice import alternative_summary
 from pramana.schema.domains import Labels
@@ -334,7 +334,7 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
 
 def test_what_is_told_comes_out_again(monkeypatch):
     """Other draws of the same plan, and of the best way: off by what was said, within a fifth."""
-    monkeypatch.setattr("pramana.evaluation.trial_releases.ANSWERS", 20)
+    monkeypatch.setattr("pramana.evaluation.questions.ANSWERS", 20)
     table = people()
     opened = open_source(table, schema=SCHEMA)
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=opened, method="retention")
@@ -343,7 +343,7 @@ def test_what_is_told_comes_out_again(monkeypatch):
     text = changed_file(SCHEMA.to_toml(), coarsen=[best.column], opened=opened)
     changed = pm.Schema.from_toml(text)
     other = pm.design(changed, pm.PkAnonymity(k=20), data=table, method="retention")
-    monkeypatch.setattr("pramana.evaluation.trial_releases.SEED", 900)
+    monkeypatch.setattr("pramana.evaluation.questions.SEED", 900)
     again = tried(plan, opened)
     after = tried(other, open_source(table, schema=changed))
 

@@ -13,9 +13,8 @@ import pramana as pm
 from pramana.api import errors_on_data, open_source, preview_plan
 from pramana.base.text import tables_in
 from pramana.evaluation.cli_hints import CliHints
-from pramana.evaluation.questions import answer_of
+from pramana.evaluation.questions import answer_of, seen
 from pramana.evaluation.schema_suggestions import share_text
-from pramana.evaluation.trial_releases import seen
 
 RECORDS = 900
 KEYS = {"sex": "fm", "age": "abcde", "region": "NSW"}

@@ -9,7 +9,7 @@ import pytest
 
 from pramana import api
 from pramana.errors import Infeasible, OutputExists
-from pramana.experiments.demonstration import demonstrate
+from pramana.experiments.population import demonstrate
 from pramana.guarantees.pk_anonymity import PkAnonymity
 
 

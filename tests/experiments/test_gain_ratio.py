@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pramana.experiments.gain_ratio import CONFIDENCE, GainRatioTree, expected_errors
+from pramana.experiments.tree_grid import CONFIDENCE, GainRatioTree, expected_errors
 
 
 def test_the_attribute_with_the_largest_gain_ratio_splits():

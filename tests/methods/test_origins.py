@@ -22,7 +22,7 @@ from pramana.evaluation.schema_suggestions import changed_file, recoding_gains, 
 from pramana.ledger.ledger import Ledger
 from pramana.methods.plan import PlanFile
 from pramana.release.certificate import Certificate
-from pramana.risk.uniqueness import UniquenessCounter
+from pramana.risk.frequencies import UniquenessCounter
 from pramana.schema.origins import ALL_DECLARED, DataChoices, Provenance
 from pramana.studio.schema_form import changed_column
 from pramana.studio.view import Form

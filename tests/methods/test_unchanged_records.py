@@ -14,7 +14,7 @@ import pramana as pm
 from pramana.base.rounding import SHARES
 from pramana.errors import Copies, InvalidSchema
 from pramana.methods.microaggregated import Permute, Resample
-from pramana.risk.unchanged_records import numbers_of
+from pramana.risk.unchanged import numbers_of
 from pramana.schema.domains import Categories
 from pramana.schema.recoding import Noise, Recoding
 from pramana.schema.schema import Column, Impossible, Role, Schema

@@ -12,8 +12,17 @@ from tests.reporting.editions import pdf_text, released_to, truth
 from pramana import api
 from pramana.base.measured_share import Measured
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.reporting.contents import Attacks, ColumnView, ReportContent
-from pramana.reporting.document import Drawing, Figures, Grid, Group, Signature, Words
+from pramana.reporting.document import (
+    Attacks,
+    ColumnView,
+    Drawing,
+    Figures,
+    Grid,
+    Group,
+    ReportContent,
+    Signature,
+    Words,
+)
 from pramana.reporting.pages import FEW_CHECKS, MOST_ROWS, _checks, first_page, verdict_words
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema

@@ -25,9 +25,7 @@ from pramana.errors import DoesNotHold
 from pramana.guarantees.registry import GUARANTEES
 from pramana.reporting import charts as plots
 from pramana.reporting.charts import COLOURS, Point, Range, frontier, ranges, shares
-from pramana.reporting.contents import ColumnView
-from pramana.reporting.document import Chapter, Document, Grid, Words
-from pramana.reporting.rendering import STYLE, to_html
+from pramana.reporting.document import STYLE, Chapter, ColumnView, Document, Grid, Words, to_html
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pramana import Bins, Categories, Column, OutsideDomain, Recoding, Role, Schema
 from pramana.evaluation.schema_suggestions import recoding_gains
-from pramana.risk.uniqueness import UniquenessCounter
+from pramana.risk.frequencies import UniquenessCounter
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.tally import shapes_of

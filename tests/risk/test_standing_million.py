@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana import Column, Role, Schema
-from pramana.risk.uniqueness import UniquenessCounter
+from pramana.risk.frequencies import UniquenessCounter
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
 

@@ -13,7 +13,7 @@ import pramana as pm
 from pramana.cli.app import app
 from pramana.errors import NotARelease, NotCovered, UnknownColumn
 from pramana.release.certificate import Certificate
-from pramana.risk.unchanged_columns import avoided_errors
+from pramana.risk.unchanged import avoided_errors
 
 AGES = tuple(range(20, 80))
 KEYS = (

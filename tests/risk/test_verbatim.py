@@ -18,8 +18,8 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.io.opening import open_table
-from pramana.risk import unchanged_records as verbatim
-from pramana.risk.unchanged_records import (
+from pramana.risk import unchanged as verbatim
+from pramana.risk.unchanged import (
     UnchangedRecords,
     _of_texts,
     measure_unchanged,

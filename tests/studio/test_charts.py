@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pramana.studio.charts import drawn
+from pramana.studio.view import drawn
 from tests.studio.conftest import words
 
 PLACES = [(0.0, 0.4), (0.017, 0.39), (0.02, 0.41), (0.1, 0.0016), (0.23, 0.0016), (0.1, 0.5)]

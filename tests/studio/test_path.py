@@ -33,7 +33,7 @@ from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages import data, protection_level, risk
+from pramana.studio.pages import columns, data, planned_analyses
 from pramana.studio.pages.data import table_of
 from pramana.studio.view import Studio, _templates
 from pramana.studio.worker import Shelf, Workbench
@@ -307,7 +307,7 @@ def test_the_worst_combinations_and_every_recoding_are_those_of_an_audit(opened:
         told = f"{', '.join(subset['keys'])} {subset['uniques']} " in text
         assert told == bool(subset["uniques"])
     studio = opened.client.app._app.state.studio  # type: ignore[attr-defined]
-    ways = risk._job(studio).result["lowerings"]
+    ways = columns._job_risk(studio).result["lowerings"]
     assert len(ways) >= 4
     for way in ways:
         again = api.audit(table, schema=Schema.from_toml(way["schema"]), k=3)
@@ -550,7 +550,7 @@ def test_a_slow_answer_begins_with_what_is_known_around_it(opened: Visitor) -> N
     ]  # fmt: skip
     studio.jobs._jobs |= {job.key: job for job in known}
     asked = Job("x", tasks.search, {**arguments, "target": {"alpha": 0.25}})
-    found = protection_level._around(studio.jobs.alike(asked, "target"), asked)
+    found = planned_analyses._around(studio.jobs.alike(asked, "target"), asked)
     assert found == [("alpha = 0.2", "0.2 change"), ("alpha = 0.3", "0.3 change")]
 
 

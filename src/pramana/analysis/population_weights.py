@@ -356,7 +356,7 @@ def _shift(
     classifier: Learner | None,
     at: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """q / p at some rows, and the share of q that the records of p can stand for.
+    """Q / p at some rows, and the share of q that the records of p can stand for.
 
     A classifier that tells both samples, each with half of the weight, has the odds q / p.
     """

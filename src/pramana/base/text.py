@@ -23,8 +23,10 @@ from fractions import Fraction
 from functools import lru_cache
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from pramana.errors import InvalidNumber, harmless
+from pramana.types import Form
 
 Number = Fraction | float | int
 """As text, a float stands for the shortest decimal that is read back as that float."""
@@ -37,6 +39,22 @@ EXP_DIGITS = 4
 
 MOST_LINES = 12
 """Findings that a representation shows; the result has all of them."""
+
+
+def plain(result: object, names: str = "") -> Form:
+    """Attributes of a result as plain values, for JSON; all fields where none are named.
+
+    >>> from pramana.base.measured_share import Measured
+    >>> plain(Measured("link", 0.5, 0.4, 0.6, 10), "value trials")
+    {'value': 0.5, 'trials': 10}
+    """
+
+    def form(value: Any) -> Any:
+        if hasattr(value, "to_json"):
+            return value.to_json()
+        return [form(own) for own in value] if isinstance(value, tuple | list) else value
+
+    return {name: form(getattr(result, name)) for name in names.split() or vars(result)}
 
 
 class Shown:
@@ -178,7 +196,7 @@ def floor_text(number: Number) -> str:
 
 
 def exp_text_up(exponent: float) -> str:
-    """exp of a number as text that is not below it.
+    """Exp of a number as text that is not below it.
 
     >>> exp_text_up(0.0), exp_text_up(6.0), exp_text_up(math.inf)
     ('1', '403.5', 'inf')

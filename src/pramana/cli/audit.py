@@ -51,8 +51,8 @@ def verify(
     published matrices. Leaves with 1 if anything fails.
 
     Options:
-      --key PUB: Who must have signed it.
-      --original FILE: For the owner: the true table, to see whether the records fit the
+      --key PUB: Public key of the signer.
+      --original FILE: For the owner: the original data, to see whether the records fit the
         matrices.
       --mechanism FILE: With --original, where matrices are withheld: mechanism.json of
         --steward-folder.
@@ -103,18 +103,18 @@ def audit(
 
     Options:
       table TABLE: A table, or a release folder.
-      --keys NAMES: Who could be known by.
+      --keys NAMES: Columns by which a person is recognised.
       --k NUMBER: A frequency below it is a violation.
-      --sensitive NAMES: What shall not be learned.
+      --sensitive NAMES: Columns that no outsider knows.
       --weight NAME: Sampling weights.
       --missing: Missing is a value of its own, or could be any value.
-      --width NUMBER: Subsets of up to so many keys.
-      --original FILE: For a release: the true table, to attack the mechanism on these very
+      --width NUMBER: Largest number of keys in a subset.
+      --original FILE: For a release: the original data, to attack the mechanism on these very
         people.
       --records FILE: Of a table, for the owner alone: write the risk of every record as CSV.
 
     Seldom:
-      --household NAME: What numbers households.
+      --household NAME: The number of a household.
       --mechanism FILE: For a release that withholds its matrices: mechanism.json of
         --steward-folder.
 
@@ -217,16 +217,16 @@ def attack(
 ) -> None:
     """Attack a release with the data that an attacker has.
 
-    linkage: the strongest linker, who knows the true table and the matrices. repeated: perturb the
-    release again and again. recovery: filter the noise out. composition: several releases of the
-    same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
+    linkage: the strongest linker, who knows the original data and the matrices. repeated: perturb
+    the release again and again. recovery: filter the noise out. composition: several releases of
+    the same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
 
     Options:
       name: What to try.
       releases RELEASE...: A release folder; several for composition.
-      --knowledge --original FILE: What the attacker knows of the truth; in the worst case the
-        original, by either name.
-      --times NUMBER: repeated: perturbations in all.
+      --knowledge --original FILE: What the attacker knows of the original data; in the worst
+        case all of it, by either name.
+      --times NUMBER: For repeated: number of perturbations.
 
     Example:
       pramana attack linkage release/ --original people.csv
@@ -266,12 +266,12 @@ def report(
     original also what attacks achieve and what is lost. One file, without anything to load.
 
     Options:
-      --output -o FILE: Where to: .html, or .pdf.
-      --original FILE: For the owner: the true table, to measure attacks and what is lost.
+      --output -o FILE: Output file: .html or .pdf.
+      --original FILE: For the owner: the original data, to measure attacks and what is lost.
       --external: For publication: nothing but the release and its certificate.
-      --name TEXT: The name of the data, for the title.
-      --office TEXT: Who releases the data.
-      --date TEXT: Of the report; today where not given.
+      --name TEXT: Name of the data, for the title.
+      --office TEXT: Office that releases the data.
+      --date TEXT: Date of the report; today by default.
       --evidence: Write a folder for review boards and catalogues: DDI, Croissant and more.
       --force: Replace an existing file.
 

@@ -34,7 +34,6 @@ from pramana.collect import (
 if TYPE_CHECKING:
     from pramana.collect.closing import Live
     from pramana.collect.definition import Definition
-    from pramana.methods.plan import Plan
 
 collect = typer.Typer(
     invoke_without_command=True,
@@ -87,16 +86,6 @@ def new(
         show_json(plan.to_json() | {"identity": definition.identity, "page": definition.page})
         return
     console = out()
-    _head(definition, plan)
-    for sentence in definition.consent():
-        bullet(console, sentence)
-    for entry in ("contact", "retention"):
-        if not getattr(definition.survey, entry):
-            note(f"The survey states no {entry}: people read that the office does not state it.")
-    note(f"Try it: pramana collect serve {output}")
-
-
-def _head(definition: Definition, plan: Plan) -> None:
     how = "whole records" if definition.method == "retention" else "reports of some questions"
     error = "" if plan.expected_error is None else f" {plan.expected_error.sentence()}"
     out().print(f"Survey {definition.identity[:16]}: {how}.{error}", markup=False)
@@ -107,6 +96,12 @@ def _head(definition: Definition, plan: Plan) -> None:
             f"No table of the survey names {listed(others)}: few people are asked, the others are "
             "asked for what tables name. Add them to tables, or leave the questions out.",
         )
+    for sentence in definition.consent():
+        bullet(console, sentence)
+    for entry in ("contact", "retention"):
+        if not getattr(definition.survey, entry):
+            note(f"The survey states no {entry}: people read that the office does not state it.")
+    note(f"Try it: pramana collect serve {output}")
 
 
 def check(

@@ -25,8 +25,8 @@ from pramana.cli.rendering import (
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.experiments.demonstration import Demonstration
     from pramana.experiments.harness import Size
+    from pramana.experiments.population import Demonstration
 
 DATA, RELEASE = Path("demo-data"), Path("demo-release")
 NEXT = (
@@ -45,7 +45,8 @@ def demo(
     """Run all steps once on a synthetic population.
 
     Makes them, protects them, checks the release, and shows what came of it. Writes demo-data/ (the
-    true table and its schema) and demo-release/ (what could be published) into the present folder.
+    original data and their schema) and demo-release/ (what could be published) into the present
+    folder.
     A fixed seed makes it come out the same every time.
 
     Options:
@@ -187,7 +188,7 @@ def studio(
       --host NAME: Where to listen, if not on this machine alone.
       --tls-cert FILE: With --host: the certificate.
       --tls-key FILE: With --host: its key.
-      --i-understand: With --host: that others can reach the true table.
+      --i-understand: With --host: that others can reach the original data.
 
     Example:
       pramana studio

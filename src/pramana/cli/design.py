@@ -10,7 +10,15 @@ import typer
 from pramana import api, experiments
 from pramana.base.atomic_files import require_free, write_whole
 from pramana.base.text import tables_in, text_up
-from pramana.cli.options import names_of, original_data, reading, require_schema
+from pramana.cli.options import (
+    Stated,
+    names_of,
+    original_data,
+    plan_for,
+    reading,
+    require_schema,
+    way_out_shown,
+)
 from pramana.cli.rendering import (
     bullet,
     matrices_of_plan,
@@ -24,7 +32,6 @@ from pramana.cli.rendering import (
     side_by_side,
     table_of,
 )
-from pramana.cli.targets import Stated, plan_for, way_out_shown
 from pramana.errors import Infeasible, InputError
 
 if TYPE_CHECKING:
@@ -122,7 +129,7 @@ def design(
     Nothing is written, unless a plan file is asked for.
 
     Options:
-      table FILE: The true table, where there is one.
+      table FILE: The original data, where there is one.
       --records N: How many records there will be, where there is no FILE yet.
 
     Seldom:

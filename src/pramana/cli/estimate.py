@@ -54,15 +54,15 @@ def estimate(
 ) -> None:
     """Estimate tables, means and totals from a release.
 
-    Undoes the randomisation and states the error of every number. Columns released as they are
+    Undoes the randomisation and states the error of every number. Columns released unchanged
     and randomised ones can be crossed and filtered alike; filters speak of true values.
 
     Options:
       --by COLUMNS: The columns of the table, with commas.
-      --mean COLUMN: The mean of a column released as it is.
-      --total COLUMN: The total of a column released as it is.
+      --mean COLUMN: The mean of a column released unchanged.
+      --total COLUMN: The total of a column released unchanged.
       --proportion COMPARISON: Share beyond a number: 'income>=50000'.
-      --quantile COLUMN: Quantiles of a column released as it is.
+      --quantile COLUMN: Quantiles of a column released unchanged.
       --share: Shares of all, or within a row or column.
       --method: unbiased, clipped or shrunk; auto takes the best for the table.
       --independence: Test by chi-square whether the two columns are independent.
@@ -380,7 +380,7 @@ def contrast_of(
 def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
     """Labels may hold commas themselves, so that every cell is compared with the text."""
     for index in itertools.product(*estimate.labels):
-        if ",".join(_label(label) for label in index) == text:
+        if ",".join(("missing" if label is None else str(label)) for label in index) == text:
             return index
     raise InputError(
         f"The table of {', '.join(estimate.by)} has no such cell. Name it by one label for each "
@@ -444,10 +444,6 @@ def write_csv(found: Estimate | Regression) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):
         writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])
-
-
-def _label(label: object) -> str:
-    return "missing" if label is None else str(label)
 
 
 def _ends(low: float, high: float) -> str:

@@ -2,23 +2,44 @@
 
 A verb's parameters have plain types and defaults. Its docstring explains each under ``Options``,
 or under ``Seldom`` where only ``--help-all`` shows it. Shared options are explained here once.
+
+From the options of a command to a plan: which targets, which method, which people.
 """
 
 from __future__ import annotations
 
 import builtins
+import itertools
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from pramana import Replicates, api
+from pramana import Replicates, Schema, api
 from pramana.base.text import as_file, parts_of, pasted
-from pramana.cli.commands import SELDOM, engine_names, format_names, method_names
-from pramana.errors import InputError
+from pramana.cli.commands import (
+    SELDOM,
+    CliTargets,
+    engine_names,
+    format_names,
+    method_names,
+    options_by_flag,
+)
+from pramana.errors import Infeasible, InputError, InvalidTable
+
+if TYPE_CHECKING:
+    from pramana.evaluation.cli_hints import CliHints
+    from pramana.methods.base import Method
+    from pramana.methods.plan import Plan
+    from pramana.schema.schema import Schema
+    from pramana.types import Form, TableLike
+
 
 DOES_NOT_HOLD = 1
 """The exit code where a guarantee or a check does not hold."""
@@ -30,7 +51,7 @@ Options:
   --schema TOML: What each column is, as 'pramana describe' writes it.
   --method NAME: One of the methods below; the usual one for the target where not given.
   --where FILTER: sex=F, region=north|south or income>=50000; may repeat.
-  --level NUMBER: Of the intervals.
+  --level NUMBER: Confidence level of the intervals.
   --json: Give the result as one JSON object.
 
 Seldom:
@@ -163,3 +184,204 @@ def replicates_of(
     if not names:
         return None
     return Replicates(names[0] if len(names) == 1 else tuple(names), kind=kind, fay=fay)
+
+
+FEWEST = 2
+DECLARED = "declared"
+TABLES = "--tables"
+"""By itself this option chooses no method: it says what the choice is to be made for."""
+
+PAIRS = "pairs"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a command was given, by its options and by a plan file.
+
+    Attributes:
+        targets: targets and the options of methods.
+        schema: where it lies.
+        method: where one is named.
+        copies: further formats of the released data.
+        origin: where method and target come from.
+    """
+
+    targets: CliTargets
+    schema: Path | None
+    method: str | None
+    copies: tuple[str, ...] = ()
+    origin: str = DECLARED
+
+    @classmethod
+    def of(
+        cls,
+        targets: CliTargets,
+        *,
+        schema: Path | None,
+        method: str | None,
+        plan: Path | None = None,
+        origin: str = DECLARED,
+    ) -> Stated:
+        """An option counts before what the plan file says; of two origins the weaker one."""
+        if plan is None:
+            return cls(targets, schema, method, origin=api.origin_named(origin))
+
+        found = api.PlanFile.load(plan)
+        given = {name: value for name, value in targets.numbers.items() if value is not None}
+        options = {f"--{name}": value for name, value in found.options.items()}
+        return cls(
+            CliTargets(
+                {**targets.numbers, **found.target, **given}, {**options, **targets.options}
+            ),
+            schema or found.schema_beside(plan),
+            method or found.method or None,
+            found.copies,
+            api.Provenance.weakest(api.origin_named(origin), api.origin_named(found.origin)),
+        )
+
+    def hints(
+        self, table: Path | None, reading: tuple[str, ...], people: tuple[str, ...] = ()
+    ) -> CliHints:
+        """What was given, for commands that follow from it."""
+        numbers, options = self.targets.numbers, dict(self.targets.options)
+        asked = [(own.flag, numbers.get(own.field)) for own in api.cli_options()]
+        tables = options.pop(TABLES, ())
+        how = () if self.method is None else ("--method", self.method)
+        return api.CliHints(
+            str(self.schema),
+            None if table is None else str(table),
+            reading,
+            tuple(w for flag, n in asked if n is not None for w in (flag, f"{n:.12g}")),
+            (*how, *(word for own in options.items() for word in _words(*own))),
+            people,
+            tables if isinstance(tables, str) else ",".join(tables),
+            api.origin_named(self.origin),
+        )
+
+    def save(self, place: Path, *, force: bool) -> None:
+        """As a plan file; what was asked for is in the tables of the schema."""
+        schema = require_schema(self.schema, None)
+        numbers = {name: own for name, own in self.targets.numbers.items() if own is not None}
+        options = {flag[2:]: _plain(own) for flag, own in self.targets.options.items()}
+        beside = os.path.relpath(schema, place.parent)
+        made = api.PlanFile(
+            Path(beside).as_posix(), numbers, self.method or "", options, origin=self.origin
+        )
+        made.save(place, force=force)
+
+
+def _plain(value: object) -> object:
+    """A value of an option as a file takes it."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def _words(flag: str, value: object) -> Iterator[str]:
+    """An option as words of a command."""
+    if value is True:
+        yield flag
+        return
+    for own in value if isinstance(value, list | tuple) else (value,):
+        yield from (flag, str(own))
+
+
+def plan_for(
+    stated: Stated,
+    *,
+    table: TableLike | None,
+    records: int | None = None,
+    smallest_group: int | None = None,
+    looked_at: bool = False,
+    hints: CliHints | None = None,
+) -> tuple[Plan, Any]:
+    """The plan, and the table that it was made for: opened, to be handed on.
+
+    A refusal ends with what to paste where ``pasting`` says how files were named.
+    """
+    asked, schema, method = stated.targets, stated.schema, stated.method
+    if method is not None and method not in api.METHODS:
+        raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
+    if table is not None and records is not None:
+        raise InputError("The table tells the number of records: give FILE or --records, not both.")
+    named = None if hints is None or hints.table is None else Path(hints.table)
+    described = Schema.load(require_schema(schema, named))
+    method = method or _told_by(asked)
+    aims = None if method is None else api.METHODS[method].aims
+    guarantees = api.guarantees_from_options(asked.numbers, aims=aims, schema=described)
+    chosen: Method | None = None
+    options = dict(asked.options)
+    if TABLES in options and method not in options_by_flag()[TABLES]:
+        described = _with_tables(described, options.pop(TABLES))
+    if method is not None or options:
+        kind = (
+            api.METHODS[method]
+            if method
+            else api.usual_method([guarantee.name for guarantee in guarantees])
+        )
+        chosen = method_of(kind, options)
+    opened = None if table is None else api.open_source(table, schema=described)
+    with way_out_shown(hints or api.CliHints(str(schema))):
+        plan = api.design(
+            described,
+            *guarantees,
+            data=opened,
+            records=records,
+            smallest_group=smallest_group,
+            method=chosen,
+            looked_at=looked_at,
+            origin=stated.origin,
+        )
+    if plan.records < FEWEST:
+        raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
+    return plan, opened
+
+
+@contextmanager
+def way_out_shown(hints: CliHints) -> Iterator[None]:
+    """A refusal that other columns would lift ends with the command that changes or drops them."""
+    try:
+        yield
+    except Infeasible as error:
+        coarser = error.fields.get("coarser", ()) if hints.table is not None else ()
+        names = coarser or error.fields.get("without", ())
+        if not names:
+            raise
+        command = hints.coarser(names) if coarser else hints.without(names)
+        them = "it" if len(names) == 1 else "them"
+        verb = "coarsen" if coarser else "drop"
+        raise error.reworded(f"{error} To {verb} {them}: {command}") from None
+
+
+def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
+    """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
+    names = [column.name for column in schema.randomised]
+    tables: list[tuple[str, ...]] = []
+    for table in api.tables_of(texts):
+        all_pairs = table == (PAIRS,) and PAIRS not in names
+        tables += itertools.combinations(names, 2) if all_pairs else [table]
+    return replace(schema, tables=tuple(tables))
+
+
+def method_of(method: type[Method], options: Form) -> Method:
+    """The method with the options that were given; those of another method are refused."""
+    known = options_by_flag() if options else {}
+    stated: Form = {}
+    for flag, value in options.items():
+        option = known[flag].get(method.name)
+        if option is None:
+            raise InputError(
+                f"{flag} is no option of method {method.name}: it goes with --method "
+                f"{' or '.join(known[flag])}."
+            )
+        stated[option.name] = option.read(value) if option.read else value
+    return method(**stated)
+
+
+def _told_by(asked: CliTargets) -> str | None:
+    """The method that an option stands for by itself, where none is stated."""
+    known = options_by_flag() if asked.options else {}
+    told = (
+        name for flag in asked.options for name, option in known[flag].items() if option.chooses
+    )
+    return next(told, None)

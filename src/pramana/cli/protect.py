@@ -14,6 +14,8 @@ from pramana.base.atomic_files import free_name
 from pramana.base.text import as_file, as_list, listed, pasted
 from pramana.cli.commands import format_names
 from pramana.cli.options import (
+    Stated,
+    plan_for,
     reading,
 )
 from pramana.cli.rendering import (
@@ -26,7 +28,6 @@ from pramana.cli.rendering import (
     show_promises,
     show_publishable,
 )
-from pramana.cli.targets import Stated, plan_for
 from pramana.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pramana.guarantees.composition import Together
     from pramana.ledger.ledger import Budget
     from pramana.methods.plan import Plan
-    from pramana.risk.unchanged_records import UnchangedRecords
+    from pramana.risk.unchanged import UnchangedRecords
     from pramana.types import Form
 
 MOST_NAMED = 3
@@ -79,23 +80,23 @@ def protect(
     appears whole or not at all.
 
     Options:
-      --output -o FOLDER: Where to.
+      --output -o FOLDER: Output folder.
 
     Seldom:
       --format: Of the released data; that of FILE where not given.
       --force: Replace an existing release.
       --sign KEY: Sign the certificate.
-      --seed NUMBER: For tests only: who knows the seed can undo the release.
-      --engine: Who does the work.
+      --seed NUMBER: For tests only: anyone who knows the seed can undo the release.
+      --engine: Execution engine.
       --master URL: The cluster of the engine, such as local[2] or spark://host:7077.
       --ledger FILE: Enter the release in this ledger; begins one if there is none.
       --budget-epsilon NUMBER: Refuse if all releases of the table together exceed this central
         epsilon.
       --budget-delta NUMBER: The delta of that budget; 1e-5, or one record where that is less.
       --budget-k NUMBER: Refuse if all releases of the table together fall below this k.
-      --allow-uncovered: Go on where no rule says what the releases promise together.
-      --people NAME: With --ledger: whose table it is, where its columns cannot tell.
-      --steward-folder FOLDER: Keep plan and true matrices here, for you alone and apart from
+      --allow-uncovered: Continue even if no rule states what the releases guarantee together.
+      --people NAME: With --ledger: a name for the people, if the columns do not identify them.
+      --steward-folder FOLDER: Keep the plan and the matrices here, for you alone and apart from
         the release.
       --accept-risk COLUMN: Release this column unchanged although it identifies people; may be
         repeated.

@@ -9,13 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
 from pramana.base.text import text_down, text_up
 from pramana.errors import harmless
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod
-    from rich.table import Table
-
     from pramana.methods.plan import Plan
     from pramana.release.certificate import Certificate
     from pramana.types import Form
@@ -44,19 +49,18 @@ def out() -> Console:
     return _console(sys.stdout)
 
 
+class HarmlessConsole(Console):
+    """All that is printed goes through here, whoever wrote it."""
+
+    def render(self, *what: Any, **how: Any) -> Iterator[Segment]:
+        """Parts of what is printed, without characters that command a terminal."""
+        for part in super().render(*what, **how):
+            yield part if part.control else Segment(harmless(part.text), part.style)
+
+
 def _console(stream: Any) -> Console:
-    from rich.console import Console
-    from rich.segment import Segment
-
-    class Harmless(Console):
-        """All that is printed goes through here, whoever wrote it."""
-
-        def render(self, *what: Any, **how: Any) -> Iterator[Segment]:
-            for part in super().render(*what, **how):
-                yield part if part.control else Segment(harmless(part.text), part.style)
-
     width = None if stream.isatty() else NARROWEST
-    return Harmless(file=stream, highlight=False, emoji=False, width=width)
+    return HarmlessConsole(file=stream, highlight=False, emoji=False, width=width)
 
 
 def show_json(form: Form) -> None:
@@ -66,8 +70,6 @@ def show_json(form: Form) -> None:
 
 def note(message: str) -> None:
     """One line for the person at the terminal, beside the result."""
-    from rich.markup import escape
-
     with suppress(OSError):  # what was done is done, also where nobody can be told
         _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
 
@@ -82,10 +84,6 @@ def table_of(
 
     Where it is wider than the screen, texts go on in the next line: nothing is cut.
     """
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table(box=box.SIMPLE, pad_edge=False, header_style="bold", show_edge=False)
     rows = list(rows)
     short = max((len(row[0]) for row in [*rows, heads]), default=0) <= LONG_NAME
@@ -104,8 +102,6 @@ MOST_SETS = 30
 
 def show_plan(plan: Plan) -> None:
     """What will be done to each column, what that promises, and what it costs."""
-    from rich.markup import escape
-
     console = out()
     form = plan.to_json()
     console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
@@ -131,14 +127,17 @@ def show_plan(plan: Plan) -> None:
 
 
 def _columns(plan: Plan, form: Form) -> Any:
-    return table_of(
-        ("column", "values", "retention", "stays", "epsilon"),
-        [
-            _column_row(name, parameters, first=_is_first(plan, name))
-            for name, parameters in form["columns"].items()
-        ],
-        right=("values", "retention", "stays", "epsilon"),
-    )
+    """A row a column; columns that move together have one matrix, shown at the first of them."""
+    heads = ("column", "values", "retention", "stays", "epsilon")
+    rows = []
+    for name, parameters in form["columns"].items():
+        if plan.mechanism.step_of(name).columns[0] != name:
+            rows.append((name, f"with {parameters['together_with'][0]}", "", "", ""))
+            continue
+        numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
+        shown = ("" if number is None else text_up(number) for number in numbers)
+        rows.append((name, f"{parameters['values']:,}", *shown))
+    return table_of(heads, rows, right=heads[1:])
 
 
 def _sets(sets: list[Form]) -> Any:
@@ -180,20 +179,6 @@ def _changes(form: Form) -> Iterable[str]:
         yield f"Their Kullback-Leibler divergence, to second order: {form['divergence']:.3g}."
 
 
-def _is_first(plan: Plan, name: str) -> bool:
-    step = plan.mechanism.step_of(name)
-    return bool(step.columns[0] == name)
-
-
-def _column_row(name: str, parameters: Form, *, first: bool) -> tuple[str, ...]:
-    """Columns that move together have one matrix: its numbers stand beside the first."""
-    if not first:
-        return (name, f"with {parameters['together_with'][0]}", "", "", "")
-    numbers = (parameters.get(word) for word in ("retention", "smallest_diagonal", "epsilon"))
-    shown = ("" if number is None else text_up(number) for number in numbers)
-    return (name, f"{parameters['values']:,}", *shown)
-
-
 def matrices_of_plan(plan: Plan) -> Form:
     """Every matrix with its labels; ``matrix`` too where there is only one."""
     found = [
@@ -218,13 +203,10 @@ def show_matrices(plan: Plan) -> None:
             console.print(f"\n{name}: {size:,} values; --json has the whole matrix.", markup=False)
             continue
         labels = [_label(label) for label in form["labels"]]
-        rows = [(label, *(f"{p:.4f}" for p in row)) for label, row in _rows(labels, form["values"])]
+        values = zip(labels, form["values"], strict=True)
+        rows = [(label, *(f"{p:.4f}" for p in row)) for label, row in values]
         console.print(f"\n{name}: rows are truths, columns released values", markup=False)
         console.print(table_of(("", *labels), rows, right=labels))
-
-
-def _rows(labels: list[str], values: list[list[float]]) -> Iterable[tuple[str, list[float]]]:
-    return zip(labels, values, strict=True)
 
 
 def _label(label: Any) -> str:
@@ -280,9 +262,6 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
 
 def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
     """A sentence with a mark before it; further lines stand under the first."""
-    from rich.table import Table
-    from rich.text import Text
-
     line = Table.grid(padding=(0, 1))
     line.add_row(Text("*", style=style), Text(text))
     console.print(line)
@@ -290,8 +269,6 @@ def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
 
 def paste(console: Console, command: str) -> None:
     """A command on a line of its own, however long: what is folded cannot be pasted."""
-    from rich.text import Text
-
     if command:
         console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
 
@@ -361,16 +338,12 @@ COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
 
 def show_publishable(console: Console, publishable: Publishable) -> None:
     """The colour of a release and the reason for it."""
-    from rich.markup import escape
-
     style, words = COLOURS[publishable.colour], escape(publishable.sentence)
     console.print(f"[{style}]{publishable.colour.upper()}[/] {words}", soft_wrap=True)
 
 
 def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     """Each check with a mark, then what must be known, then the verdict."""
-    from rich.markup import escape
-
     console = out()
     for state, mark in MARKS.items():
         every = verdict.of_state(state)
@@ -401,14 +374,6 @@ def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
         TextColumn("{task.description}"),
@@ -435,8 +400,6 @@ def stage_status(label: str) -> Iterator[Callable[[str], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.markup import escape
 
     with Console(stderr=True).status(escape(label)) as status:
         yield lambda text: status.update(escape(text))

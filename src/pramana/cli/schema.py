@@ -181,8 +181,6 @@ def _show(found: Description, *, whole: bool) -> None:
 
 def _show_summary(found: Description) -> None:
     """How many columns have each role, the first of them, and why most of them are dropped."""
-    from pramana.cli.rendering import bullet, out, table_of
-
     console = out()
     roles: dict[str, list[str]] = {}
     for profile in found.profiles:
@@ -207,8 +205,6 @@ def _show_summary(found: Description) -> None:
 
 def _show_uniques(found: Description) -> None:
     """How many people are unique on the keys, and on the unchanged columns."""
-    from pramana.cli.rendering import out
-
     console = out()
     names = ", ".join(column.name for column in found.keys)
     if not names:
@@ -261,7 +257,7 @@ def schema(
       --json-schema: Print the form of schema files for editors.
       --without A,B: Write it with these columns dropped.
       --coarsen A,B: Write it with half the bins, rarer values as one, or a weight in steps.
-      --table FILE: The true table, to see which values are rare.
+      --table FILE: The original data, to see which values are rare.
       --output -o TOML: Where to write it.
       --force: Replace an existing schema.
 
@@ -306,5 +302,5 @@ def schema(
                 for c in found.columns]  # fmt: skip
         show_json({"valid": True, "columns": rows})
     else:
-        new = tuple(own for own in found.columns if own != before.column(own.name))
+        new = tuple(column for column in found.columns if column != before.column(column.name))
         out().print(str(Schema(new) if new else found), markup=False)

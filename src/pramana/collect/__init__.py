@@ -1,4 +1,4 @@
-"""People randomise their own answers, and nobody ever holds the truth [Ikarashi, Fig. 1b].
+"""People randomise their own answers, and nobody ever holds the original data [Ikarashi, Fig. 1b].
 
 survey.toml -> Survey -> Definition (signed) -> a page that randomises in the browser -> a store of
 randomised records only -> a release folder like any other.
@@ -13,7 +13,6 @@ from pramana.base.registry import lazy_exports
 if TYPE_CHECKING:
     from pramana.collect.channel import Remembered
     from pramana.collect.closing import Live, close_survey, collected_release, live, status_of
-    from pramana.collect.consent import consent_of
     from pramana.collect.definition import Definition, remember, respond
     from pramana.collect.demo import demonstrate
     from pramana.collect.folder import (
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     )
     from pramana.collect.server import Encryption, require_server, serve_survey
     from pramana.collect.store import Sent
-    from pramana.collect.survey import Survey
+    from pramana.collect.survey import Survey, consent_of
 
 __all__ = ["Definition", "Encryption", "Live", "Remembered", "Sent", "Survey", "answers",
            "check_survey", "close_survey", "collected_release", "consent_of", "demonstrate",
@@ -40,14 +39,13 @@ __all__ = ["Definition", "Encryption", "Live", "Remembered", "Sent", "Survey", "
 _SOURCES = {
     "channel": "Remembered",
     "closing": "Live close_survey collected_release live status_of",
-    "consent": "consent_of",
     "definition": "Definition remember respond",
     "demo": "demonstrate",
     "folder": "answers check_survey invite load load_survey new_survey opened_store page_of "
     "seen_store",
     "server": "Encryption require_server serve_survey",
     "store": "Sent",
-    "survey": "Survey",
+    "survey": "Survey consent_of",
 }
 
 __getattr__ = lazy_exports(__name__, _SOURCES)

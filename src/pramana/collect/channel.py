@@ -74,7 +74,7 @@ def two_stages(
             for own, (matrix, _) in zip(mechanism.sets, pairs, strict=True)
         )
         return replace(mechanism, sets=sets), tuple((stages,) for _, stages in pairs)
-    matrices = [own.matrix for own in mechanism.steps if isinstance(own.matrix, UniformMixture)]
+    matrices = [step.matrix for step in mechanism.steps if isinstance(step.matrix, UniformMixture)]
     _require_few([matrix.size for matrix in matrices], together=True)
     pairs = [_split(matrix, scale) for matrix in matrices]
     steps = tuple(
@@ -114,7 +114,7 @@ def _on_grid(weight: Fraction, size: int) -> int:
 def product_of(size: int, stages: Stages) -> int:
     """The weight of each other cell after both stages; exact, or there is none."""
     first, second = stages
-    kept = [TOTAL - (size - 1) * one for one in stages]
+    kept = [TOTAL - (size - 1) * stage for stage in stages]
     exact = first * kept[1] + kept[0] * second + (size - 2) * first * second
     return exact // TOTAL if exact % TOTAL == 0 else -1
 
@@ -260,7 +260,7 @@ class AnswerChannel:
         asked = cls._of(mechanism)
         if stages is None:
             return asked
-        if [len(own) for own in stages] != [len(one.draws) for one in asked.asked]:
+        if [len(stage) for stage in stages] != [len(one.draws) for one in asked.asked]:
             raise InvalidMatrix("A panel must have two stages for every draw.")
         staged = tuple(
             replace(one, draws=tuple(replace(draw, stages=(first, second))
@@ -295,7 +295,7 @@ class AnswerChannel:
         )  # fmt: skip
 
     def remember(self, words: Callable[[int], Sequence[int]]) -> Remembered:
-        """Draw what a person of a panel keeps for life; ``words`` gives so many fresh ones."""
+        """Draw what a person of a panel keeps for life; ``words`` gives this many fresh ones."""
         place = self.set_of(words(1)[0]) if self.reports else 0
         tables = []
         for draw in self.asked[place].draws:
@@ -468,7 +468,9 @@ def _is_short(form: Any, answers: Answers) -> bool:
     columns, matrix = form.get("columns"), form.get("matrix")
     if not isinstance(columns, list) or not isinstance(matrix, dict) or "labels" in matrix:
         return False
-    return bool(columns) and all(isinstance(own, str) and own in answers for own in columns)
+    return bool(columns) and all(
+        isinstance(column, str) and column in answers for column in columns
+    )
 
 
 def _labels(columns: Sequence[str], answers: Answers) -> tuple[Any, ...]:
@@ -479,4 +481,6 @@ def _labels(columns: Sequence[str], answers: Answers) -> tuple[Any, ...]:
 def _spelled(form: Any, labels: tuple[Any, ...] | None) -> Any:
     if labels is None:
         return form
-    return form | {"matrix": form["matrix"] | {"labels": [label_to_json(own) for own in labels]}}
+    return form | {
+        "matrix": form["matrix"] | {"labels": [label_to_json(label) for label in labels]}
+    }

@@ -1,8 +1,20 @@
-"""Closing a survey, and its state while answers come in."""
+"""Closing a survey, and its state while answers come in.
+
+Records that honest randomisation cannot send often: a sign that somebody invents answers.
+
+Whatever the original data are, a cell of a set is sent with at least ``other`` words: so every cell
+is expected at least a known number of times, and one that everybody gave at most a known number.
+The same holds for the answers to a question over all sets that ask it, and for whole records. Where
+a count lies beyond what any truth allows, by a margin that chance passes once in a million surveys,
+somebody did not use the page, or used it more than once. It is reported, and nothing is dropped:
+what was invented looks like any other record.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,12 +26,11 @@ import pyarrow as pa
 from pramana.analysis.release import Release
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream
-from pramana.base.rounding import log_up
-from pramana.base.text import as_table, floor_text, text_up
-from pramana.collect.channel import AnswerChannel
+from pramana.base.rounding import TOTAL, log_up
+from pramana.base.text import as_table, floor_text, plain, text_up
+from pramana.collect.channel import AnswerChannel, Draw, SentRecord
 from pramana.collect.definition import DEFINITION, Definition
 from pramana.collect.folder import kept_elsewhere, load, seen_store
-from pramana.collect.manipulation import Suspicion, suspicions
 from pramana.collect.store import Store
 from pramana.errors import DoesNotHold, InputError, OutputExists, PramanaError
 from pramana.guarantees.claims import Claim
@@ -38,7 +49,7 @@ from pramana.verification.record_checks import record_checks
 
 
 def certificate_of(definition: Definition, records: int) -> Certificate:
-    """What holds for so many answers, and what error to expect.
+    """What holds for this many answers, and what error to expect.
 
     What was asked for is stated beside what is attained; where fewer people came than were
     expected, a target may be missed, and the certificate says so.
@@ -87,21 +98,18 @@ def _row(definition: Definition, channel: AnswerChannel, text: str) -> dict[str,
     if not channel.reports:
         return values
     asked = channel.asked[record.asked].columns
-    names = [one.name for one in definition.survey.questions if one.name in asked]
+    names = [question.name for question in definition.survey.questions if question.name in asked]
     return values | {REPORTED: as_table(names)}
 
 
 def collected_release(definition: Definition, store: Store) -> Release:
     """The release as it would be if the survey were closed now, in memory."""
     texts = list(store.records())
-    _require_two(len(texts))
-    certificate = certificate_of(definition, len(texts))
-    return Release(certificate, open_table(released_table(definition, texts)))
-
-
-def _require_two(answers: int) -> None:
+    answers = len(texts)
     if answers < 2:
         raise InputError(f"A release needs at least two answers, and {answers} came so far.")
+    certificate = certificate_of(definition, len(texts))
+    return Release(certificate, open_table(released_table(definition, texts)))
 
 
 def require_minimum(definition: Definition, answers: int) -> None:
@@ -181,7 +189,7 @@ def close_survey(
 
 
 def repeats(definition: Definition, answers: int, *, times: int) -> str:
-    """What is left for a person who sent so many of these answers (docs/proofs/collected.md)."""
+    """What is left for a person who sent this many of these answers (docs/proofs/collected.md)."""
     ratio = Fraction(definition.mechanism.anonymity_ratio)
     k = 1 + Fraction(max(answers - times, 0), times) * ratio
     epsilon = text_up(times * log_up(definition.mechanism.gamma), 3)
@@ -219,15 +227,7 @@ class Status:
 
     def to_json(self) -> Form:
         """As ``pramana collect status --json`` gives it."""
-        return {
-            "answers": self.answers,
-            "expected": self.expected,
-            "minimum": self.minimum,
-            "k": self.k,
-            "sentences": list(self.sentences),
-            "suspicions": list(self.suspicions),
-            "short": list(self.short),
-        }
+        return plain(self)
 
 
 MOST_TOLD: Final = 10
@@ -288,7 +288,7 @@ def surveys(folder: str | Path) -> list[SurveyPlace]:
     """
     base, found = Path(folder), list[SurveyPlace]()
     places = sorted([*base.glob(f"*/{DEFINITION}"), *base.glob(f"*/*/{DEFINITION}")])
-    for path in [own for own in places if _stays(own.parent, base)][:MOST]:
+    for path in [place for place in places if _stays(place.parent, base)][:MOST]:
         try:
             survey = load(path.parent).survey
         except PramanaError:
@@ -304,7 +304,7 @@ def _stays(survey: Path, base: Path) -> bool:
     """Whether a survey folder and all that is in it lie in another folder, links followed."""
     try:
         files, top = [survey, *survey.iterdir()], base.resolve()
-        return all(own.resolve().is_relative_to(top) for own in files)
+        return all(file.resolve().is_relative_to(top) for file in files)
     except (OSError, RuntimeError):  # gone meanwhile, closed to us, or a link in a circle
         return False
 
@@ -344,7 +344,7 @@ class Live:
     tables: tuple[LiveTable, ...]
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return asdict(self) | {"status": self.status.to_json()}
 
 
@@ -366,16 +366,18 @@ def live(
 
 def _live(definition: Definition, store: Store, questions: Sequence[str] | None) -> Live:
     survey, status = definition.survey, status_of(definition, store)
-    names = [one.name for one in survey.questions] if questions is None else questions
+    names = [question.name for question in survey.questions] if questions is None else questions
     release = collected_release(definition, store) if status.answers >= LEAST and names else None
     targets = definition.promised(survey.expected)
-    expected = [one.k for one in targets if isinstance(one, PkAnonymity)]
+    expected = [target.k for target in targets if isinstance(target, PkAnonymity)]
     return Live(
         title=survey.title,
         status=status,
         k_expected=expected[0] if expected else None,
         closed=store.finished(),
-        tables=() if release is None else tuple(_table(definition, release, own) for own in names),
+        tables=()
+        if release is None
+        else tuple(_table(definition, release, name) for name in names),
     )
 
 
@@ -387,3 +389,168 @@ def _table(definition: Definition, release: Release, name: str) -> LiveTable:
         answer = label_text(cell[name])
         rows.append((question.labels.get(answer, answer), *numbers))
     return LiveTable(name, question.text, tuple(rows))
+
+
+LEVEL: Final = 1e-6
+"""How often honest people raise a suspicion, over all counts of a survey together."""
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A count that no truth explains."""
+
+    columns: tuple[str, ...]
+    cell: tuple[str, ...]
+    count: int
+    bound: float
+    too_many: bool
+
+    def sentence(self) -> str:
+        """In plain words."""
+        values = ", ".join(
+            f"{name} = {value}" for name, value in zip(self.columns, self.cell, strict=True)
+        )
+        side, most = ("More", "at most") if self.too_many else ("Fewer", "at least")
+        return (
+            f"{side} records say {values} than people who use the page can send: {self.count:,}, "
+            f"where {most} {self.bound:,.0f} are expected whatever is true."
+        )
+
+
+@dataclass(frozen=True)
+class _Count:
+    """How many of this many records say something, each with a chance between two."""
+
+    columns: tuple[str, ...]
+    cell: tuple[str, ...]
+    count: int
+    of: int
+    least: float
+    most: float
+
+    def beyond(self) -> tuple[float, Suspicion] | None:
+        """By how much no truth explains it: minus the logarithm of a bound on its chance.
+
+        The records are independent. The mean of their chances lies between the two, and Chernoff's
+        bound for that mean holds for their sum [Hoeffding63, Thm 1].
+        """
+        share = self.count / self.of
+        if self.least <= share <= self.most:
+            return None
+        many = share > self.most
+        chance = self.most if many else self.least
+        found = Suspicion(self.columns, self.cell, self.count, self.of * chance, many)
+        return self.of * _divergence(share, chance), found
+
+
+def _divergence(share: float, chance: float) -> float:
+    """Of one coin from another, in nats."""
+    sides = ((share, chance), (1 - share, 1 - chance))
+    return math.fsum(
+        seen * (math.log(seen / own) if own > 0 else math.inf) for seen, own in sides if seen > 0
+    )
+
+
+def suspicions(channel: AnswerChannel, tally: Mapping[str, int]) -> list[Suspicion]:
+    """Every count that lies beyond what any truth explains, the farthest first."""
+    records = [(channel.read(text), times) for text, times in tally.items()]
+    totals = Counter[int]()
+    for record, times in records:
+        totals[record.asked] += times
+    part, whole = _limits(channel)
+    tried = (
+        (part, _cells(channel, records, totals, part)),
+        (part, _answers(channel, records, totals)),
+        (part, _sets(channel, totals)),
+        (whole, _wholes(channel, records, totals)),
+    )
+    found = [
+        own
+        for limit, counts in tried
+        for one in counts
+        if (own := one.beyond()) is not None and own[0] > limit
+    ]
+    return [own for _, own in sorted(found, key=lambda own: -own[0])]
+
+
+def _limits(channel: AnswerChannel) -> tuple[float, float]:
+    """How far a count of a part of a record may lie beyond, and one of a whole record.
+
+    Half of the level is for each, shared among all that could be sent: also what nobody has.
+    """
+    draws = [[(len(draw.cells), len(draw.columns)) for draw in one.draws] for one in channel.asked]
+    parts = sum(1 + sum(cells * (1 + columns) for cells, columns in draw) for draw in draws)
+    wholes = max(math.fsum(math.log(cells) for cells, _ in draw) for draw in draws)
+    return math.log(2 * 2 * parts / LEVEL), math.log(2 * len(draws) / LEVEL) + wholes
+
+
+Records = Sequence[tuple[SentRecord, int]]
+
+
+def _cells(
+    channel: AnswerChannel, records: Records, totals: Mapping[int, int], limit: float
+) -> Iterator[_Count]:
+    """Cells of a set; those that nobody sent only where that could be too few."""
+    counts = Counter[tuple[int, int, int]]()
+    for record, times in records:
+        for at, number in enumerate(record.cells):
+            counts[record.asked, at, number] += times
+    for place, n in totals.items():
+        for at, draw in enumerate(channel.asked[place].draws):
+            least = draw.other / TOTAL
+            missed = n * _divergence(0, least) > limit
+            for number, cell in enumerate(draw.cells):
+                count = counts[place, at, number]
+                if count or missed:
+                    yield _Count(draw.columns, cell, count, n, least, draw.kept)
+
+
+def _answers(
+    channel: AnswerChannel, records: Records, totals: Mapping[int, int]
+) -> Iterator[_Count]:
+    """Answers to a question, over all records that were asked it."""
+    counts, of = Counter[tuple[str, str]](), Counter[str]()
+    least, most = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for record, times in records:
+        for name, answer in channel.values(record).items():
+            counts[name, answer] += times
+    for place, n in totals.items():
+        for draw in channel.asked[place].draws:
+            for name, ways in _ways(draw).items():
+                of[name] += n
+                for answer in ways:
+                    least[name, answer] += n * ways[answer] * draw.other
+                    most[name, answer] += n * (ways[answer] - 1) * draw.other
+                    most[name, answer] += n * (TOTAL - (len(draw.cells) - 1) * draw.other)
+    for (name, answer), low in least.items():
+        size = of[name] * TOTAL
+        high = most[name, answer] / size
+        yield _Count((name,), (answer,), counts[name, answer], of[name], low / size, high)
+
+
+def _ways(draw: Draw) -> dict[str, Counter[str]]:
+    """In how many cells each answer to each question stands."""
+    columns = zip(*draw.cells, strict=True)
+    return {name: Counter(own) for name, own in zip(draw.columns, columns, strict=True)}
+
+
+def _sets(channel: AnswerChannel, totals: Mapping[int, int]) -> Iterator[_Count]:
+    """Sets that were answered more or less often than chance asks for them."""
+    n = sum(totals.values())
+    for place, one in enumerate(channel.asked if n else ()):
+        share = one.weight / TOTAL
+        everything = ("any",) * len(one.columns)
+        yield _Count(one.columns, everything, totals.get(place, 0), n, share, share)
+
+
+def _wholes(
+    channel: AnswerChannel, records: Records, totals: Mapping[int, int]
+) -> Iterator[_Count]:
+    """Whole records of several draws: no truth sends one more often than all are kept together."""
+    for record, times in records:
+        draws = channel.asked[record.asked].draws
+        if len(draws) > 1:
+            most = math.prod(draw.kept for draw in draws)
+            values = channel.values(record)
+            n = totals[record.asked]
+            yield _Count(tuple(values), tuple(values.values()), times, n, 0.0, most)

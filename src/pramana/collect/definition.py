@@ -2,7 +2,7 @@
 
 It is made from metadata alone, before anybody has answered, and signed by the office. Anyone can
 check it: the channel follows from the matrices, the promises from the matrices and the number of
-people, and the page that people open is the very file whose digest stands here.
+people, and the page that people open is the very file whose digest is here.
 
 From a survey to its definition: the plan by the better of two methods, from metadata alone.
 """
@@ -36,8 +36,7 @@ from pramana.collect.channel import (
     spelled_out,
     two_stages,
 )
-from pramana.collect.consent import consent_of
-from pramana.collect.survey import Survey, read_survey
+from pramana.collect.survey import Survey, consent_of, read_survey
 from pramana.errors import (
     AlteredRelease,
     Infeasible,
@@ -90,7 +89,7 @@ class Definition:
     """What people agree to.
 
     Attributes:
-        source: the survey file, word for word.
+        source: the survey file, unchanged.
         method: ``retention`` (whole records) or ``attribute-sampling``.
         mechanism: what is done to the answers of a person.
         page: the SHA-256 of the page that people open.
@@ -175,7 +174,7 @@ class Definition:
         if self.stages is None:
             return [self.identity]
         waves = range(1, self.survey.waves + 1)
-        return [hashlib.sha256(f"{self.identity}.{one}".encode()).hexdigest() for one in waves]
+        return [hashlib.sha256(f"{self.identity}.{wave}".encode()).hexdigest() for wave in waves]
 
     def of_wave(self, wave: int | None) -> Definition:
         """The same for one wave; a panel needs one, and nothing else has one."""
@@ -242,7 +241,7 @@ class Definition:
     @property
     def answers(self) -> Answers:
         """The answers to each question."""
-        return {one.name: one.answers for one in self.survey.questions}
+        return {question.name: question.answers for question in self.survey.questions}
 
     @cached_property
     def _matrices(self) -> list[Form]:
@@ -415,22 +414,7 @@ FLAG: Final = re.compile(r"--([a-z-]+)")
 
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
     """The plan that keeps the promise at the least error on the tables that will be asked for."""
-    best = min(_plans(survey), key=_error)
-    mechanism, stages = best.mechanism, None
-    if survey.all_waves_epsilon is not None:
-        mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
-        if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
-            raise Infeasible(
-                "A panel with so small an epsilon sends nothing but chance: promise a larger one."
-            )
-    maker = version_of("pramana")
-    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
-    _require_chance(made)
-    return made, best
-
-
-def _plans(survey: Survey) -> list[Plan]:
-    """By each method that can keep the promise and be served; why not, where none can."""
+    # By each method that can keep the promise and be served; why not, where none can.
     asked = _asked(survey)
     plans, wrong = list[Plan](), list[PramanaError]()
     for name in (survey.method,) if survey.method else METHODS:
@@ -446,7 +430,24 @@ def _plans(survey: Survey) -> list[Plan]:
             wrong.append(error)
     if not plans:
         raise wrong[-1]
-    return plans
+    best = min(plans, key=_error)
+    mechanism, stages = best.mechanism, None
+    if survey.all_waves_epsilon is not None:
+        mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
+        if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
+            raise Infeasible(
+                "A panel with so small an epsilon sends nothing but chance: promise a larger one."
+            )
+    maker = version_of("pramana")
+    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
+    # Refuse a survey in which nobody could say that what was sent was chance.
+    kept = max(draw.kept for one in made.channel.asked for draw in one.draws)
+    if kept >= MOST_KEPT:
+        raise InvalidNumber(
+            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
+            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
+        )
+    return made, best
 
 
 def _asked(survey: Survey) -> list[Guarantee]:
@@ -456,16 +457,6 @@ def _asked(survey: Survey) -> list[Guarantee]:
     except InputError as error:
         words = FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
         raise InvalidSchema(words) from None
-
-
-def _require_chance(definition: Definition) -> None:
-    """Refuse a survey in which nobody could say that what was sent was chance."""
-    kept = max(draw.kept for one in definition.channel.asked for draw in one.draws)
-    if kept >= MOST_KEPT:
-        raise InvalidNumber(
-            f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
-            "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
-        )
 
 
 def _error(plan: Plan) -> float:

@@ -1,7 +1,7 @@
 """A survey of people who do not exist: they answer through HTTP, and only this module knows them.
 
 Each simulated person opens a connection, randomises by the channel of the definition as a page
-would, and sends the record. Then the survey is closed, and what the release says stands beside the
+would, and sends the record. Then the survey is closed, and what the release says stands next to the
 truth of the simulation.
 """
 
@@ -27,10 +27,10 @@ from pramana.analysis.estimates import Estimate
 from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.randomness import Keystream
 from pramana.collect.closing import Live, close_survey, live
-from pramana.collect.consent import SKIPPED
 from pramana.collect.definition import Definition, respond
 from pramana.collect.folder import new_survey, opened_store
 from pramana.collect.server import require_server
+from pramana.collect.survey import SKIPPED
 from pramana.errors import InputError, OutputExists
 from pramana.verification.verify import verify_folder
 
@@ -71,7 +71,7 @@ SHARES: Final = {"age": (0.18, 0.33, 0.52, 0.8), "travel": (0.15, 0.4, 0.7)}
 
 @dataclass(frozen=True)
 class Demonstrated:
-    """A survey from its file to its release, beside the truth that only the simulation knows.
+    """A survey from its file to its release, and the original data of the simulation.
 
     Attributes:
         accepted: how many answers were taken.
@@ -106,7 +106,9 @@ def demonstrate(
         half_way: is told what an office sees when half of them have.
     """
     require_server()
-    _require_enough(number)
+    # Refuse a demonstration whose promise so few people cannot be given.
+    if not FEWEST <= number <= MOST:
+        raise InputError(f"A demonstration needs between {FEWEST} and {MOST:,} people.")
     source, survey, release = to / "survey.toml", to / "survey", to / "release"
     if os.path.lexists(to):
         raise OutputExists(f"{to} exists already. Choose another place.")
@@ -134,14 +136,8 @@ def demonstrate(
     )
 
 
-def _require_enough(number: int) -> None:
-    """Refuse a demonstration whose promise so few people cannot be given."""
-    if not FEWEST <= number <= MOST:
-        raise InputError(f"A demonstration needs between {FEWEST} and {MOST:,} people.")
-
-
 def people(number: int, *, seed: int) -> list[dict[str, str]]:
-    """The truth of the simulation: who works, and how they get there, depends on their age."""
+    """The original data: who works, and how they get there, depends on their age."""
     drawn = Keystream.from_seed(seed).uniforms("survey", 0, 3 * number).reshape(number, 3)
     found = []
     for age, work, way in drawn.tolist():
@@ -239,27 +235,22 @@ async def _answer_some(
     tokens = Keystream.from_system()
     statuses = []
     for number, person in enumerate(simulated):
-        writer.write(_request(definition, person, tokens, number))
+        channel = definition.channel
+        form = {
+            "survey": definition.identity,
+            "record": respond(definition, person).spelled(widths=channel.widths),
+            "token": tokens.words("tokens", 4 * number, 4).tobytes().hex(),
+            "work": "",
+        }
+        body = json.dumps(form).encode()
+        head = "POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Type: application/json\r\n"
+        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        writer.write(request)
         await writer.drain()
         statuses.append(await _status(reader))
     writer.close()
     await writer.wait_closed()
     return statuses
-
-
-def _request(
-    definition: Definition, person: Mapping[str, str], tokens: Keystream, number: int
-) -> bytes:
-    channel = definition.channel
-    form = {
-        "survey": definition.identity,
-        "record": respond(definition, person).spelled(widths=channel.widths),
-        "token": tokens.words("tokens", 4 * number, 4).tobytes().hex(),
-        "work": "",
-    }
-    body = json.dumps(form).encode()
-    head = "POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
 async def _status(reader: asyncio.StreamReader) -> int:

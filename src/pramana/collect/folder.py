@@ -2,7 +2,7 @@
 
 The page is one file with all that it needs inside. Its script and its style are allowed by their
 digests, so that a page that was changed on its way does not run; the digest of the whole file
-stands in the signed definition.
+is in the signed definition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from pramana.base.file_moves import read_file
 from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.channel import follow
-from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS, consent_of
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.store import (
     DAMAGED,
@@ -34,7 +33,7 @@ from pramana.collect.store import (
     open_store,
     reason_of,
 )
-from pramana.collect.survey import Survey, SurveyQuestion
+from pramana.collect.survey import NOT_SAID, SKIPPED, WORDS, Survey, SurveyQuestion, consent_of
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
 from pramana.methods.plan import Plan
 from pramana.schema.domains import label_text
@@ -140,7 +139,9 @@ def _require_fitting(definition: Definition) -> None:
     from pramana.collect.closing import bare_certificate
     from pramana.verification.consistency import matrix_checks
 
-    if set(definition.mechanism.columns) != {one.name for one in definition.survey.questions}:
+    if set(definition.mechanism.columns) != {
+        question.name for question in definition.survey.questions
+    }:
         raise AlteredRelease(
             f"{DEFINITION} was altered: its matrices are of other questions. "
             f"{way_out(definition.maker)}"
@@ -271,7 +272,7 @@ def invite(
         raise InputError("This survey takes no codes: its file must say codes = true.")
     require_free(to, force=False)
     waves = [definition.changed(wave=wave) for wave in range(1, definition.survey.waves + 1)]
-    waves = [own for own in waves if not _finished(folder, own, database)]
+    waves = [wave for wave in waves if not _finished(folder, wave, database)]
     if not waves:
         raise InputError("This survey is closed: no more answers are taken, and no code is drawn.")
     with whole_file(to, mode=0o600) as place:
@@ -334,7 +335,7 @@ def questionnaire(definition: Definition) -> Form:
         "skipped": SKIPPED,
         "not_said": NOT_SAID,
         "consent": definition.consent(),
-        "questions": [_question(one) for one in survey.questions],
+        "questions": [_question(question) for question in survey.questions],
         "channel": _channel(definition),
         "words": {word: survey.said(word) for word in WORDS if not word.startswith("consent")},
     }

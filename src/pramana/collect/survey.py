@@ -23,26 +23,38 @@ A survey file is TOML:
 
 Everything that a plan needs follows from it: what can be answered, and which answers exclude each
 other. No data are looked at, since there are none [Ikarashi, Sec. 4].
+
+What people read on the page and agree to.
+
+The probability that a real answer is sent comes from the matrices. Its range is rounded outward.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pramana.base.file_moves import read_file
-from pramana.base.text import names_of_table
-from pramana.collect.consent import NOT_SAID, SKIPPED, WORDS
+from pramana.base.rounding import log_up
+from pramana.base.text import names_of_table, percent_down, percent_up, text_up
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, Labels, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 from pramana.schema.toml import read_toml
 from pramana.types import Entries
+
+if TYPE_CHECKING:
+    from pramana.collect.definition import Definition
+
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 FILLED: Final = re.compile(r"\{[a-z]+\}")
@@ -184,7 +196,7 @@ class Survey:
                     raise InvalidSchema(
                         f"ask_if of '{question.name}' must name a question before it, got '{name}'."
                     )
-                strange = [one for one in answers if one not in seen[name].answers]
+                strange = [answer for answer in answers if answer not in seen[name].answers]
                 if strange or not answers:
                     raise InvalidSchema(
                         f"ask_if of '{question.name}' must list answers of '{name}': "
@@ -208,7 +220,8 @@ class Survey:
         named = {question.name: question for question in self.questions}
         return Schema(
             columns=tuple(
-                Column(one.name, Role.KEY, one.domain, missing="refuse") for one in self.questions
+                Column(question.name, Role.KEY, question.domain, missing="refuse")
+                for question in self.questions
             ),
             impossible=tuple(rule for one in self.questions for rule in one.rules(named)),
             tables=self.tables,
@@ -218,8 +231,12 @@ class Survey:
     def labels(self) -> Labels:
         """The texts of questions and answers, for the codebook of the release."""
         return Labels(
-            {one.name: one.text for one in self.questions},
-            {one.name: dict(one.labels.items()) for one in self.questions if one.labels},
+            {question.name: question.text for question in self.questions},
+            {
+                question.name: dict(question.labels.items())
+                for question in self.questions
+                if question.labels
+            },
         )
 
     @classmethod
@@ -268,7 +285,9 @@ def read_survey(text: str) -> Survey:
             f"A survey must state a target, one of {', '.join(letters)}: such as k = 20."
         )
     questions = raw.get("questions")
-    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+    if not isinstance(questions, list) or not all(
+        isinstance(question, dict) for question in questions
+    ):
         raise InvalidSchema("Questions must be given as tables: [[questions]].")
     expected = raw.get("expected")
     if type(expected) is not int:
@@ -364,7 +383,7 @@ def _answers(name: str, way: str, given: Entries) -> tuple[list[str], dict[str, 
             f"Answers of '{name}' must hold no line breaks and no controls.", column=name
         )
     texts = own if isinstance(own, dict) else {}
-    return answers, {one: _text(f"answer of '{name}'", texts[one], needed=True) for one in texts}
+    return answers, {text: _text(f"answer of '{name}'", texts[text], needed=True) for text in texts}
 
 
 def _months(name: str, given: object) -> list[str]:
@@ -474,3 +493,93 @@ def _number(what: str, given: object) -> float:
     if what.endswith("epsilon") and given > MOST_EPSILON:
         raise InvalidSchema(f"{what} must be at most {MOST_EPSILON}: more promises nothing.")
     return given
+
+
+NOT_SAID: Final = "prefer not to say"
+"""The answer of a person who prefers not to answer."""
+
+SKIPPED: Final = "does not apply"
+"""The answer to a question that a person is not asked, by the answers before it."""
+
+WORDS: Final[dict[str, str]] = tomllib.loads(
+    (files("pramana.collect") / "words.toml").read_text(encoding="utf-8")
+)
+"""All that a page says; an office may say it in another language."""
+
+
+def consent_of(definition: Definition) -> list[str]:
+    """What this version of pramana tells people of a survey; the first five before all else."""
+    survey = definition.survey
+    not_stated = survey.said("not_stated")
+    once = "consent_code" if survey.codes else "consent_once"
+    each = "" if survey.waves == 1 else "_each"
+    return [
+        survey.said("consent_voluntary"),
+        survey.said("consent"),
+        _chances(definition),
+        survey.said("consent_doubt"),
+        survey.said("consent_contact", contact=survey.contact or not_stated),
+        survey.said("consent_retention", retention=survey.retention or not_stated),
+        survey.said("consent_after"),
+        survey.said("consent_use"),
+        *_sets(definition),
+        *definition.promises(definition.promised()),
+        *_panel(definition),
+        survey.said(f"consent_least{each}", least=f"{survey.minimum:,}"),
+        survey.said(f"{once}{each}"),
+    ]
+
+
+def _chances(definition: Definition) -> str:
+    """How likely it is that the real answer to a question is sent."""
+    survey = definition.survey
+    draws = [draw for asked in definition.channel.asked for draw in asked.draws]
+    kept = [chance for draw in draws for chance in draw.kept_answers]
+    return survey.said("consent_each", tenths=tenths(kept, survey), chance=_between(kept, survey))
+
+
+def tenths(kept: Sequence[float], survey: Survey) -> str:
+    """In how many of ten cases: the lowest probability rounded down, the highest rounded up."""
+    low, high = (math.floor(10 * Fraction(min(kept))), math.ceil(10 * Fraction(max(kept))))
+    if high == 10:
+        most = survey.said("consent_above", chance=9)
+        return most if low >= 9 else f"{low} {survey.said('to')} {most}"
+    return str(high) if low == high else f"{low} {survey.said('to')} {high}"
+
+
+def _sets(definition: Definition) -> list[str]:
+    """How many of the questions a person is asked, where chance decides it."""
+    survey = definition.survey
+    sizes = [len(asked.columns) for asked in definition.channel.asked]
+    fewest, most, questions = min(sizes), max(sizes), len(survey.questions)
+    if fewest == questions:  # everybody is asked all of them
+        return []
+    number = str(fewest) if fewest == most else f"{fewest} {survey.said('to')} {most}"
+    return [survey.said("consent_sets", number=number, questions=questions)]
+
+
+def _panel(definition: Definition) -> list[str]:
+    """All epsilons of a panel."""
+    if definition.panel is None:
+        return []
+    one = log_up(definition.mechanism.gamma)
+    filled = {
+        "one": one,
+        "alike": definition.panel.epsilon,
+        "changing": definition.panel.changing_epsilon,
+    }
+    told = {mark: text_up(number, 3) for mark, number in filled.items()}
+    return [definition.survey.said("consent_panel", waves=definition.survey.waves, **told)]
+
+
+def _between(kept: Sequence[float], survey: Survey) -> str:
+    """The smallest and the largest chance, each rounded so that no more is said than holds.
+
+    What is not certain is never said to be.
+    """
+    most = max(kept)
+    low, high = percent_down(min(kept)), percent_up(most)
+    if most < 1 and high == percent_up(1):
+        high = survey.said("consent_above", chance=percent_down(most))
+        return high if low == percent_down(most) else f"{low} {survey.said('to')} {high}"
+    return high if low == high else f"{low} {survey.said('to')} {high}"

@@ -22,7 +22,7 @@ import numpy as np
 from pramana.analysis.release import Release
 from pramana.base.processes import side_by_side
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, as_tables, listed, percent_up, text_down
+from pramana.base.text import Shown, as_tables, listed, percent_up, plain, text_down
 from pramana.engine.base import open_source
 from pramana.errors import Copies, Infeasible, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of
@@ -41,13 +41,17 @@ from pramana.evaluation.compare import (
 )
 from pramana.evaluation.questions import (
     Answer,
+    Errors,
     QuestionLoss,
     StatedQuestion,
     answer_of,
     as_it_is,
+    draws_of,
+    errors_of,
     losses_of,
     questions_of,
     stated_tables,
+    typical,
 )
 from pramana.evaluation.schema_suggestions import (
     DROPPED,
@@ -58,15 +62,13 @@ from pramana.evaluation.schema_suggestions import (
     suggest_changes,
     with_column,
 )
-from pramana.evaluation.trial_releases import Errors, draws_of, errors_of, typical
 from pramana.methods.base import METHODS, Method
 from pramana.methods.choice import design, settle_bins
 from pramana.methods.context import require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import shared_groups
 from pramana.protecting import trial_release
-from pramana.risk.unchanged_columns import require_covered
-from pramana.risk.unchanged_records import measure_unchanged
+from pramana.risk.unchanged import measure_unchanged, require_covered
 from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
@@ -75,7 +77,7 @@ from pramana.schema.schema import Column, Role, Schema, require_keys
 from pramana.types import Form, Progress, TableLike
 
 MOST_RECORDS = 100_000
-"""Larger tables are tried on so many of their records, drawn by chance."""
+"""Larger tables are tried on this many of their records, drawn by chance."""
 
 USABLE = 0.3
 """A method whose answers are off by more is not recommended."""
@@ -95,7 +97,7 @@ class MethodTrial:
         errors: of the tables that it answers; where chance decides much, over several releases.
         losses: of the tables, means and models that were asked for in words.
         link: how often the strongest link is right; ``None`` where none could be tried.
-        copies: the share of unique records that stand in the release word for word.
+        copies: the share of unique records that stand in the release unchanged.
         seconds: that it took.
         note: why it was refused, or what could not be measured.
         refusal: the error by which it was refused.
@@ -180,26 +182,21 @@ class MethodTrial:
         return f"its answers are off by {share_text(self.error)} ({each})"
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
+        """Values for JSON."""
+        return plain(self, "left_out lacks link seconds note") | {
             "method": self.scenario.method,
             "target": self.scenario.target,
             "refused": self.plan is None and not self.left_out,
-            "left_out": self.left_out,
             "when": self.method.when,
-            "lacks": self.lacks,
             "error": self.error if self.answers and not self.unanswered else None,
             "options": list(self.scenario.flags[2:]),
             "cannot_answer": list(self.unanswered),
             "questions": [asked.to_json() for asked in self.losses],
             "tables": [
-                one.to_json() | {"error": self.errors.get(one.columns, one.error)}
-                for one in self.answers
+                answer.to_json() | {"error": self.errors.get(answer.columns, answer.error)}
+                for answer in self.answers
             ],
-            "link": self.link,
             "copies": self.copies if self.answers else None,
-            "seconds": self.seconds,
-            "note": self.note,
         }
 
 
@@ -213,7 +210,7 @@ class Advice(Shown):
         records: how many the table has.
         used: on how many of them methods were tried.
         ways: what else would do better at the promise of the recommended one.
-        stated: the tables that were asked for beside the schema, which releases are designed for.
+        stated: the tables that were asked for next to the schema, which releases are designed for.
         refused_columns: why ``protect`` refuses unchanged columns of this table, if it does.
     """
 
@@ -275,7 +272,9 @@ class Advice(Shown):
         beyond = [one for one in self.done if one.exposure > self.chance]
         said = f"Take {best.scenario.name}: {best.figure}"
         if within:
-            beaten = ", ".join(f"{one.scenario.title} {share_text(one.error)}" for one in others)
+            beaten = ", ".join(
+                f"{other.scenario.title} {share_text(other.error)}" for other in others
+            )
             of = (
                 f"; of the methods that stay within the chance, its tables are off least ({beaten})"
             )
@@ -313,7 +312,7 @@ class Advice(Shown):
     def beside(
         self, labels: Labels | None = None
     ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-        """The first question: its largest cells, the truth, and what each method gives.
+        """The first question: its largest cells, the original data, and what each method gives.
 
         ``labels`` say what codes mean.
         """
@@ -325,7 +324,7 @@ class Advice(Shown):
         cells = [one.answers[0].largest(CELLS_SHOWN) for one in done]
         rows = []
         for place, (values, truth, _) in enumerate(cells[0]):
-            found = (own[place][2] for own in cells)
+            found = (cell[place][2] for cell in cells)
             rows.append((
                 ", ".join(_worded(first.columns, values, labels or Labels())),
                 f"{truth:,.0f}",
@@ -371,16 +370,13 @@ class Advice(Shown):
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         best = self.recommended
-        return {
-            "records": self.records,
+        return plain(self, "records chance ways") | {
             "tried_on": self.used,
-            "chance": self.chance,
             "recommended": None if best is None else best.scenario.method,
             "why": self.why(),
             "methods": [one.to_json() for one in self.tried],
-            "ways": [way.to_json() for way in self.ways],
         }
 
 
@@ -397,12 +393,12 @@ def advise(
     """Try every method on a table and on the questions that will be asked; say which one to take.
 
     Each is designed, protected, attacked and asked in memory; nothing is published. Tables of more
-    than 100,000 records are tried on so many of them.
+    than 100,000 records are tried on this many of them.
 
     Args:
-        table: the true table: a file or data frame.
+        table: the original data: a file or data frame.
         schema: what each column is.
-        k: nobody shall be found with a chance of more than one in k.
+        k: nobody must be found with a chance of more than one in k.
         tables: what will be asked for, as lists of keys; those of the schema where not given, else
             tables of two keys.
         asked: questions in words, which decide alone: tables as ``sex*age``, means as
@@ -576,7 +572,9 @@ def _try(
         answers = tuple(answer_of(release, table, columns) for columns in questions)
     except PramanaError as error:
         return MethodTrial(scenario, note=str(error), refusal=error)
-    errors: Errors = {one.columns: one.error for one in answers if one.found is not None}
+    errors: Errors = {
+        answer.columns: answer.error for answer in answers if answer.found is not None
+    }
     if not plan.method.data_dependent and draws_of(table, len(errors)) > 1:
         errors = errors_of(plan, table, tuple(errors))
     losses = _mean_losses(plan, table, release, asked, exact)

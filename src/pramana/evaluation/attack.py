@@ -19,7 +19,7 @@ from pramana.ledger.fingerprints import table_prints
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.risk.attacks.bayes_linkage import optimal_linkage
-from pramana.risk.attacks.composition import compose_releases
+from pramana.risk.attacks.composition import compose_releases, repeated_attack
 from pramana.risk.attacks.records import (
     Records,
     cells_of_reports,
@@ -28,7 +28,6 @@ from pramana.risk.attacks.records import (
     require_matrices,
 )
 from pramana.risk.attacks.recovery import recovery_of_release
-from pramana.risk.attacks.repeated import repeated_attack
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Form, IntArray, TableLike
 
@@ -57,7 +56,7 @@ class AttackResult(Shown):
         return f"Attack {self.name}: {words}", self.sentences
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return {"attack": self.name, "holds": self.holds, **self.figures}
 
 
@@ -73,7 +72,7 @@ def attack(
     Args:
         name: ``linkage``, ``repeated``, ``recovery`` or ``composition``.
         given: releases or their folders.
-        knowledge: what the attacker knows of the truth: a file or data frame.
+        knowledge: what the attacker knows of the original data: a file or data frame.
         times: for ``repeated``: how many perturbations in all.
         seed: for the attacker's randomness.
     """
@@ -175,7 +174,7 @@ def _composition(releases: Sequence[Release]) -> AttackResult:
 
 
 def _owned_by(release: Release) -> dict[str, str]:
-    """Fingerprints of the rows that a release shows as they are, where they are everybody's own.
+    """Fingerprints of the rows that a release shows unchanged, where they are everybody's own.
 
     They are public, and so without a key.
     """

@@ -1,9 +1,9 @@
-"""The audit of a release by who holds the truth: every attack, its baseline, and the promise.
+"""The audit of a release with the original data: every attack, its baseline, the guarantee.
 
 Released records are shuffled, and no one keeps the pairing. What can be measured is the mechanism
-on these very people: it is run on the truth once more, with the pairing kept in memory, and that
-table is attacked. The release itself enters by its certificate, and by the check that the truth
-belongs to it.
+on these very people: it is run on the original data once more, with the pairing kept in memory, and
+that table is attacked. The release itself enters by its certificate, and by the check that the
+original data belongs to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from pramana.analysis.release import Release
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
-from pramana.base.text import Shown, counted
+from pramana.base.text import Shown, counted, plain
 from pramana.errors import (
     DoesNotHold,
     InvalidNumber,
@@ -38,8 +38,7 @@ from pramana.evaluation.arguments import (
 )
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate import Certificate
-from pramana.risk.attacks.closest import closest_risk
-from pramana.risk.attacks.inference import SensitiveValues, inference_risks
+from pramana.risk.attacks.inference import SensitiveValues, closest_risk, inference_risks
 from pramana.risk.attacks.linkage import Links, linkage_risks
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.records import Records, read_pair, require_belongs
@@ -47,8 +46,7 @@ from pramana.risk.coded_table import CodedTable, ReportedSets, number_column
 from pramana.risk.frequencies import Frequencies, HouseholdRisk
 from pramana.risk.individual import IndividualRisks
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
-from pramana.risk.unchanged_columns import columns_given_away
-from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged
+from pramana.risk.unchanged import UnchangedRecords, columns_given_away, measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
@@ -61,10 +59,10 @@ SEED = 20
 """Audits give the same figures every time: nothing that is drawn here is published."""
 
 QUICK = 4_000
-"""So many people are looked for where an answer is wanted soon."""
+"""This many people are looked for where an answer is wanted soon."""
 
 FEWER = 5_000
-"""So many people stand for all, where all are more than can be compared."""
+"""This many people stand for all, where all are more than can be compared."""
 
 NO_MATRICES = (
     "This release has no matrices that could be run again: the strongest linker, inference and the "
@@ -89,9 +87,9 @@ class ReleaseAudit(Shown):
     Attributes:
         records: the number of released records.
         measured: every attack with its interval, baseline and bound.
-        before: the risk of the true table by its keys.
+        before: the risk of the original data by its keys.
         after: the same of the released table.
-        verbatim: how many records stand in the release word for word.
+        verbatim: how many records stand in the release unchanged.
         suggested: what the promises let a reader expect of that, for the unique ones.
         notes: what was not measured, and why.
         households: how many the strongest linker finds, where something numbers them.
@@ -165,18 +163,11 @@ class ReleaseAudit(Shown):
         return f"Audit of a release of {self.records:,} records: {self.verdict}", self.sentences()
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "records": self.records,
-            "holds": self.holds,
+        """Values for JSON."""
+        return plain(self, "records holds before after notes households publishable") | {
             "attacks": [found.to_json() for found in self.measured],
-            "before": self.before.to_json(),
-            "after": self.after.to_json(),
             "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
-            "notes": list(self.notes),
-            "households": None if self.households is None else self.households.to_json(),
             "risk": None if self.file_risk is None else self.file_risk.to_json(),
-            "publishable": None if self.publishable is None else self.publishable.to_json(),
         }
 
 
@@ -197,48 +188,25 @@ def audit_release(
     household: str | None = None,
     progress: Say | None = None,
 ) -> ReleaseAudit:
-    """Attack a release with the truth at hand.
-
-    Args:
-        release: the release.
-        truth: the table that was released.
-        k: a frequency below it is a violation, in the tables before and after.
-        mechanism: the matrices, where the certificate withholds them.
-        sensitive: columns to infer; by default those of role sensitive.
-        belongs: whether the truth is known to belong to the release, so that it is not checked.
-        household: the column of the truth that numbers households.
-        progress: is told what is being done.
-    """
+    """Attack a release with the original data at hand; the arguments are those of ``audit``."""
     release.require_sound()
-    audit = _attacked(
-        release, truth, k=k, mechanism=mechanism, sensitive=sensitive, belongs=belongs,
-        household=household, say=progress or (lambda _: None),
-    )  # fmt: skip
-    failed = "" if audit.holds else "an attack breaks a guarantee"
-    return replace(
-        audit,
-        notes=(*audit.notes, *columns_given_away(release.certificate.true_schema, truth)),
-        file_risk=release.file_risk,
-        publishable=verdict_of(release.certificate, release.file_risk, failed=failed),
-    )
-
-
-def _attacked(
-    release: Release,
-    truth: OpenedTable,
-    *,
-    k: float,
-    mechanism: Mechanism | None,
-    sensitive: Sequence[str] | None,
-    belongs: bool,
-    household: str | None,
-    say: Say,
-) -> ReleaseAudit:
-    """The audit by attacks."""
-    certificate = release.certificate
+    certificate, say = release.certificate, progress or (lambda _: None)
     if not belongs:
         say("Checking that the original belongs to the release")
-    _require_truth(certificate, release.opened, truth, belongs=belongs)
+        require_belongs(certificate, release.opened, truth)
+        checks = against_truth(certificate, release.opened, truth)
+        failed = [check for check in checks if not check.ok]
+        if failed:
+            more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+            raise DoesNotHold(
+                f"The original does not belong to this release: '{failed[0].name}' "
+                f"fails ({failed[0].detail}){more}."
+            )
+    if truth.rows < FEWEST_TRIALS:
+        raise InvalidTable(
+            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
+            f"{truth.rows}."
+        )
     say("Counting who stands out, before and after")
     keys = [column.name for column in certificate.schema.keys]
     asked = ReportedSets.of(certificate.mechanism, release.opened)
@@ -246,52 +214,79 @@ def _attacked(
         audit_table(t, keys=keys, k=k, schema=certificate.schema, released=side, asked=sets)
         for t, side, sets in ((truth, False, None), (release.opened, True, asked))
     )
-    seen = measure_unchanged(certificate.true_schema, truth, release.opened)
-    suggested = certificate.suggested_share
-    keystream = Keystream.from_seed(SEED)
+    verbatim = measure_unchanged(certificate.true_schema, truth, release.opened)
+    measured, homes, notes = _attacked(release, truth, mechanism, sensitive, household, say)
+    broken = any(found.broken for found in measured)
+    return ReleaseAudit(
+        records=truth.rows,
+        measured=tuple(measured),
+        before=before,
+        after=after,
+        verbatim=verbatim,
+        suggested=certificate.suggested_share,
+        notes=(*notes, *columns_given_away(certificate.true_schema, truth)),
+        households=homes,
+        file_risk=release.file_risk,
+        publishable=verdict_of(
+            certificate, release.file_risk, failed="an attack breaks a guarantee" if broken else ""
+        ),
+    )
+
+
+def _attacked(
+    release: Release,
+    truth: OpenedTable,
+    mechanism: Mechanism | None,
+    sensitive: Sequence[str] | None,
+    household: str | None,
+    say: Say,
+) -> tuple[list[Measured], HouseholdRisk | None, list[str]]:
+    """Every attack; a table too small for one is still worth the others, and a note says so."""
+    certificate = release.certificate
+    keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
         say("Forming groups and linking records")
-        linked = grouped_linkage(
-            certificate, truth, bound=linking_bound(certificate), keystream=keystream
-        )
-        return ReleaseAudit(truth.rows, (linked,), before, after, seen, suggested, (GROUPED,))
+        linked = grouped_linkage(certificate, truth, bound=bound, keystream=keystream)
+        return [linked], None, [GROUPED]
+    measured: list[Measured] = []
+    notes: list[str] = []
+
+    def attempt(attack: Callable[[], Sequence[Measured]]) -> None:
+        try:
+            measured.extend(attack())
+        except (InvalidNumber, NotCovered, TooLarge) as error:
+            notes.append(str(error))
+
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
         say("Linking records")
-        found: list[Measured] = []
-        missing = [WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES]
-        linked_by = partial(
-            withheld_linkage, certificate, truth, release.opened, keystream=keystream
-        )
-        _try(missing, found, lambda: [linked_by()])
-        return ReleaseAudit(
-            truth.rows, tuple(found), before, after, seen, suggested, tuple(missing)
-        )
-    people = _people(certificate, release, truth, matrices)
+        notes.append(WITHHELD if certificate.nature.withholds_matrices else NO_MATRICES)
+        attempt(lambda: [withheld_linkage(certificate, truth, release.opened, keystream=keystream)])
+        return measured, None, notes
+    people = _people(release, truth, matrices)
     say("Linking records")
-    notes: list[str] = []
-    links = _links(certificate, matrices, people, keystream, notes)
-    homes = None if household is None else _households(household, truth, links)
-    measured = _attacks(
-        certificate, truth, matrices, people, links, sensitive=sensitive, keystream=keystream,
-        say=say, notes=notes,
-    )  # fmt: skip
-    return ReleaseAudit(truth.rows, measured, before, after, seen, suggested, tuple(notes), homes)
-
-
-def _links(
-    certificate: Certificate,
-    matrices: Mechanism,
-    people: Records,
-    keystream: Keystream,
-    notes: list[str],
-) -> Links | None:
-    """What linkers find; nothing, and a note, where people are too many and too different."""
+    links = None
     try:
-        return Links.of(certificate.schema, matrices, people, keystream=keystream)
-    except TooLarge as error:
+        links = Links.of(certificate.schema, matrices, people, keystream=keystream)
+    except TooLarge as error:  # people are too many and too different
         notes.append(f"Nobody was linked: {error}")
-        return None
+    homes = None if household is None else _households(household, truth, links)
+    if links is not None:
+        measured += links.risks(bound=bound, keystream=keystream)
+    if sensitive is None:
+        sensitive = [c.name for c in certificate.as_they_are if c.role is Role.SENSITIVE]
+    if sensitive:
+        coded = ((name, *sensitive_codes(truth, name)) for name in sensitive)
+        values = (
+            SensitiveValues.of(name, codes, size, ordered=ordered)
+            for name, codes, size, ordered, _ in coded
+        )
+        attempt(
+            lambda: inference_risks(matrices, people, list(values), keystream=keystream, say=say)
+        )
+    say("Measuring distances")
+    attempt(lambda: [closest_risk(certificate.schema, matrices, people, keystream=keystream)])
+    return measured, homes, notes
 
 
 def _households(name: str, truth: OpenedTable, links: Links | None) -> HouseholdRisk:
@@ -320,7 +315,7 @@ def link_risks(
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
         return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
-    people = _people(certificate, release, truth, matrices)
+    people = _people(release, truth, matrices)
     linked = partial(
         linkage_risks,
         certificate.schema,
@@ -335,17 +330,14 @@ def link_risks(
     except TooLarge:
         # Fewer people hide a person less, so that more is found among them; never beyond a proof.
         fewer = np.sort(keystream.permutation(len(people), "fewer")[:FEWER])
-        return tuple(_within(found, bound) for found in linked(people.at(fewer)))
+        return tuple(
+            found if bound is None else replace(found, value=min(found.value, bound))
+            for found in linked(people.at(fewer))
+        )
 
 
-def _within(found: Measured, bound: float | None) -> Measured:
-    """A figure of fewer people, at most what is proven for all of them."""
-    return found if bound is None else replace(found, value=min(found.value, bound))
-
-
-def _people(
-    certificate: Certificate, release: Release, truth: OpenedTable, matrices: Mechanism
-) -> Records:
+def _people(release: Release, truth: OpenedTable, matrices: Mechanism) -> Records:
+    certificate = release.certificate
     people, _ = read_pair(
         certificate.schema,
         matrices,
@@ -356,84 +348,6 @@ def _people(
     return people
 
 
-def _attacks(
-    certificate: Certificate,
-    truth: OpenedTable,
-    matrices: Mechanism,
-    people: Records,
-    links: Links | None,
-    *,
-    sensitive: Sequence[str] | None,
-    keystream: Keystream,
-    say: Say,
-    notes: list[str],
-) -> tuple[Measured, ...]:
-    """Every attack on a release by matrices; what could not be measured is noted."""
-    bound = linking_bound(certificate)
-    measured = [] if links is None else [*links.risks(bound=bound, keystream=keystream)]
-    hidden = list(_sensitive(certificate) if sensitive is None else sensitive)
-    if hidden:
-        _try(notes, measured, partial(_infer, hidden, truth, matrices, people, keystream, say))
-    say("Measuring distances")
-    closest = partial(closest_risk, certificate.schema, matrices, people, keystream=keystream)
-    _try(notes, measured, lambda: [closest()])
-    return tuple(measured)
-
-
-def _try(
-    notes: list[str], measured: list[Measured], attack: Callable[[], Sequence[Measured]]
-) -> None:
-    """A table too small for one attack is still worth the others: say which was left out."""
-    try:
-        measured += attack()
-    except (InvalidNumber, NotCovered, TooLarge) as error:
-        notes.append(str(error))
-
-
-def _require_truth(
-    certificate: Certificate, released: OpenedTable, truth: OpenedTable, *, belongs: bool
-) -> None:
-    """Refuse other people, by the owner's check of ``verify`` too, and too few of them."""
-    if not belongs:
-        require_belongs(certificate, released, truth)
-        _require_checks(certificate, released, truth)
-    if truth.rows < FEWEST_TRIALS:
-        raise InvalidTable(
-            f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
-            f"{truth.rows}."
-        )
-
-
-def _require_checks(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
-    failed = [check for check in against_truth(certificate, released, truth) if not check.ok]
-    if failed:
-        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
-        raise DoesNotHold(
-            f"The original does not belong to this release: '{failed[0].name}' "
-            f"fails ({failed[0].detail}){more}."
-        )
-
-
-def _sensitive(certificate: Certificate) -> list[str]:
-    return [c.name for c in certificate.as_they_are if c.role is Role.SENSITIVE]
-
-
-def _infer(
-    names: Sequence[str],
-    truth: OpenedTable,
-    matrices: Mechanism,
-    people: Records,
-    keystream: Keystream,
-    say: Say,
-) -> list[Measured]:
-    coded = [(name, sensitive_codes(truth, name)) for name in names]
-    values = [
-        SensitiveValues.of(name, codes, size, ordered=ordered)
-        for name, (codes, size, ordered, _) in coded
-    ]
-    return inference_risks(matrices, people, values, keystream=keystream, say=say)
-
-
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -441,10 +355,10 @@ class AttackName(StrEnum):
     """The attacks by name."""
 
     LINKAGE = "linkage"
-    """The strongest linker, who knows the true table, the matrices and the release."""
+    """The strongest linker, who knows the original data, the matrices and the release."""
 
     REPEATED = "repeated"
-    """Perturb the release again and again, with the matrix power beside it."""
+    """Perturb the release again and again, with the matrix power next to it."""
 
     RECOVERY = "recovery"
     """Spectral filtering and principal components, on the release and on plain noise."""
@@ -494,16 +408,16 @@ def audit(
         table: a file or data frame; or a release, or its folder.
         keys: the columns by which a person could be recognised; by default those of the schema.
         k: a frequency below it is a violation.
-        sensitive: columns whose values shall not be learned; by default those of the schema.
+        sensitive: columns whose values must not be learned; by default those of the schema.
         weight: the column of sampling weights; by default that of the schema.
         schema: what each column is, where ``keys`` and the others are not named; values are then
             looked at as they would be released: in the bins that it declares.
         missing: ``category`` or ``wildcard``.
-        width: subsets of up to so many keys are looked at.
-        original: for a release: the true table; attacks are then measured.
+        width: subsets of up to this many keys are looked at.
+        original: for a release: the original data; attacks are then measured.
         mechanism: for a release that withholds its matrices: the matrices, or the file of a
             steward's folder that holds them.
-        household: the column of the true table that numbers households; of a table that is no
+        household: the column of the original data that numbers households; of a table that is no
             release by default that of the schema.
         belongs: ``verify(release, original=)`` was asked and holds: that the original is the one
             of the release is not checked once more.

@@ -37,12 +37,12 @@ class CliHints:
 
     Attributes:
         schema: the file of the schema.
-        table: the file of the true table; ``None`` where there is none yet.
+        table: the file of the original data; ``None`` where there is none yet.
         reading: the options by which the table is read.
         targets: what is asked for, as options.
         how: the method and its options, where they were stated.
         people: the options that stand for a table that is yet to be collected.
-        tables: those that will be asked for, where they were named beside the schema.
+        tables: those that will be asked for, where they were named next to the schema.
         origin: where method and target come from.
     """
 
@@ -118,7 +118,9 @@ class CliHints:
         """
         stem = f"{Path(self.schema).stem}-{CHANGES[option]}-{'-'.join(names)}"
         read = [] if self.table is None else ["--table", as_file(self.table), *self.reading]
-        to = free_name(_plain(stem), ".toml", taken=taken)
+        # Letters, digits and marks that no shell and no file system takes for anything else.
+        kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in stem)
+        to = free_name((kept.lstrip("-.")[:LONGEST] or "schema"), ".toml", taken=taken)
         words = ["pramana", "schema", as_file(self.schema), option, as_list(names)]
         if origin is Provenance.TRIALS:
             words += ["--origin", str(origin)]
@@ -142,9 +144,3 @@ def target_words(asked: Iterable[Guarantee]) -> tuple[str, ...]:
             if letter.required and isinstance(value, int | float):
                 words += [letter.flag, f"{value:.12g}"]
     return tuple(words)
-
-
-def _plain(text: str) -> str:
-    """Letters, digits and marks that no shell and no file system takes for anything else."""
-    kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in text)
-    return kept.lstrip("-.")[:LONGEST] or "schema"

@@ -25,7 +25,7 @@ from pramana.analysis.release import Release
 from pramana.base.measured_share import Measured
 from pramana.base.processes import side_by_side
 from pramana.base.rounding import require_choice
-from pramana.base.text import Shown, as_list, percent, percent_up, text_down, text_up
+from pramana.base.text import Shown, as_list, percent, percent_up, plain, text_down, text_up
 from pramana.engine.base import open_source
 from pramana.errors import Copies, InvalidNumber, NotCovered, PramanaError, unheard
 from pramana.evaluation.arguments import schema_of
@@ -52,7 +52,7 @@ from pramana.release.kinds import NewKeys
 from pramana.reporting.charts import Point
 from pramana.reporting.document import Row
 from pramana.reporting.pages import render_comparison
-from pramana.risk.unchanged_records import UnchangedRecords
+from pramana.risk.unchanged import UnchangedRecords
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Role, Schema, require_keys
@@ -121,9 +121,9 @@ class ScenarioOutcome:
         losses: of each kind of question that will be asked, 0 to 1, as an analyst gets it: one
             figure a draw.
         utility: all figures of what is lost, of the first draw.
-        verbatim: how many records stand in the release word for word.
+        verbatim: how many records stand in the release unchanged.
         seconds: to design and protect.
-        measuring: seconds to attack the release and to compare it with the truth.
+        measuring: seconds to attack the release and to compare it with the original data.
         note: why there is no outcome, or what was left out.
         choices: what the data decided, where epsilons are stated.
     """
@@ -172,19 +172,11 @@ class ScenarioOutcome:
         return self.risk is not None and self.loss is not None
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
+        """Values for JSON."""
+        return plain(self, "promises risk verbatim loss spread seconds measuring note") | {
             "method": self.scenario.method,
             "target": self.scenario.target,
-            "promises": self.promises,
-            "risk": None if self.risk is None else self.risk.to_json(),
-            "verbatim": None if self.verbatim is None else self.verbatim.to_json(),
-            "loss": self.loss,
-            "spread": self.spread,
             "losses": {kind: float(np.mean(own)) for kind, own in self.losses.items()} or None,
-            "seconds": self.seconds,
-            "measuring": self.measuring,
-            "note": self.note,
             "read_off": list(self.choices.read),
         }
 
@@ -433,9 +425,9 @@ class Comparison(Shown):
         heads, rows = self.rows()
         best = self.frontier
         points = [
-            Point(one.scenario.name, one.loss, one.exposure, one in best)
-            for one in self.outcomes
-            if one.risk is not None and one.loss is not None
+            Point(outcome.scenario.name, outcome.loss, outcome.exposure, outcome in best)
+            for outcome in self.outcomes
+            if outcome.risk is not None and outcome.loss is not None
         ]
         return render_comparison(
             heads=(*heads[:-1], "verdict"), rows=rows, points=points, sentences=self.sentences()
@@ -445,7 +437,7 @@ class Comparison(Shown):
         return self.to_html()
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         chosen = self.recommended
         return {
             "scenarios": [outcome.to_json() for outcome in self.outcomes],
@@ -543,11 +535,11 @@ def compare(
 ) -> Comparison:
     """Try several targets and methods on a table, and put them side by side.
 
-    Each scenario is designed, protected, attacked and compared with the truth in memory. One in k
-    means alpha = 1/k for method ``optimal`` and xi = 1/k for ``inverse-frequency``.
+    Each scenario is designed, protected, attacked and compared with the original data in memory.
+    One in k means alpha = 1/k for method ``optimal`` and xi = 1/k for ``inverse-frequency``.
 
     Args:
-        table: the true table: a file or data frame.
+        table: the original data: a file or data frame.
         schema: what each column is.
         k: targets.
         epsilon: targets.
@@ -637,5 +629,5 @@ def _losses(
 
 def _copied(seen: UnchangedRecords | None, claims: Sequence[Claim]) -> str:
     """What a reader of the promises would not expect of the copies."""
-    bounds = [one.attained.suggests for one in claims if one.attained.suggests is not None]
+    bounds = [claim.attained.suggests for claim in claims if claim.attained.suggests is not None]
     return (seen.warning(min(bounds, default=None)) or "") if seen is not None else ""

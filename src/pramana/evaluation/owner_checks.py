@@ -4,7 +4,7 @@ A certificate of withheld matrices or of groups states how many records are rele
 how far frequencies are off. With the original data both are counted again. A method that passes
 keys round, or draws them, inside groups of at least k gives a record its original keys with
 probability at most 1/k. Among records whose keys and other values are unique, the number that keep
-theirs has factorial moments of at most those of a Poisson law of mean N/k, so that its tail is
+theirs has factorial moments of at most of a Poisson law of mean N/k, so that its tail is
 below Chernoff's bound for that law.
 
 A method whose matrices are withheld and that has no secret options makes the same matrices of the
@@ -37,7 +37,7 @@ from pramana.methods.choice import design
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import NewKeys
-from pramana.risk.unchanged_records import UnchangedRecords, measure_unchanged, numbers_of
+from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
@@ -67,7 +67,7 @@ def verify(
     Args:
         folder: the release, by its folder or as it was loaded from there.
         key: who must have signed it.
-        original: the true table, for the owner.
+        original: the original data, for the owner.
         mechanism: for a release that withholds its matrices: those that were kept, as a file of
             the steward's folder or in memory.
         progress: is told how many more records were looked at.
@@ -100,11 +100,11 @@ def checked_by_truth(
     mechanism: Mechanism | None = None,
     say: Say | None = None,
 ) -> list[Check]:
-    """All that who has the true table can check of a release beyond what anyone can.
+    """All that who has the original data can check of a release beyond what anyone can.
 
     Args:
         release: the release.
-        truth: the true table.
+        truth: the original data.
         mechanism: the matrices that the owner kept, where the certificate has none.
         say: is told in words which check was made.
     """
@@ -150,7 +150,15 @@ def designed_again(
         made = None if plan is None else plan.mechanism
     if made is not None and certificate.mechanism is None and original.rows == released.rows:
         records = PairedRecords(certificate, released, original)
-        yield from _drawn_by(made, records, kept=mechanism is not None)
+        # Whether the records were drawn by the matrices that were kept, or that a design
+        # makes.
+        kept = mechanism is not None
+        try:
+            for check in draws(made, records, level=LEVEL / 6):
+                other = not kept and not check.ok and check.detail == IMPOSSIBLE
+                yield Check.asserted(check.name, OTHERS) if other else check
+        except PramanaError as error:
+            yield Check.decided("original values", False, str(error))
 
 
 def _by_kept(
@@ -191,32 +199,15 @@ def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Pl
     """
     asked = [claim.asked for claim in certificate.claims if claim.asked is not None]
     try:
-        data = _narrowed(original, certificate.true_schema.names)
+        # The columns that the certificate knows of: not those that were never released.
+        names = certificate.true_schema.names
+        own = pa.schema([item for item in original.schema if item.name in set(names)])
+        data = replace(original.with_columns({}, own), fit=None)
         return design(certificate.true_schema, *asked, data=data, method=method)
     except TooLarge:
         raise
     except PramanaError:
         return None
-
-
-def _drawn_by(mechanism: Mechanism, records: PairedRecords, *, kept: bool) -> Iterator[Check]:
-    """Whether the records were drawn by the matrices that were kept, or that a design makes.
-
-    Where those of a design cannot have made them, the design of a machine that adds in another
-    order may have been another one: then nothing is said of the release.
-    """
-    try:
-        for check in draws(mechanism, records, level=LEVEL / 6):
-            other = not kept and not check.ok and check.detail == IMPOSSIBLE
-            yield Check.asserted(check.name, OTHERS) if other else check
-    except PramanaError as error:
-        yield Check.decided("original values", False, str(error))
-
-
-def _narrowed(original: OpenedTable, names: Sequence[str]) -> OpenedTable:
-    """The columns that the certificate knows of: not those that were never released."""
-    own = pa.schema([item for item in original.schema if item.name in set(names)])
-    return replace(original.with_columns({}, own), fit=None)
 
 
 def _method(certificate: Certificate) -> Method | None:
@@ -235,7 +226,7 @@ NAME = "records word for word"
 def owner_checks(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
-    """Checks of releases whose certificate has no matrices, against the true table."""
+    """Checks of releases whose certificate has no matrices, against the original data."""
     if certificate.nature.shows_matrices or released.rows != original.rows:
         return
     if any(column.name not in original.schema.names for column in certificate.schema.released):
@@ -321,7 +312,7 @@ def _alone(numbers: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _tail(found: int, expected: float) -> float:
-    """Chernoff's bound of so many or more under a Poisson law."""
+    """Chernoff's bound of this many or more under a Poisson law."""
     if found <= expected:
         return 1.0
     return math.exp(found - expected - found * math.log(found / expected))

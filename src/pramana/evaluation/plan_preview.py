@@ -12,7 +12,17 @@ from pramana.base.randomness import Keystream
 from pramana.base.text import as_table
 from pramana.errors import PramanaError
 from pramana.evaluation.cli_hints import CliHints, Hint
-from pramana.evaluation.questions import answer_at_face_value, stated_tables
+from pramana.evaluation.questions import (
+    Errors,
+    Seen,
+    answer_at_face_value,
+    default_errors,
+    on_average,
+    seen,
+    stated_tables,
+    trial_errors,
+    typical,
+)
 from pramana.evaluation.schema_suggestions import (
     POOR,
     SchemaSuggestion,
@@ -20,15 +30,6 @@ from pramana.evaluation.schema_suggestions import (
     share_text,
     suggest_changes,
     typical_error,
-)
-from pramana.evaluation.trial_releases import (
-    Errors,
-    Seen,
-    default_errors,
-    on_average,
-    seen,
-    trial_errors,
-    typical,
 )
 from pramana.methods.choice import alternative_plan, alternative_summary
 from pramana.methods.data_errors import errors_on_data

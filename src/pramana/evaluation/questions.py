@@ -1,16 +1,23 @@
-"""What a release answers to the steward's own questions, with the truth beside it.
+"""What a release answers to the steward's own questions, with the original data next to it.
 
-What a steward says will be asked, put to a release and to the truth.
+What a steward says will be asked, put to a release and to the original data.
 
 A text is a table (``sex*age``), a mean (``income by region``) or a model (``income ~ age + sex``,
-``logistic: work ~ age``). The truth answers as a release would in which nothing was changed, so
-that both numbers are made in the same way.
+``logistic: work ~ age``). The original data answer as a release would in which nothing was
+changed, so that both numbers are made in the same way.
+
+What tables are off by in releases that are made to see, and thrown away.
+
+The errors that a design foresees are those of the unbiased estimate. Where noise is strong analysts
+get another by default, which is off by far less: how far can only be seen by trying.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal, TypeAlias, cast
@@ -18,17 +25,22 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.counts import SMALL_ERROR
 from pramana.analysis.formulas import variables_of
 from pramana.analysis.question import Question
 from pramana.analysis.records import codes_and_labels
 from pramana.analysis.regression import FAMILIES, Family
 from pramana.analysis.release import Release
+from pramana.base.processes import side_by_side
 from pramana.base.text import as_table, percent, tables_in
-from pramana.errors import InvalidNumber, NotCovered, PramanaError, UnknownColumn
+from pramana.engine.base import open_source
+from pramana.errors import InvalidNumber, NotCovered, Notice, PramanaError, UnknownColumn, unheard
 from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.base import Method
 from pramana.methods.given import GivenMatrices
+from pramana.methods.plan import Plan
+from pramana.protecting import trial_release
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Label
 from pramana.schema.joint_cells import cell_counts
@@ -37,7 +49,7 @@ from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form
 
 MOST_QUESTIONS = 10
-"""So many two-way tables of keys are looked at where the steward has stated none."""
+"""This many two-way tables of keys are looked at where the steward has stated none."""
 
 MOST_CELLS = 100_000
 
@@ -48,10 +60,10 @@ CLEAR = 2
 """Standard errors from zero of a coefficient whose relative error is stated."""
 
 CountedTable: TypeAlias = tuple[FloatArray, tuple[tuple[Label, ...], ...]]
-"""A table of the truth: records by cell, and the labels of each column."""
+"""A table of the original data: records by cell, and the labels of each column."""
 
 Encode: TypeAlias = Callable[[Column, pa.ChunkedArray], Codes]
-"""How values become codes: those of the truth, or released ones."""
+"""How values become codes: those of the original data, or released ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +121,7 @@ class Answer:
         ]
 
     def to_json(self) -> Form:
-        """A plain form, without the cells: they are of the truth."""
+        """Values for JSON, without the cells: they are of the original data."""
         return {
             "columns": list(self.columns),
             "error": self.error,
@@ -120,7 +132,7 @@ class Answer:
 def stated_tables(schema: Schema, tables: Sequence[Sequence[str]] = ()) -> list[tuple[str, ...]]:
     """The tables asked for, here or in the schema, each once; else of two keys, or of the only one.
 
-    Tables of columns that are released as they are alone are exact, and no question.
+    Tables of columns that are released unchanged alone are exact, and no question.
     """
     released = [column.name for column in schema.released]
     for name in (name for table in tables for name in table):
@@ -203,7 +215,7 @@ def _counted(
     """Records by cell, and the labels of each column."""
     parts = [_coded(column, table.to_arrow([column.name]).column(0), encode) for column in columns]
     labels = tuple(own for _, own in parts)
-    sizes = [len(own) for own in labels]
+    sizes = [len(label) for label in labels]
     if prod(sizes) > MOST_CELLS:
         raise NotCovered(f"A table of {prod(sizes):,} cells is not looked at.")
     return cell_counts([codes for codes, _ in parts], sizes), labels
@@ -224,7 +236,7 @@ def _coded(
 
 Kind: TypeAlias = Literal["tables", "means", "models"]
 Made: TypeAlias = Callable[[Schema, Method], Release]
-"""Designs and makes a release of the true table."""
+"""Designs and makes a release of the original data."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +294,7 @@ class StatedQuestion:
         return (left,) if left and self.kind != "tables" else ()
 
     def lost(self, release: Release, exact: Release) -> QuestionLoss:
-        """How far the release's answer is from that of the truth; all of it where it has none."""
+        """How far the answer of the release is from the exact one; 1 where it has none."""
         truth = self._answer(exact)
         try:
             found = self._answer(release)
@@ -338,7 +350,10 @@ class StatedQuestion:
         if self.kind == "tables":  # of a cell that nothing is told of, all its records are lost
             return float(np.where(np.isnan(off), 2 * np.asarray(truth.estimate), off).sum()) / 2
         weight = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
-        share = np.minimum(np.nan_to_num(off / _spread(exact, self.of), nan=1.0), 1.0)
+        values = exact.opened.to_arrow([self.of]).column(0).cast(pa.float64(), safe=False)
+        numbers: FloatArray = values.to_numpy(zero_copy_only=False)
+        spread = float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
+        share = np.minimum(np.nan_to_num(off / spread, nan=1.0), 1.0)
         return float((weight * share).sum())
 
 
@@ -351,7 +366,7 @@ class QuestionLoss:
         kind: of what.
         loss: of a table the share of records in the wrong cell; of means how far they are off, as
             a share of the column's mean distance from its mean; of a model how far coefficients are
-            off, as a share of their size, both in standard errors of the truth.
+            off, as a share of their size, both in standard errors of the original data.
         answered: whether the release answers at all; where not, all is lost.
         reason: why it does not answer.
         median: the relative error in the middle of the cells, groups or coefficients; cells and
@@ -392,17 +407,11 @@ class QuestionLoss:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         form = dict(vars(self))
         return (
             form if self.reason else {name: own for name, own in form.items() if name != "reason"}
         )
-
-
-def _spread(exact: Release, name: str) -> float:
-    values = exact.opened.to_arrow([name]).column(0).cast(pa.float64(), safe=False)
-    numbers: FloatArray = values.to_numpy(zero_copy_only=False)
-    return float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
 
 
 def questions_of(texts: Sequence[str], schema: Schema) -> tuple[StatedQuestion, ...]:
@@ -421,7 +430,7 @@ def questions_of(texts: Sequence[str], schema: Schema) -> tuple[StatedQuestion, 
 
 
 def as_it_is(schema: Schema, made: Made) -> Release:
-    """A release in which every value stays what it is: what the truth answers."""
+    """A release in which every value stays what it is: what the original data answer."""
     plain = replace(schema, impossible=(), strata=(), tables=(), household=None)
     stays = {
         column.name: UniformMixture.of(column.labels, retention=1.0) for column in plain.randomised
@@ -433,4 +442,120 @@ def losses_of(
     release: Release, exact: Release | None, questions: Sequence[StatedQuestion]
 ) -> tuple[QuestionLoss, ...]:
     """Each question asked twice."""
-    return () if exact is None else tuple(one.lost(release, exact) for one in questions)
+    return () if exact is None else tuple(question.lost(release, exact) for question in questions)
+
+
+MOST_RECORDS = 300_000
+"""Larger tables are not tried: a release of them takes too long to be thrown away."""
+
+SEED = 20
+THREADS = 2
+ANSWERS = 30
+"""This many answers at least are compared with the original data: chance evens out over tables and
+draws."""
+
+MOST_DRAWS = 10
+FEW = 50_000
+"""Above this many records one release tells enough: chance decides less over tables of many."""
+
+SURELY = SMALL_ERROR / 2
+"""Up to this expected error analysts get the unbiased estimate in any release."""
+
+Errors: TypeAlias = Mapping[tuple[str, ...], float]
+"""What each table is off by, as a share of the records."""
+
+Seen: TypeAlias = Mapping[tuple[str, ...], Sequence[float]]
+"""What each table was off by in each release that was made to see."""
+
+
+def tried(plan: Plan, opened: OpenedTable) -> Errors:
+    """The errors of the tables that a plan will be asked for, on average."""
+    return on_average(seen(plan, opened))
+
+
+def seen(plan: Plan, opened: OpenedTable) -> Seen:
+    """What the tables that a plan will be asked for were off by, release by release."""
+    return _all_seen([(plan, stated_tables(plan.schema))], opened)[0]
+
+
+def trial_errors(
+    plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
+) -> list[Errors]:
+    """Of each plan, the errors of the tables next to it, on average.
+
+    No table is in it that a plan cannot answer; none at all where the records are too many.
+    """
+    return [on_average(own) for own in _all_seen(plans, opened)]
+
+
+def on_average(found: Seen) -> Errors:
+    """What each table was off by on average over the releases."""
+    return {columns: float(np.mean(own)) for columns, own in found.items()}
+
+
+def _all_seen(
+    plans: Sequence[tuple[Plan, Sequence[tuple[str, ...]]]], opened: OpenedTable
+) -> list[Seen]:
+    if opened.rows > MOST_RECORDS:
+        return [{} for _ in plans]
+    # Notices speak of a release, and none is made.
+    with unheard(Notice), side_by_side(THREADS) as pool:
+        running = [
+            pool.submit(copy_context().run, _seen, plan, opened, asked) for plan, asked in plans
+        ]
+        return [one.result() for one in running]
+
+
+def draws_of(opened: OpenedTable, tables: int) -> int:
+    """How many releases are made of a table to see what this many tables are off by."""
+    return 1 if opened.rows > FEW else min(-(-ANSWERS // max(tables, 1)), MOST_DRAWS)
+
+
+def default_errors(plan: Plan, opened: OpenedTable, unbiased: Errors) -> Errors:
+    """What tables are off by on average as analysts get them, whose unbiased estimates are so.
+
+    One release is off by more than another in both ways: how the two compare is known after a few.
+    """
+    if opened.rows > MOST_RECORDS or max(unbiased.values(), default=0.0) <= SURELY:
+        return unbiased
+    sums = {table: np.full(2, 1e-300) for table in unbiased}
+    counted: dict[tuple[str, ...], CountedTable] = {}
+    with unheard(Notice):
+        truth = open_source(opened, schema=plan.schema)
+        for draw in range(draws_of(opened, 1)):
+            release = trial_release(truth, plan, seed=SEED + draw)
+            for table, own in sums.items():
+                answer = answer_of(release, truth, table, counted=counted)
+                own += (answer.error, answer.unbiased_error)
+    return {table: error * sums[table][0] / sums[table][1] for table, error in unbiased.items()}
+
+
+def typical(errors: Errors, tables: Iterable[tuple[str, ...]]) -> float | None:
+    """The error of a table in the middle of these: the mean without the best and worst quarter."""
+    found = sorted(errors[table] for table in tables if table in errors)
+    apart = len(found) // 4
+    return float(np.mean(found[apart : len(found) - apart])) if found else None
+
+
+def errors_of(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Errors:
+    """What the tables are off by that the plan answers; chance evens out over several releases."""
+    return on_average(_seen(plan, opened, questions))
+
+
+def _seen(plan: Plan, opened: OpenedTable, questions: Sequence[tuple[str, ...]]) -> Seen:
+    """What the tables that the plan answers are off by in each of some releases."""
+    asked = [table for table in questions if is_answerable(plan.schema, table)]
+    enough = draws_of(opened, len(asked))
+    found: dict[tuple[str, ...], list[float]] = {table: [] for table in asked}
+    counted: dict[tuple[str, ...], CountedTable] = {}
+    try:
+        table = open_source(opened, schema=plan.schema)
+        for draw in range(enough):
+            release = trial_release(table, plan, seed=SEED + draw)
+            for columns in asked:
+                with suppress(NotCovered):  # of too many cells to be looked at
+                    answer = answer_of(release, table, columns, counted=counted)
+                    found[columns] += [] if answer.found is None else [answer.error]
+    except PramanaError:
+        return {}
+    return {columns: own for columns, own in found.items() if own}

@@ -1,4 +1,4 @@
-"""What a report says: gathered from the release alone, or with the truth for the owner."""
+"""What a report says: gathered from the release alone, or with the original data for the owner."""
 
 from __future__ import annotations
 
@@ -25,11 +25,19 @@ from pramana.mechanisms.mechanism import AttributeSampler
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
 from pramana.release.released_codes import NOT_REPORTED, released_codes
-from pramana.reporting.contents import About, Attacks, ColumnView, Measures, ReportContent
-from pramana.reporting.document import Document, Row
+from pramana.reporting.document import (
+    About,
+    Attacks,
+    ColumnView,
+    Document,
+    Measures,
+    ReportContent,
+    Row,
+    to_html,
+    to_pdf,
+)
 from pramana.reporting.evidence import evidence_files, require_evidence
 from pramana.reporting.pages import report_document
-from pramana.reporting.rendering import to_html, to_pdf
 from pramana.risk.attacks.records import require_belongs
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins
@@ -126,7 +134,7 @@ def report(
 
     Args:
         release: a release or its folder.
-        original: the true table: then attacks and losses are measured, for the owner's eyes.
+        original: the original data: then attacks and losses are measured, for the owner's eyes.
         external: for publication: the original is not looked at, whatever was given.
         name: of the data, for the title.
         office: who releases them.
@@ -177,7 +185,7 @@ def report(
 
 
 def _verdict(release: Release, truth: OpenedTable | None, say: Say | None) -> Verdict | None:
-    """What was checked: for the owner, who has the truth, also that the release fits it."""
+    """What was checked: for the owner, who has the original data, also that the release fits it."""
     if release.folder is None:
         return None
     found = verify_folder(release.folder)
@@ -187,7 +195,7 @@ def _verdict(release: Release, truth: OpenedTable | None, say: Say | None) -> Ve
 def _audit(
     release: Release, truth: OpenedTable | None, say: Say | None, *, belongs: bool
 ) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
-    """What attacks achieve; that the truth belongs to the release is not looked at twice."""
+    """What attacks achieve; that the original data belong to the release is not looked at twice."""
     if truth is None:
         return None, ()
     try:
@@ -319,8 +327,8 @@ def _treatment(column: Column, release: Release) -> str:
     if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
         kept = float(matrix.retention)
         return f"kept with probability {text_up(kept, 3)}, else drawn at random{tied}"
-    least = min(float(own.diagonal.min()) for own in step.matrices)
-    most = max(float(own.diagonal.max()) for own in step.matrices)
+    least = min(float(matrix.diagonal.min()) for matrix in step.matrices)
+    most = max(float(matrix.diagonal.max()) for matrix in step.matrices)
     return (
         f"kept with probability {text_down(least, 3)} to {text_up(most, 3)}, else moved by the "
         f"matrix{tied}"
@@ -350,7 +358,7 @@ def _domain(column: Column) -> str:
 
 
 def _up(value: float | None) -> str:
-    """A share that shall be small, rounded up; nothing where there is none."""
+    """A share that must be small, rounded up; nothing where there is none."""
     return "" if value is None else percent_up(value)
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pramana.base.text import as_table, as_tables, in_shell, quoted
+from pramana.base.text import as_table, as_tables, in_shell, plain, quoted
 from pramana.errors import InvalidSchema, PramanaError
-from pramana.evaluation.trial_releases import MOST_RECORDS, Errors, trial_errors, tried, typical
+from pramana.evaluation.questions import MOST_RECORDS, Errors, trial_errors, tried, typical
 from pramana.methods.base import Method
 from pramana.methods.choice import alternative_method, design
 from pramana.methods.expected_error import randomised_in
 from pramana.methods.plan import Plan
-from pramana.risk.uniqueness import UniquenessCounter
+from pramana.risk.frequencies import UniquenessCounter
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.origins import Provenance
@@ -45,7 +45,7 @@ MOST_TRIED = 3
 FEW_KEYS = 4
 FEW_TABLES = 2
 MOST_COLUMNS = 8
-"""So many keys, those with most values, are tried one by one."""
+"""This many keys, those with most values, are tried one by one."""
 
 WORTH = 0.95
 """A way must leave at most this share of the error to be told."""
@@ -105,7 +105,7 @@ class SchemaSuggestion:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return vars(self)
 
 
@@ -209,7 +209,7 @@ def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Candidate]:
 
 
 def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, Column]]:
-    """Columns released as they are that others may know: they split the anonymity set."""
+    """Columns released unchanged that others may know: they split the anonymity set."""
     for name in schema.known:
         if not schema.column(name).randomised and name not in schema.strata:
             if schema.column(name).role is Role.WEIGHT:
@@ -464,14 +464,8 @@ class RecodingGain:
     schema: Schema
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "what": self.what,
-            "column": self.column,
-            "entry": self.entry,
-            "unique": self.unique,
-            "schema": self.schema.to_toml(),
-        }
+        """Values for JSON."""
+        return plain(self, "what column entry unique") | {"schema": self.schema.to_toml()}
 
 
 def recoding_gains(

@@ -4,7 +4,7 @@ Tables of keys alone say little about a method that hands keys round: it keeps t
 tie to everything else. So each key is also asked for together with each column that is released as
 it is: a table where that has few values, the mean by key where it is a number with many.
 
-What a release is worth: what an analyst gets from it, beside the truth.
+What a release is worth: what an analyst gets from it, next to the original data.
 
 Every figure comes twice: from the released records taken at face value, and from the estimates that
 undo the matrices. What an analyst who estimates gets is what counts.
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pramana.analysis.question import USUAL, Question
 from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
-from pramana.base.text import percent
+from pramana.base.text import percent, plain
 from pramana.errors import MissingExtra, NotCovered, PramanaError
 from pramana.evaluation.questions import QuestionLoss
 from pramana.release.released_codes import NOT_REPORTED, released_codes
@@ -51,12 +51,13 @@ from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray
 
 FEW_VALUES = 20
 MOST_TIES = 24
-"""So many pairs of a key and another column are looked at, the first in the order of the schema."""
+"""This many pairs of a key and another column are looked at, the first in the order of the
+schema."""
 
 
 @dataclass(frozen=True)
 class AssociationLoss:
-    """One key with one column that is released as it is.
+    """One key with one column that is released unchanged.
 
     Attributes:
         key: the key.
@@ -74,7 +75,7 @@ class AssociationLoss:
     estimated: bool
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return vars(self)
 
 
@@ -106,7 +107,7 @@ def _codes(release: Release, truth: OpenedTable, key: Column) -> tuple[Codes, Co
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """Values of a column that is released as it is, before and after: the same for every key."""
+    """Values of a column that is released unchanged, before and after: the same for every key."""
 
     name: str
     before: pa.ChunkedArray
@@ -156,7 +157,7 @@ class _Kept:
 
 @dataclass(frozen=True, eq=False)
 class _Tie:
-    """Codes of a key, before and after, and a column that is released as it is."""
+    """Codes of a key, before and after, and a column that is released unchanged."""
 
     key: Column
     kept: _Kept
@@ -222,7 +223,7 @@ class _Tie:
 def _alike(
     own: pa.ChunkedArray, theirs: pa.ChunkedArray, column: Column
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """The truth as it would have been released: in bins where these leave by their labels."""
+    """The original data as they are released: in bins where bins are released by labels."""
     domain = column.domain
     if own.type == theirs.type:
         return own, theirs
@@ -275,13 +276,13 @@ class Association:
     estimated: float | None
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return vars(self)
 
 
 @dataclass(frozen=True)
 class TableUtility:
-    """One table: how far release and estimate are from the truth."""
+    """One table: how far release and estimate are from the original data."""
 
     columns: tuple[str, ...]
     raw: TableDistance
@@ -292,14 +293,9 @@ class TableUtility:
     association: Association | None
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "columns": list(self.columns),
-            "raw": self.raw.to_json(),
-            "estimated": None if self.estimated is None else self.estimated.to_json(),
-            "method": self.method,
-            "interval_overlap": {"raw": self.overlap_raw, "estimated": self.overlap_estimated},
-            "association": None if self.association is None else self.association.to_json(),
+        """Values for JSON."""
+        return plain(self, "columns raw estimated method association") | {
+            "interval_overlap": {"raw": self.overlap_raw, "estimated": self.overlap_estimated}
         }
 
 
@@ -347,7 +343,7 @@ class UtilityReport:
         return float(np.mean(list(self.losses.values()) or [0.0]))
 
     def mean_l1(self, *, width: int, estimated: bool = True) -> float:
-        """The average L1 of the tables of so many columns."""
+        """The average L1 of the tables of this many columns."""
         found = [
             (table.estimated or table.raw if estimated else table.raw).l1
             for table in self.tables
@@ -392,8 +388,8 @@ class UtilityReport:
         return lines + list(self.notes)
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
+        """Values for JSON."""
+        return plain(self, "loss losses ties asked tables tree notes") | {
             "mean_l1": {
                 f"{width}-way": {
                     "raw": self.mean_l1(width=width, estimated=False),
@@ -401,14 +397,7 @@ class UtilityReport:
                 }
                 for width in (1, 2)
             },
-            "loss": self.loss,
-            "losses": self.losses,
-            "ties": [tie.to_json() for tie in self.ties],
-            "asked": [one.to_json() for one in self.asked],
-            "tables": [table.to_json() for table in self.tables],
             "propensity": None if self.model is None else self.model.to_json(),
-            "tree": None if self.tree is None else self.tree.to_json(),
-            "notes": list(self.notes),
         }
 
 
@@ -456,7 +445,7 @@ class _Coded:
 def assess_utility(
     release: Release, truth: OpenedTable, *, target: str | None = None, seed: int = 20
 ) -> UtilityReport:
-    """Compare a release with the truth, at face value and by estimates.
+    """Compare a release with the original data, at face value and by estimates.
 
     Args:
         release: the release.
@@ -572,7 +561,7 @@ def _tree(target: str, coded: _Coded, release: Release, seed: int) -> TreeAccura
 
 
 def _rebuilt(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
-    """The rebuilt records in the same codes; ``None`` where there are no matrices."""
+    """The synthetic records in the same codes; ``None`` where there are no matrices."""
     try:
         table = release.synthesized(keystream)
     except NotCovered:

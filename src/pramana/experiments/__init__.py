@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pramana.base.registry import lazy_exports
 
 if TYPE_CHECKING:
-    from pramana.experiments.demonstration import demonstrate
     from pramana.experiments.harness import EXPERIMENTS, count_steps, run_experiment, title
-    from pramana.experiments.population import make_population, population_schema
+    from pramana.experiments.population import demonstrate, make_population, population_schema
     from pramana.experiments.tree_grid import guide_of, reference_sets, table_sets, try_grid
 
 __all__ = ["EXPERIMENTS", "count_steps", "demonstrate", "guide_of", "make_population",
@@ -17,9 +16,8 @@ __all__ = ["EXPERIMENTS", "count_steps", "demonstrate", "guide_of", "make_popula
            "try_grid"]  # fmt: skip
 
 _SOURCES = {
-    "demonstration": "demonstrate",
     "harness": "EXPERIMENTS count_steps run_experiment title",
-    "population": "make_population population_schema",
+    "population": "demonstrate make_population population_schema",
     "tree_grid": "guide_of reference_sets table_sets try_grid",
 }
 

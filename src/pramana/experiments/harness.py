@@ -22,6 +22,7 @@ from pramana.base.atomic_files import whole_folder
 from pramana.base.charts import COLOURS, altair, rows_of, styled, write_picture
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_choice
+from pramana.base.text import plain
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.types import Entries, Form
 
@@ -291,15 +292,8 @@ class Finding:
         return f"differs, because {self.because}" if self.because else "no"
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "question": self.question,
-            "paper": self.paper,
-            "ours": self.ours,
-            "threshold": self.threshold,
-            "holds": bool(self.holds),
-            "answer": self.answer,
-        }
+        """Values for JSON."""
+        return plain(self, "question paper ours threshold answer") | {"holds": bool(self.holds)}
 
 
 @dataclass(frozen=True)
@@ -411,7 +405,15 @@ def run_experiment(
     if where is not None and not where.is_dir():
         raise InvalidTable(f"The folder of data does not exist: {where}.")
     outcome: Experiment = module.run(Setting(where, size, seed, progress))
-    _write(folder, name, outcome, size=size, seed=seed)
+    from pyarrow import csv
+
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with whole_folder(folder, may_go=_require_empty) as work:
+        for file, columns in outcome.tables.items():
+            csv.write_csv(pa.table(dict(columns)), work / f"{file}.csv")
+        for file, picture in outcome.pictures.items():
+            draw(picture, work / file)
+        (work / "README.md").write_text(_page(name, outcome, size=size, seed=seed))
     return outcome
 
 
@@ -424,18 +426,6 @@ def _module(name: str) -> Any:
 def _require_empty(folder: Path) -> None:
     if not folder.is_dir() or any(folder.iterdir()):
         raise OutputExists(f"{folder} must be a new or empty folder to write to, and is not.")
-
-
-def _write(folder: Path, name: str, outcome: Experiment, *, size: Size, seed: int) -> None:
-    from pyarrow import csv
-
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with whole_folder(folder, may_go=_require_empty) as work:
-        for file, columns in outcome.tables.items():
-            csv.write_csv(pa.table(dict(columns)), work / f"{file}.csv")
-        for file, picture in outcome.pictures.items():
-            draw(picture, work / file)
-        (work / "README.md").write_text(_page(name, outcome, size=size, seed=seed))
 
 
 def _page(name: str, outcome: Experiment, *, size: Size, seed: int) -> str:

@@ -1,4 +1,4 @@
-"""Tables rebuilt from Pk-anonymous data [Ikarashi, Sec. 5].
+"""Tables synthesized from Pk-anonymous data [Ikarashi, Sec. 5].
 
 L1 error and epsilon by the number of records (Figure 2), of attributes (Figure 3), and by k
 (Figure 4), on seven attributes with the domain sizes of its Table 1. The paper's reconstruction
@@ -69,7 +69,8 @@ FILE = "uscensus1990raw_sample3000.csv"
 WHOLE = 2_458_285
 METHODS = ("undone (paper)", "clipped", "regularised EM (ours)")
 EXPECTED = "undone, expected"
-"""What undoing is off by on average, from the matrices and the truth alone [Cator, Sec. 3]."""
+"""What undoing is off by on average, from the matrices and the original data alone [Cator, Sec.
+3]."""
 AS_EXPECTED = 0.5
 """One release of few cells is off by more or less than on average."""
 WAYS: dict[str, Method] = {
@@ -224,9 +225,34 @@ def _people(setting: Setting) -> tuple[CodedColumns, str]:
     """CodedColumns of the seven attributes, from the survey or generated."""
     path = setting.file(FILE)
     if path is not None:
-        return _surveyed(csv.read_csv(path)), f"{FILE}, drawn with replacement up to each size"
+        # The attributes of Table 1 from the raw census of 1990, cut to the same sizes.
+        table = csv.read_csv(path)
+        number = {name: table[name].to_numpy() for name in table.column_names}
+        adult = number["AGE"] >= ADULT
+        surveyed = [
+            _levels(table["SEX"], 2),
+            _cut(number["AGE"], 18),
+            _cut(number["INCOME1"], 12),
+            np.where(adult, 1 + (number["WEEK89"] > 0), 0).astype(np.uint8),
+            np.where(adult, 1 + (number["HOURS"] > 0), 0).astype(np.uint8),
+            _levels(table["YEARSCH"], 18),
+            _cut(number["TRAVTIME"], 20),
+        ]
+        return surveyed, f"{FILE}, drawn with replacement up to each size"
     people = make_population(60_000, keystream=setting.keystream)
-    return _made(people, setting), f"{GENERATED}, drawn with replacement up to each size"
+    age, cost = people["age"].to_numpy(), people["cost"].to_numpy()
+    income = people["income"].fill_null(0).to_numpy()
+    noise = setting.keystream.uniforms("travel", 0, len(age))
+    made = [
+        _levels(people["sex"], 2),
+        _cut(age, 18),
+        _cut(income, 12),
+        _levels(people["occupation"], 3),
+        _levels(people["marital"], 3),
+        np.minimum(_levels(people["education"].fill_null("?"), 5) * 4 + _cut(age, 4), 17),
+        _cut(np.log1p(cost) * 3 + income / 20_000 + 6 * noise, 20),
+    ]
+    return made, f"{GENERATED}, drawn with replacement up to each size"
 
 
 def _drawn(columns: CodedColumns, n: int, setting: Setting) -> CodedColumns:
@@ -236,38 +262,8 @@ def _drawn(columns: CodedColumns, n: int, setting: Setting) -> CodedColumns:
     return [column[rows] for column in columns]
 
 
-def _surveyed(table: pa.Table) -> CodedColumns:
-    """The attributes of Table 1 from the raw census of 1990, cut to the same sizes."""
-    number = {name: table[name].to_numpy() for name in table.column_names}
-    adult = number["AGE"] >= ADULT
-    return [
-        _levels(table["SEX"], 2),
-        _cut(number["AGE"], 18),
-        _cut(number["INCOME1"], 12),
-        np.where(adult, 1 + (number["WEEK89"] > 0), 0).astype(np.uint8),
-        np.where(adult, 1 + (number["HOURS"] > 0), 0).astype(np.uint8),
-        _levels(table["YEARSCH"], 18),
-        _cut(number["TRAVTIME"], 20),
-    ]
-
-
 ADULT = 16
 """Younger people were not asked whether they worked."""
-
-
-def _made(people: pa.Table, setting: Setting) -> CodedColumns:
-    age, cost = people["age"].to_numpy(), people["cost"].to_numpy()
-    income = people["income"].fill_null(0).to_numpy()
-    noise = setting.keystream.uniforms("travel", 0, len(age))
-    return [
-        _levels(people["sex"], 2),
-        _cut(age, 18),
-        _cut(income, 12),
-        _levels(people["occupation"], 3),
-        _levels(people["marital"], 3),
-        np.minimum(_levels(people["education"].fill_null("?"), 5) * 4 + _cut(age, 4), 17),
-        _cut(np.log1p(cost) * 3 + income / 20_000 + 6 * noise, 20),
-    ]
 
 
 def _cut(values: Values, size: int) -> NDArray[np.uint8]:
@@ -303,10 +299,21 @@ def _falls(rows: Rows, name: str) -> bool:
 
 
 def _findings(results: dict[str, Rows]) -> tuple[Finding, ...]:
+    rows = results["k"]
+    ours = METHODS[2]
+    findings_by_k = (
+        Finding(
+            "Does the error grow with k, and epsilon fall?",
+            "yes, a little",
+            f"{ours}: {_path(rows, ours)}; epsilon: {_path(rows, 'epsilon')}",
+            _rises(rows, ours) and _falls(rows, "epsilon"),
+            threshold="error larger and epsilon lower at each step",
+        ),
+    )
     return (
         *_findings_by_records(results["records"]),
         *_findings_by_attributes(results["attributes"]),
-        *_findings_by_k(results["k"]),
+        *findings_by_k,
         *_findings_of_methods(results),
         _finding_by_epsilon(results["epsilons"]),
     )
@@ -364,19 +371,6 @@ def _findings_by_attributes(rows: Rows) -> tuple[Finding, ...]:
             float(times(paper)) <= 2,
             because=undoing if explained else "",
             threshold="at most twice as large with each attribute, matrices undone",
-        ),
-    )
-
-
-def _findings_by_k(rows: Rows) -> tuple[Finding, ...]:
-    ours = METHODS[2]
-    return (
-        Finding(
-            "Does the error grow with k, and epsilon fall?",
-            "yes, a little",
-            f"{ours}: {_path(rows, ours)}; epsilon: {_path(rows, 'epsilon')}",
-            _rises(rows, ours) and _falls(rows, "epsilon"),
-            threshold="error larger and epsilon lower at each step",
         ),
     )
 

@@ -94,7 +94,7 @@ class Insured:
     Attributes:
         levels: One array a variable.
         cost: The cost of a year.
-        weight: How many people a record stands for, with a mean of 1.
+        weight: How many people a record represents, with a mean of 1.
         words: Where they come from.
     """
 
@@ -203,7 +203,7 @@ YEARS_OF_SCHOOL = {
 """By the words of the American Community Survey; anything else is less than a grade."""
 
 NATION = 50.0
-"""So many records of the nation are added to those of a state, whose rare cells are few."""
+"""This many records of the nation are added to of a state, whose rare cells are few."""
 
 
 def make_states(number: int, setting: Setting) -> dict[str, FloatArray]:
@@ -355,7 +355,10 @@ def found_again(
     keystream: Keystream,
 ) -> dict[str, FloatArray]:
     """For each method the frequency of re-identification of every record, over ``trials``."""
-    places = _places(people, rows)
+    # Where each cell lies, every variable in units of its standard deviation.
+    places = levels_of(SIZES).astype(np.float64)
+    for column in range(len(SIZES)):
+        places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
     truth = places[people.cells[rows]]
     frequency = {method: np.zeros(rows.size) for method in methods}
     grouped = group(people, rows, k=k, keystream=keystream)  # once: trials differ by the draws
@@ -365,11 +368,3 @@ def found_again(
         for method, new in released.items():
             frequency[method] += link_chances(truth, places[new]) / trials
     return frequency
-
-
-def _places(people: Insured, rows: IntArray) -> FloatArray:
-    """Where each cell lies, every variable in units of its standard deviation."""
-    places = levels_of(SIZES).astype(np.float64)
-    for column in range(len(SIZES)):
-        places[:, column] /= max(float(people.levels[column][rows].std()), 1e-9)
-    return places

@@ -2,8 +2,8 @@
 
 Nine attributes: salary, commission, age, education level, make of the car, zip code, value of the
 house, years that it has been owned, and the amount of the loan. The class is a function of some
-of them, sharp at its borders, so that a learner that sees the truth can find it in full and what a
-randomised table costs is easily seen.
+of them, sharp at its borders, so that a learner that sees the original data can find it in full and
+what a randomised table costs is easily seen.
 
 Every applicant is a fixed function of the keystream and of the applicant's number.
 """
@@ -261,7 +261,7 @@ def _mass_edges(values: FloatArray, bins: int) -> tuple[float, ...]:
 
 
 def bin_schema(data: LearningSet, bins: int, *, cut: Cut = "width") -> Schema:
-    """Every attribute a key with at most ``bins`` values; the class is released as it is."""
+    """Every attribute a key with at most ``bins`` values; the class is released unchanged."""
     columns = []
     for name in data.attributes:
         values = data.train[name].to_numpy().astype(np.float64)

@@ -322,7 +322,7 @@ class Inflow:
 
 
 def worst_match(inflow: Inflow, *, at_least: float = 0.0) -> float:
-    """max over a of R(a), rounded up; or any number up to ``at_least`` if it is not above that."""
+    """Max over a of R(a), rounded up; or any number up to ``at_least`` if it is not above that."""
     if inflow.own == 0 or inflow.frequency == 0:
         return 0.0  # a true c is never released as c, so a match there is never correct
     if inflow.own == TOTAL:
@@ -369,7 +369,7 @@ def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best:
 
 
 def _near(own: float, certain: int, odds: FloatArray, times: FloatArray, top: int) -> float:
-    """max R(a) over the first ``top`` random ones, from all e_a at once."""
+    """Max R(a) over the first ``top`` random ones, from all e_a at once."""
     ratios, units = _ratios(odds, times, top)
     random = np.arange(1, top + 1)
     chances = 1 / ((random + certain) * (1 + ratios / own))

@@ -83,7 +83,7 @@ class DifferentialPrivacy(Guarantee):
         return self.epsilon <= other.epsilon
 
     def log_amplification(self, *, anonymity_set: int) -> float:
-        """epsilon is the total of ln gamma [Ikarashi, Cor. 2]."""
+        """Epsilon is the total of ln gamma [Ikarashi, Cor. 2]."""
         return self.epsilon
 
     def household(self, members: int) -> Mapping[str, float]:

@@ -76,7 +76,7 @@ class Outline:
 
     @property
     def local_epsilon(self) -> float:
-        """ln gamma, rounded up."""
+        """Ln gamma, rounded up."""
         return math.inf if self.gamma is None else log_up(self.gamma)
 
     def k(self, anonymity_set: int) -> float:

@@ -120,7 +120,7 @@ class PkAnonymity(Guarantee):
 
     @property
     def in_a_anonymity_set(self) -> bool:
-        """k is of all records."""
+        """K is of all records."""
         return self.hides_anybody
 
     @property

@@ -192,7 +192,7 @@ class _Margin:
         return (columns @ together).tocsc()
 
     def add(self, table: FloatArray, axis: int) -> FloatArray:
-        """sum over m of table(m) * margin(m, k) along one axis."""
+        """Sum over m of table(m) * margin(m, k) along one axis."""
         if self.groups is None:
             return self.matrix.apply(table, axis=axis)
         moved = np.moveaxis(table, axis, -1)
@@ -201,7 +201,7 @@ class _Margin:
         return result
 
     def highest(self, table: FloatArray, axis: int) -> FloatArray:
-        """max over m of table(m) * margin(m, k) along one axis."""
+        """Max over m of table(m) * margin(m, k) along one axis."""
         if isinstance(self.matrix, UniformMixture) and self.groups is None:
             own, other = self.matrix.kept / TOTAL, self.matrix.other / TOTAL  # own >= other
             top: FloatArray = np.maximum(own * table, other * table.max(axis=axis, keepdims=True))

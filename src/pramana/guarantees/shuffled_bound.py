@@ -268,7 +268,7 @@ class _Steps:
         return _exp_up(self._log_moment(anonymity_set, slope) - 1 - math.log(anonymity_set * slope))
 
     def _log_moment(self, anonymity_set: int, slope: float) -> float:
-        """n ln E e^(lambda Z), rounded up.
+        """N ln E e^(lambda Z), rounded up.
 
         A sum of c products is off by at most c + 1 roundings of the sum of their sizes.
         """
@@ -409,7 +409,7 @@ def _on_grid(value: FloatArray, chance: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _exp_up(exponent: float) -> float:
-    """e to a power that is rounded up already, rounded up and never 0; at most 1."""
+    """E to a power that is rounded up already, rounded up and never 0; at most 1."""
     if exponent > 0:
         return 1.0
     raised = math.exp(exponent) * (1 + FUNCTION * (1 - exponent))

@@ -250,7 +250,7 @@ def _anonymity_set(evidence: Evidence) -> int:
 
 
 def _group_delta(epsilon: float, delta: float, members: int) -> float:
-    """delta (1 + e^eps + ... + e^((m - 1) eps)), rounded up, at most 1; none of none."""
+    """Delta (1 + e^eps + ... + e^((m - 1) eps)), rounded up, at most 1; none of none."""
     if not delta or members == 1:
         return delta
     try:

@@ -327,7 +327,7 @@ class AttributeSampler(Mechanism):
 
     @property
     def epsilon(self) -> float:
-        """ln gamma, rounded up."""
+        """Ln gamma, rounded up."""
         return log_up(self.gamma)
 
     @property

@@ -237,7 +237,7 @@ def amplification(weights: NDArray[np.object_]) -> Fraction | float:
 
 
 def crossed_ratio(values: FloatArray) -> float:
-    """min over u, v, u', v' of (A_uv' A_vu') / (A_uu' A_vv') [Ikarashi, Thm 3], rounded down.
+    """Min over u, v, u', v' of (A_uv' A_vu') / (A_uu' A_vv') [Ikarashi, Thm 3], rounded down.
 
     For a pair of truths (u, v) the four-fold ratio is (min_x r_x) / (max_x r_x) with
     r_x = A_ux / A_vx, so that the minimum over four indices takes two: O(N^3) time, O(N^2) memory.
@@ -453,7 +453,7 @@ class UniformMixture(TransitionMatrix):
 
     @property
     def epsilon(self) -> float:
-        """ln gamma, rounded up."""
+        """Ln gamma, rounded up."""
         return log_up(self.gamma)
 
     @property
@@ -553,7 +553,7 @@ def _other_of_gamma(size: int, gamma: float | Fraction) -> int:
 
 
 def _mix(counts: ArrayLike, axis: int, own: float, everyone: float) -> FloatArray:
-    """own * x + everyone * sum(x): what (own I + everyone J) does along an axis."""
+    """Own * x + everyone * sum(x): what (own I + everyone J) does along an axis."""
     table = np.asarray(counts, dtype=np.float64)
     mixed: FloatArray = own * table
     mixed += everyone * table.sum(axis=axis, keepdims=True)  # no second table in between

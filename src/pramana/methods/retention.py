@@ -227,7 +227,7 @@ def _divider(
 
 
 def _retention(log_gamma: float, size: int) -> float:
-    """rho from ln gamma: (gamma - 1) / (gamma + N - 1)."""
+    """Rho from ln gamma: (gamma - 1) / (gamma + N - 1)."""
     if log_gamma >= IDENTITY_LOG_GAMMA:
         return 1.0
     excess = math.expm1(log_gamma)

@@ -125,7 +125,7 @@ class FlowProblem:
         return rows[order], begins, order
 
     def excess(self, flow: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """h for the rare values, and its slopes in the order of ``served``."""
+        """H for the rare values, and its slopes in the order of ``served``."""
         size = self.times[: self.rare]
         leaving = np.bincount(self.ends, np.repeat(flow, 2), len(self.times))
         out = np.clip(leaving[: self.rare], 1e-12, size * (1 - 1e-12))

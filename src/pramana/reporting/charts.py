@@ -15,8 +15,7 @@ from typing import Any
 
 from pramana.base.charts import altair, inline_svg, styled
 from pramana.base.text import percent_down, percent_up
-from pramana.reporting.contents import ColumnView
-from pramana.reporting.document import Drawing
+from pramana.reporting.document import ColumnView, Drawing
 from pramana.types import Entries, Form
 
 COLOURS = {"truth": "#3d3d3d", "released": "#a85400", "estimated": "#0b5f8a", "bound": "#a01c2f"}
@@ -286,7 +285,7 @@ def frontier(
                 axis=alt.Axis(format=".2~%", tickCount=5)),
         y=alt.Y("risk:Q", title=axes[1],
                 scale=alt.Scale(type="log", domain=[low, high], nice=False),
-                axis=alt.Axis(format="~%", values=[own for own in ticks if low <= own <= high])),
+                axis=alt.Axis(format="~%", values=[tick for tick in ticks if low <= tick <= high])),
     )  # fmt: skip
     layers = _bounds(base, chances, most)
     for filled, colour in ((True, COLOURS["estimated"]), (False, COLOURS["truth"])):
@@ -305,7 +304,9 @@ def frontier(
 
 def _bounds(base: Any, chances: Sequence[float], most: float) -> list[Any]:
     """The chances asked for as lines, each named at its right end."""
-    rows = [{"loss": most, "risk": own, "name": f"one in {1 / own:.12g}"} for own in chances]
+    rows = [
+        {"loss": most, "risk": chance, "name": f"one in {1 / chance:.12g}"} for chance in chances
+    ]
     whole = [row | {"from": 0.0} for row in rows]
     line = {"color": COLOURS["bound"], "strokeDash": [5, 4], "strokeWidth": 1}
     lines = base.properties(data=_rows(whole)).mark_rule(**line).encode(x2=altair().X2("from:Q"))
@@ -333,7 +334,7 @@ def _labelled(
     most, low, high = frame
     scale = TALL / math.log(high / low)
     spots = [(WIDER * r["loss"] / most, scale * math.log(high / r["risk"])) for r in rows]
-    lines = [scale * math.log(high / own) for own in chances]
+    lines = [scale * math.log(high / chance) for chance in chances]
     taken: list[tuple[float, float, float, float]] = [(x - 6, x + 6, y, LINE) for x, y in spots]
     taken += [(WIDER - LETTER * 10, WIDER, y - 7, LINE) for y in lines]
     taken += [(0, WIDER, y, LINE / 2) for y in lines]
@@ -390,7 +391,7 @@ def counts(identity: str, name: str, bars: Sequence[tuple[str, int]], *, title: 
 # -- as SVG for pages that draw at once ----------------------------------------------------------
 
 MOST_ROWS = 24
-"""More values than these are drawn as a curve beside the original ones."""
+"""More values than these are drawn as a curve next to the original ones."""
 
 
 def drawn_methods(
@@ -405,7 +406,7 @@ def drawn_methods(
     """
     plot = frontier(
         "methods",
-        [Point(*own) for own in points],
+        [Point(*point) for point in points],
         title="Loss and risk of every method that was tried",
         chances=chances,
         axes=("loss: a typical table is off by so much", "risk: links or copies that succeed"),
@@ -435,7 +436,7 @@ def drawn_beside(
     records = sum(row[1] for row in rows) or 1
     labels, *numbers = zip(*rows, strict=True)
     truth, estimated, low, high = (
-        tuple(math.nan if own is None else own / records for own in one) for one in numbers
+        tuple(math.nan if own is None else own / records for own in number) for number in numbers
     )
     view = ColumnView(
         name, name, "", "", "", labels, estimated=estimated, low=low, high=high, truth=truth,

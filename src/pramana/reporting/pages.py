@@ -11,11 +11,12 @@ from pramana.base.text import counted, percent, percent_down, percent_up, text_u
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.registry import dials
 from pramana.reporting.charts import WIDER, Point, Range, frontier, ranges, rounded_percent, shares
-from pramana.reporting.contents import Attacks, ColumnView, Measures, ReportContent
 from pramana.reporting.document import (
+    Attacks,
     Block,
     Chapter,
     Code,
+    ColumnView,
     Document,
     Drawing,
     Facts,
@@ -23,11 +24,13 @@ from pramana.reporting.document import (
     Grid,
     Group,
     Heading,
+    Measures,
+    ReportContent,
     Row,
     Signature,
     Words,
+    to_html,
 )
-from pramana.reporting.rendering import to_html
 from pramana.verification.checks import State, Verdict
 from pramana.verification.whole_file import Colour, verdict_of
 
@@ -51,8 +54,20 @@ STATES = {State.PASSED: "passed", State.ASSERTED: "asserted by the owner", State
 def report_document(content: ReportContent) -> Document:
     """The whole report: one page for management, then the annex."""
     about = content.about
+    certificate = content.certificate
+    together = dials(claim.attained for claim in certificate.claims)
+    blocks: list[Block] = [] if together is None else [Words(together, "strong")]
+    blocks += [_promise(claim, certificate.promise(claim)) for claim in certificate.claims]
+    if not certificate.claims:
+        blocks.append(Words(certificate.sentences()[0]))
+    form = certificate.to_json()
+    more = certificate.sentences()[max(len(certificate.claims), 1) :]
+    if more:
+        blocks += [Heading("What else is stated"), *map(Words, more)]
+    blocks.append(Heading("What the promises cover"))
+    blocks += [Words(form["scope"]["statement"]), Words(form["anonymity_set"]["statement"])]
     parts = (
-        Chapter("promises", "What is promised", tuple(_promises(content))),
+        Chapter("promises", "What is promised", tuple(blocks)),
         Chapter("file", "Risk of the whole file", tuple(map(Words, content.risk.sentences()))),
         Chapter("columns", "The columns", tuple(_columns(content.columns))),
         Chapter("risk", "What attacks achieve", tuple(_measures(content.attacks))),
@@ -72,22 +87,6 @@ def report_document(content: ReportContent) -> Document:
         parts=tuple(part for part in parts if part.blocks),
         closing=EVERYBODY if content.external else OWNER,
     )
-
-
-def _promises(content: ReportContent) -> list[Block]:
-    certificate = content.certificate
-    together = dials(claim.attained for claim in certificate.claims)
-    blocks: list[Block] = [] if together is None else [Words(together, "strong")]
-    blocks += [_promise(claim, certificate.promise(claim)) for claim in certificate.claims]
-    if not certificate.claims:
-        blocks.append(Words(certificate.sentences()[0]))
-    form = certificate.to_json()
-    more = certificate.sentences()[max(len(certificate.claims), 1) :]
-    if more:
-        blocks += [Heading("What else is stated"), *map(Words, more)]
-    blocks.append(Heading("What the promises cover"))
-    blocks += [Words(form["scope"]["statement"]), Words(form["anonymity_set"]["statement"])]
-    return blocks
 
 
 def _promise(claim: Claim, sentence: str) -> Group:
@@ -270,15 +269,23 @@ LITTLE_USE = 0.2
 
 
 def first_page(content: ReportContent) -> tuple[Block, ...]:
-    """Everything that stands on it, in order."""
+    """Everything that is on it, in order."""
     certificate = content.certificate
     figures = [_promise_figure(content), *_measured(content), _exactness(content)]
     if len(figures) < 3:
-        figures.append(_size(content))
+        figures.append((f"{certificate.records:,}", "Records released, in a random order."))
     chart, reading = _chart(content)
+    # What the verdict rests on.
+    words = [_what(content)]
+    if content.verdict is not None:
+        words.append(content.verdict.counted())
+    if content.attacks is not None:
+        tried = len(content.attacks.measured)
+        kept = "none broke a promise" if content.attacks.holds else "a promise was broken"
+        words.append(f"Attacks tried on these people: {tried}, and {kept}.")
     blocks: list[Block | None] = [
         verdict_words(content),
-        Words(_reasons(content)),
+        Words(" ".join(words)),
         Figures(tuple(figures)),
         chart,
         None if chart is None else Words(reading, "quiet"),
@@ -299,18 +306,6 @@ def verdict_words(content: ReportContent) -> Words:
     checked = content.verdict is not None
     verdict = verdict_of(content.certificate, content.risk, failed=failed, checked=checked)
     return Words(verdict.sentence, TONES[verdict.colour])
-
-
-def _reasons(content: ReportContent) -> str:
-    """What the verdict rests on."""
-    words = [_what(content)]
-    if content.verdict is not None:
-        words.append(content.verdict.counted())
-    if content.attacks is not None:
-        tried = len(content.attacks.measured)
-        kept = "none broke a promise" if content.attacks.holds else "a promise was broken"
-        words.append(f"Attacks tried on these people: {tried}, and {kept}.")
-    return " ".join(words)
 
 
 def _what(content: ReportContent) -> str:
@@ -358,7 +353,7 @@ def _exactness(content: ReportContent) -> tuple[str, str]:
     if not known:
         return "not stated", (
             "How exact tables are cannot be told from this kind of release. "
-            + _about_error(content)
+            + (content.certificate.expected_error or "")
         ).strip()
     widest, view = max(known, key=lambda pair: pair[0])
     among = "" if len(known) == 1 else f" (the widest is that of '{view.name}')"
@@ -385,14 +380,6 @@ def _use(content: ReportContent) -> Words | None:
         "would tell more.",
         "warning",
     )
-
-
-def _about_error(content: ReportContent) -> str:
-    return content.certificate.expected_error or ""
-
-
-def _size(content: ReportContent) -> tuple[str, str]:
-    return f"{content.certificate.records:,}", "Records released, in a random order."
 
 
 def _chart(content: ReportContent) -> tuple[Drawing | None, str]:

@@ -57,7 +57,7 @@ class ReportedSets:
 
 
 ARRAY_LIMIT = 2**12
-"""Up to so many possible combinations an array numbers them, however few records there are."""
+"""Up to this many possible combinations an array numbers them, however few records there are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ columns: with few patterns this takes little more than one grouping each.
 
 Individual risk: the chance that a record is its person's, given the population behind a sample.
 
-A record that looks like fk - 1 others stands in a population where Fk people look so. Fk is not
+A record that looks like fk - 1 others is in a population where Fk people look so. Fk is not
 known: given fk, and with p = fk / (sum of sampling weights), it is negative binomial, and the risk
 is the mean of 1 / Fk [BenedettiFranconi98]. In the form that sdcMicro uses by default:
 
@@ -25,22 +25,35 @@ The risk of a household: it is found if one of its members is.
 With r_i the chance that member i is re-identified, that of the household is 1 - prod (1 - r_i), as
 if members were looked for one by one; and each of its members is found with it, since a household
 tells who its people are. These are sdcMicro's hierarchical risks.
+
+Who is unique, counted anew at every change of a recoding: keys are coded once, then counted.
+
+Every column is kept as codes of its distinct values. A recoding is done to the distinct values
+alone, so that what it brings is known in the time that one sort of the records takes.
+
+Which few keys together already single people out: every subset up to a width, worst first.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
+from pramana.base.processes import default_threads, in_order
 from pramana.base.rounding import require_choice
-from pramana.base.text import percent_up, text_up
-from pramana.errors import InvalidNumber
-from pramana.risk.coded_table import CodedTable, EquivalenceClasses
+from pramana.base.text import percent_up, plain, text_up
+from pramana.errors import InvalidNumber, OutsideDomain
+from pramana.risk.coded_table import CodedTable, EquivalenceClasses, ReportedSets
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.origins import Provenance
+from pramana.schema.recoded_table import recoded
+from pramana.schema.schema import Column, Schema
 from pramana.types import Codes, FloatArray, Form, IntArray
 
 MissingPolicy = Literal["category", "wildcard"]
@@ -167,7 +180,7 @@ def exact_individual_risk(frequency: ArrayLike, population: ArrayLike) -> FloatA
 
 
 def _mean(fk: FloatArray, p: FloatArray) -> FloatArray:
-    """p times the integral of s**(fk - 1) / (p + (1 - p) s) over [0, 1], by two roads.
+    """P times the integral of s**(fk - 1) / (p + (1 - p) s) over [0, 1], by two roads.
 
     For p >= 1/2 the series sum_j j! / (fk (fk + 1) ... (fk + j)) (1 - p)**j, whose terms at least
     halve; below, the recursion I(f + 1) = (1 / f - p I(f)) / (1 - p) from I(1), which damps errors.
@@ -229,7 +242,7 @@ class PopulationRisk:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return {
             "expected_reidentifications": self.expected,
             "global_risk": self.share,
@@ -290,12 +303,189 @@ class HouseholdRisk:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "column": self.column,
-            "households": self.households,
-            "largest": self.largest,
+        """Values for JSON."""
+        return plain(self, "column households largest") | {
             "expected_households": self.expected,
             "expected_people": self.people,
             "highest_risk": self.highest,
         }
+
+
+MOST_CACHED = 200
+
+
+@dataclass(frozen=True)
+class Uniqueness:
+    """How many people stand out by their keys.
+
+    Attributes:
+        records: How many there are.
+        unique: Those whom no other record equals.
+        few: Those with fewer than five alike, themselves included.
+        combinations: How many different combinations of keys occur.
+        keys: By which columns.
+    """
+
+    records: int
+    unique: int
+    few: int
+    combinations: int
+    keys: tuple[str, ...]
+
+
+FEW = 5
+
+
+class UniquenessCounter:
+    """The keys of a table, coded once; asked with one schema after the other."""
+
+    def __init__(self, table: OpenedTable) -> None:
+        self._table = table if table.raw is None else table.raw
+        self._raw: dict[str, tuple[Codes, pa.Array]] = {}
+        self._seen: dict[Column, tuple[NDArray[np.int32], int]] = {}
+        self._counted: dict[tuple[Column, ...], Uniqueness] = {}
+
+    def of(self, schema: Schema, *, among: Sequence[str] | None = None) -> Uniqueness:
+        """Who is unique by the keys of a schema as it recodes them, or by some of them."""
+        keys = tuple(
+            _bare(column)
+            for column in schema.keys
+            if column.name in self._table.schema.names and (among is None or column.name in among)
+        )
+        if keys not in self._counted:
+            self._counted[keys] = self._count(keys)
+        return self._counted[keys]
+
+    def _count(self, keys: Sequence[Column]) -> Uniqueness:
+        names, records = tuple(key.name for key in keys), self._table.rows
+        if not keys:
+            return Uniqueness(records, 0, 0, 1, names)
+        codes, sizes = [], []
+        for key in keys:
+            new, size = self._distinct(key)
+            codes.append(new[self._column(key.name)[0]])
+            sizes.append(size)
+        numbers = EquivalenceClasses.of(codes, sizes).numbers
+        few = int(numbers[numbers < FEW].sum())
+        return Uniqueness(records, int((numbers == 1).sum()), few, len(numbers), names)
+
+    def _column(self, name: str) -> tuple[Codes, pa.Array]:
+        """The distinct values of a column, the missing one last, and which each record has."""
+        if name not in self._raw:
+            column = self._table.to_arrow([name]).column(0)
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            coded = column.combine_chunks().dictionary_encode()
+            coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+            size = len(coded.dictionary)
+            indices = np.asarray(coded.indices.fill_null(size))
+            kind = np.min_scalar_type(max(size, 1))
+            values = pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])
+            self._raw[name] = indices.astype(kind), values
+        return self._raw[name]
+
+    def _distinct(self, key: Column) -> tuple[NDArray[np.int32], int]:
+        """What becomes of each distinct value."""
+        found = self._seen.get(key)  # held, for another thread may clear what is kept
+        if found is None:
+            if len(self._seen) > MOST_CACHED:
+                self._seen.clear()
+            values = self._column(key.name)[1]
+            one = Schema((key,))
+            table = recoded(OpenedTable.of_arrow(pa.table({key.name: values})), one)
+            try:
+                coded = CodedTable.of(table, [key.name], schema=one)
+            except OutsideDomain:
+                raise OutsideDomain(
+                    f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
+                    "or take their values as missing.",
+                    column=key.name,
+                ) from None
+            found = self._seen[key] = coded.codes[0], coded.sizes[0]
+        return found
+
+
+def _bare(column: Column) -> Column:
+    """What counts for telling people apart; missing is a value like others."""
+    about: Form = {"missing": "category", "exempt": (), "origin": Provenance.DECLARED}
+    return replace(column, **about)
+
+
+@dataclass(frozen=True)
+class SubsetRisk:
+    """The risk by some of the keys alone."""
+
+    keys: tuple[str, ...]
+    uniques: int
+    violations: int
+    smallest: int
+    expected: float | None
+    """Expected re-identifications, where there are weights."""
+
+    def to_json(self) -> Form:
+        """Values for JSON."""
+        return plain(self, "keys uniques violations smallest") | {
+            "expected_reidentifications": self.expected
+        }
+
+
+def subset_risks(
+    table: CodedTable,
+    groups: EquivalenceClasses,
+    *,
+    k: float,
+    width: int,
+    weights: FloatArray | None = None,
+    missing: MissingPolicy = "category",
+    asked: ReportedSets | None = None,
+) -> tuple[SubsetRisk, ...]:
+    """The risk of every subset of at most ``width`` keys.
+
+    Records that share all keys share every subset, so that only groups are counted again. Of
+    reports those count that were asked for the whole subset; one that none tells is left out.
+    """
+    cells = table.at(groups.first)
+    people = None if weights is None else groups.total(weights)
+    sets = None if asked is None else asked.at(groups.first)
+    widths = range(1, min(width, len(table.names)) + 1)
+    subsets = (own for size in widths for own in itertools.combinations(table.names, size))
+
+    def risk(names: tuple[str, ...]) -> SubsetRisk | None:
+        part = cells.subset([table.names.index(name) for name in names])
+        rows: slice | IntArray = slice(None)
+        if sets is not None:
+            rows = np.flatnonzero(sets.told(names))
+            part = part.at(rows)
+        if not part.records:
+            return None
+        merged = EquivalenceClasses.of(part.codes, part.sizes)
+        numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
+        whole = EquivalenceClasses(merged.of_record, numbers)
+        own = None if people is None else people[rows]
+        return _risk(part, whole, own, k=k, missing=missing)
+
+    found = in_order(risk, subsets, threads=default_threads())
+    return tuple(sorted((own for own in found if own is not None), key=_worst_first))
+
+
+def _risk(
+    part: CodedTable,
+    whole: EquivalenceClasses,
+    people: FloatArray | None,
+    *,
+    k: float,
+    missing: MissingPolicy,
+) -> SubsetRisk:
+    counted = Frequencies.of(part, weights=people, missing=missing, grouping=whole)
+    risk = PopulationRisk.of(counted)
+    return SubsetRisk(
+        keys=part.names,
+        uniques=counted.below(2),
+        violations=counted.below(k),
+        smallest=counted.smallest,
+        expected=None if risk is None else risk.expected,
+    )
+
+
+def _worst_first(risk: SubsetRisk) -> tuple[int, int, int, int, tuple[str, ...]]:
+    return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys

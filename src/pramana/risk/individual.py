@@ -37,7 +37,7 @@ MOST_SUBSETS = 2**12
 """With more sets of keys than this, only minimal sample uniques of few keys are looked for."""
 
 MOST_CELLS = 2**20
-"""A model with interactions holds every possible combination of keys, up to so many."""
+"""A model with interactions holds every possible combination of keys, up to this many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class SpecialUniques:
         contributions: the share of the scores that comes from sets with each key, in per cent.
         uniques: records that are unique on all keys.
         pairs: records that one other equals.
-        width: minimal sample uniques of up to so many keys were looked for.
+        width: minimal sample uniques of up to this many keys were looked for.
     """
 
     keys: tuple[str, ...]
@@ -136,7 +136,7 @@ class PopulationModel:
     matches: float
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         model = "two-way interactions" if self.interactions else "main effects"
         return {"model": model, "population_uniques": self.unique, "correct_matches": self.matches}
 
@@ -254,7 +254,7 @@ class IndividualRisks:
         return lines
 
     def to_json(self) -> Form:
-        """A plain form, without single records."""
+        """Values for JSON, without single records."""
         special = self.special
         return {
             "suda_records": int((special.scores > 0).sum()),

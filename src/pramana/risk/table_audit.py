@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.rounding import require_number
-from pramana.base.text import Shown, percent_up, records_that, text_up
+from pramana.base.text import Shown, percent_up, plain, records_that, text_up
 from pramana.errors import NotCovered
 from pramana.risk.coded_table import (
     CodedTable,
@@ -34,10 +34,11 @@ from pramana.risk.frequencies import (
     HouseholdRisk,
     MissingPolicy,
     PopulationRisk,
+    SubsetRisk,
     individual_risk,
+    subset_risks,
 )
 from pramana.risk.individual import IndividualRisks
-from pramana.risk.uniqueness import SubsetRisk, subset_risks
 from pramana.schema.domains import Bins, Label
 from pramana.schema.groups import distance_of_groups
 from pramana.schema.households import households_of
@@ -99,25 +100,15 @@ class TableAudit(Shown):
         return f"Audit of {self.records:,} records by {', '.join(self.keys)}", self.sentences()
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "records": self.records,
-            "keys": list(self.keys),
-            "binned": list(self.binned),
-            "by_set": self.by_set,
-            "missing": self.missing,
+        """Values for JSON."""
+        return plain(
+            self,
+            "records keys binned by_set missing k uniques violations combinations "
+            "population subsets households notes individual",
+        ) | {
             "k_asked": self.asked,
-            "k": self.k,
-            "uniques": self.uniques,
-            "violations": self.violations,
-            "combinations": self.combinations,
             "frequencies": self.histogram,
-            "population": None if self.population is None else self.population.to_json(),
             "sensitive": [entry.to_json() for entry in self.diversity],
-            "subsets": [subset.to_json() for subset in self.subsets],
-            "households": None if self.households is None else self.households.to_json(),
-            "notes": list(self.notes),
-            "individual": None if self.individual is None else self.individual.to_json(),
         }
 
     def _in_bins(self) -> str:
@@ -193,10 +184,10 @@ def audit_table(
         table: the table.
         keys: the columns by which a person could be recognised.
         k: a frequency below it is a violation.
-        sensitive: columns whose values shall not be learned.
+        sensitive: columns whose values must not be learned.
         weight: the column of sampling weights.
         missing: ``category`` or ``wildcard``.
-        width: subsets of up to so many keys are looked at.
+        width: subsets of up to this many keys are looked at.
         schema: keys with a domain in it are looked at in its bins and categories.
         released: whether the table is a release, whose values are those of the domains.
         household: the column that numbers households.
@@ -299,7 +290,7 @@ class Diversity:
     """Records whose group holds one value only, or none: who is in it is known to have no other."""
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """Values for JSON."""
         return {
             "column": self.column,
             "distinct_l": self.distinct,
@@ -337,7 +328,7 @@ def diversity_of(
     ordered: bool,
     missing: int = -1,
 ) -> Diversity:
-    """l and t of one sensitive column, over all groups at once; a missing value is none for l."""
+    """L and t of one sensitive column, over all groups at once; a missing value is none for l."""
     pairs = EquivalenceClasses.of([groups.of_record, codes], [len(groups.numbers), size])
     group, value = groups.of_record[pairs.first], codes[pairs.first]
     share = pairs.numbers / groups.numbers[group]

@@ -30,6 +30,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pramana.base.text import plain
 from pramana.errors import InvalidNumber, InvalidTable, MissingExtra
 from pramana.schema.joint_cells import joint_groups
 from pramana.types import BoolArray, Codes, FloatArray, Form
@@ -64,8 +65,8 @@ class TableDistance:
         return f"TableDistance({', '.join(numbers)})"
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {"l1": self.l1, "intersection": self.intersection, "hellinger": self.hellinger}
+        """Values for JSON."""
+        return plain(self)
 
 
 def shares(table: ArrayLike) -> FloatArray:
@@ -165,12 +166,12 @@ class Propensity:
 
     @property
     def ratio(self) -> float:
-        """pMSE in units of chance: near 1 the tables cannot be told apart by this model."""
+        """PMSE in units of chance: near 1 the tables cannot be told apart by this model."""
         return self.pmse / self.expected
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {"pmse": self.pmse, "expected": self.expected, "ratio": self.ratio}
+        """Values for JSON."""
+        return plain(self, "pmse expected ratio")
 
 
 def propensity(
@@ -263,7 +264,7 @@ class TreeAccuracy:
         truth: of a tree learned on true records.
         released: of a tree learned on released ones.
         frequent: of always naming the most frequent value.
-        rebuilt: of a tree learned on rebuilt records, where there are any.
+        synthesized: of a tree learned on synthetic records, where there are any.
     """
 
     target: str
@@ -274,19 +275,14 @@ class TreeAccuracy:
 
     @property
     def ratio(self) -> float:
-        """What an analyst gets, rebuilt where possible, over the truth: near 1 nothing is lost."""
+        """Accuracy on the release over that on the original data: near 1 nothing is lost."""
         best = self.released if self.synthesized is None else self.synthesized
         return best / self.truth if self.truth else 1.0
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "target": self.target,
-            "truth": self.truth,
-            "released": self.released,
-            "synthesized": self.synthesized,
-            "most_frequent": self.frequent,
-            "ratio": self.ratio,
+        """Values for JSON."""
+        return plain(self, "target truth released synthesized ratio") | {
+            "most_frequent": self.frequent
         }
 
 

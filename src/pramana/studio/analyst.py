@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pramana import api
 from pramana.base.text import percent
 from pramana.errors import InputError, MissingExtra, PramanaError
 from pramana.studio.worker import Workbench
@@ -26,32 +27,25 @@ LEVEL_OF_FACTOR: Final = re.compile(r"(?:C\()?([^\[\](),:]+)(?:,[^\[\]]*)?\)?\[(
 
 def release_at(bench: Workbench, path: str, stamp: int) -> Any:
     """The release there, opened once."""
-    from pramana import api
-
     return bench.keep(f"release {path} {stamp}", lambda: api.load(path))
 
 
 def check(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
     """Everything that a stranger can check, and what is promised."""
-    from pramana import api
-
     bench.say("Checking the release")
     about: dict[str, Any] = {}
     with suppress(PramanaError):  # where it cannot even be opened, the checks say why
-        about = _about(release_at(bench, path, stamp).certificate)
+        certificate = release_at(bench, path, stamp).certificate
+        weight = certificate.schema.weight
+        about = {
+            "records": certificate.records,
+            "columns": len(certificate.true_schema.released),
+            "method": certificate.method,
+            "promises": certificate.sentences(),
+            "weight": None if weight is None else weight.name,
+        }
     verdict = api.verify(path, progress=bench.expect(about.get("records", 0)))
     return {**verdict.to_json(), "counted": verdict.counted(), **about}
-
-
-def _about(certificate: Any) -> dict[str, Any]:
-    weight = certificate.schema.weight
-    return {
-        "records": certificate.records,
-        "columns": len(certificate.true_schema.released),
-        "method": certificate.method,
-        "promises": certificate.sentences(),
-        "weight": None if weight is None else weight.name,
-    }
 
 
 def describe(bench: Workbench, *, path: str, stamp: int) -> dict[str, Any]:
@@ -197,8 +191,6 @@ def _plain(number: float) -> float | None:
 
 def _chart(found: Any) -> dict[str, str]:
     """The chart, or why there is none."""
-    from pramana import api
-
     try:
         return {"svg": api.drawn(found), "no_chart": ""}
     except PramanaError as error:

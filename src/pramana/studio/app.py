@@ -7,30 +7,27 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 
 from pramana import api
 from pramana.base.processes import load_for_threads
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Jobs
-from pramana.studio.pages import (
-    columns,
-    data,
-    planned_analyses,
-    protection_level,
-    publish,
-    release,
-    report,
-    risk,
-    surveys,
-    tables,
-)
+from pramana.studio.pages import columns, data, planned_analyses, publish, release, surveys
 from pramana.studio.serving import Guard, Origin
 from pramana.studio.session import StudioSession, plainly
 from pramana.studio.view import (
+    Form,
+    Pages,
     Studio,
-    form_of,
     fragment,
     goto,
     load_templates,
@@ -39,16 +36,11 @@ from pramana.studio.view import (
     studio_of,
 )
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
+STEPS: Final = (data, columns, planned_analyses, publish, surveys, release)
+"""Modules of pages, in the order of work."""
 
-PAGES: Final = (
-    *(data, columns, risk, planned_analyses, protection_level, publish, report, surveys),
-    *(release, tables),
-)
-"""Modules with ``ENTRIES``, the places in the menu, and ``ROUTES``; in the order of work."""
+PAGES: Final = Pages()
+"""What works on the session, from any page."""
 
 
 def studio_application(
@@ -60,11 +52,6 @@ def studio_application(
     database: str | None = None,
 ) -> Guard:
     """The studio of one folder, behind its guard; some surveys keep their answers in a database."""
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.routing import Mount, Route
-    from starlette.staticfiles import StaticFiles
-
     jobs = Jobs(session.results, session.folder)
 
     @asynccontextmanager
@@ -78,14 +65,13 @@ def studio_application(
             jobs.close()
             session.close()
 
-    page_routes = [route for module in PAGES for route in module.ROUTES]
-    routes: list[Any] = [
-        Route(path, handler, methods=[method])
-        for method, path, handler in (*page_routes, *SESSION_ROUTES)
-    ]
-    routes.append(Mount("/assets", StaticFiles(directory=str(files("pramana.studio") / "assets"))))
+    pages = (*(module.PAGES for module in STEPS), PAGES)
+    assets = Mount("/assets", StaticFiles(directory=str(files("pramana.studio") / "assets")))
+    # Addresses with a placeholder come last: they match others too.
+    routes = [route for own in pages for route in own.routes]
+    routes.sort(key=lambda route: (route.path.count("{"), -len(route.path)))
     app = Starlette(
-        routes=routes,
+        routes=[*routes, assets],
         lifespan=life,
         exception_handlers={
             PramanaError: _refused,
@@ -94,7 +80,7 @@ def studio_application(
             Exception: _fault,
         },
     )
-    entries = tuple(entry for module in PAGES for entry in module.ENTRIES)
+    entries = tuple(entry for own in pages for entry in own.entries)
     app.state.studio = Studio(session, jobs, entries, database)
     return Guard(app, token=token, origin=origin, cookie=cookie)
 
@@ -113,7 +99,11 @@ async def _refused(request: Request, error: Exception) -> Response:
         return fragment(request, "parts/refused.html", words=words, job=None)
     if request.method == "POST":
         studio_of(request).session.notice = words
-        return goto(_page_of(request))
+        # The page that a form belongs to: the longest beginning of its address in the menu.
+        here = request.url.path
+        paths = [entry.path for entry in studio_of(request).entries]
+        page_of = max((path for path in paths if here.startswith(path)), key=len, default="/")
+        return goto(page_of)
     return page(request, "error.html", status=400, words=words)
 
 
@@ -121,13 +111,6 @@ async def _not_kept(request: Request, error: Exception) -> Response:
     """A full disk, or what else the system refuses, is no fault of ours."""
     why = getattr(error, "strerror", None) or "The operating system refused to read or write"
     return await _refused(request, InputError(f"{why}. What was asked for is not kept."))
-
-
-def _page_of(request: Request) -> str:
-    """The page that a form belongs to: the longest beginning of its address in the menu."""
-    here = request.url.path
-    paths = [entry.path for entry in studio_of(request).entries]
-    return max((path for path in paths if here.startswith(path)), key=len, default="/")
 
 
 async def _not_there(request: Request, error: Exception) -> Response:
@@ -141,13 +124,13 @@ async def _fault(request: Request, error: Exception) -> Response:
     return page(request, "error.html", status=500, words=words)
 
 
-async def cancel(request: Request) -> Response:
+@PAGES.post("/jobs/{key}/cancel")
+async def cancel(request: Request, studio: Studio, form: Form) -> Response:
     """Stop a job; nothing of it is left."""
-    jobs = studio_of(request).jobs
+    jobs = studio.jobs
     key = request.path_params["key"]
     await asyncio.to_thread(jobs.cancel, key)
     job = jobs.find(key)
-    form = await form_of(request)
     poll = form.get("poll")
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
@@ -155,35 +138,27 @@ async def cancel(request: Request) -> Response:
     return fragment(request, f"parts/{part}.html", job=job, poll=own_page(poll))
 
 
-async def again(request: Request) -> Response:
+@PAGES.post("/jobs/{key}/again")
+async def again(request: Request, studio: Studio, form: Form) -> Response:
     """Do a job again that was cancelled."""
-    jobs = studio_of(request).jobs
+    jobs = studio.jobs
     key = request.path_params["key"]
     jobs.again(key)
     job = jobs.find(key)
-    form = await form_of(request)
     if job is None or not request.headers.get("hx-request"):
         return goto("/")
     return fragment(request, "parts/progress.html", job=job, poll=own_page(form.get("poll")))
 
 
-async def undo(request: Request) -> Response:
+@PAGES.post("/undo")
+async def undo(studio: Studio, form: Form) -> Response:
     """Take the last change back."""
-    form = await form_of(request)
-    studio_of(request).session.undo()
+    studio.session.undo()
     return goto(own_page(form.get("here")))
 
 
-async def redo(request: Request) -> Response:
+@PAGES.post("/redo")
+async def redo(studio: Studio, form: Form) -> Response:
     """Bring back what was taken back."""
-    form = await form_of(request)
-    studio_of(request).session.redo()
+    studio.session.redo()
     return goto(own_page(form.get("here")))
-
-
-SESSION_ROUTES: Final = (
-    ("POST", "/jobs/{key}/cancel", cancel),
-    ("POST", "/jobs/{key}/again", again),
-    ("POST", "/undo", undo),
-    ("POST", "/redo", redo),
-)

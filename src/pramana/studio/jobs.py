@@ -337,7 +337,7 @@ class Jobs:
             self._left_off(job)
         elif kind == "done":
             result, notices = message[1]
-            job.notices = list(dict.fromkeys(plainly(one, self._folder) for one in notices))
+            job.notices = list(dict.fromkeys(plainly(notice, self._folder) for notice in notices))
             job.result = json.loads(json.dumps(result))  # as it is found again
             self._remember(job)
             _end(job, "done")
@@ -401,7 +401,7 @@ def _deaf() -> Iterator[None]:
 
 
 def _patience(job: Job) -> int:
-    """Who waits stands behind all that are less patient, whenever they came."""
+    """Who waits is behind all that are less patient, whenever they came."""
     return job.patient
 
 

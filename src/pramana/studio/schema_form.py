@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from pramana import Bins, Categories, Column, Recoding, Role, Schema, api
+from pramana import Bins, Categories, Column, Role, Schema, api
 from pramana.api import Provenance
 from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError
@@ -78,35 +78,14 @@ def changed_column(column: Column, form: Form) -> Column:
     if role is Role.IDENTIFIER:
         return Column(column.name, role)
     missing: Any = form.get("missing") or None
-    new = replace(
-        column,
-        role=role,
-        missing=missing,
-        recoding=_recoding(column, form),
-        domain=_domain(column, form),
-        origin=_origin(column, form),
-    )
-    ticked = form.all("tick")
-    if len(ticked) > 1 and isinstance(new.domain, Categories):
-        values = [new.domain.values[place_in(own, len(new.domain.values))] for own in ticked]
-        # The page shows how many records have each value: who merges here has looked.
-        looked = Provenance.weakest(new.origin, Provenance.READ_OFF)
-        new = replace(api.merge_values(new, values, form.get("into") or "other"), origin=looked)
-    return new
-
-
-def _origin(column: Column, form: Form) -> Provenance:
-    """As the form says; saving a form declares nothing by itself."""
+    # As the form says; saving a form declares nothing by itself.
     word = form.get("origin")
-    return Provenance(word) if word in ORIGINS else column.origin
-
-
-def _recoding(column: Column, form: Form) -> Recoding:
+    origin = Provenance(word) if word in ORIGINS else column.origin
     before = column.recoding
     date: Any = form.get("date") or None
     lines = form.get("codes").replace("\r\n", "\n")
     codes = [*parts_of(lines, "\n"), *form.exact("code")]
-    return replace(
+    recoding = replace(
         before,
         missing_codes=tuple(_label(text, before.missing_codes) for text in dict.fromkeys(codes)),
         date=date,
@@ -115,6 +94,21 @@ def _recoding(column: Column, form: Form) -> Recoding:
         top=form.number("top"),
         round=form.number("round"),
     )
+    new = replace(
+        column,
+        role=role,
+        missing=missing,
+        recoding=recoding,
+        domain=_domain(column, form),
+        origin=origin,
+    )
+    ticked = form.all("tick")
+    if len(ticked) > 1 and isinstance(new.domain, Categories):
+        values = [new.domain.values[place_in(own, len(new.domain.values))] for own in ticked]
+        # The page shows how many records have each value: who merges here has looked.
+        looked = Provenance.weakest(new.origin, Provenance.READ_OFF)
+        new = replace(api.merge_values(new, values, form.get("into") or "other"), origin=looked)
+    return new
 
 
 def _domain(column: Column, form: Form) -> Bins | Categories | None:

@@ -125,7 +125,9 @@ class Guard:
             words = "Open the studio by the address that the command has printed."
             await _answer(send, 403, words, {})
         else:
-            await self._handed_on(scope, receive, _with_headers(send, static=_is_static(scope)))
+            await self._handed_on(
+                scope, receive, _with_headers(send, static=bool(scope["path"].startswith(STATIC)))
+            )
 
     async def _handed_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What fails is told on the page; its words may show data and are for no log."""
@@ -175,10 +177,6 @@ def _stated_twice(headers: list[tuple[bytes, bytes]]) -> bool:
 
 def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
-
-
-def _is_static(scope: Scope) -> bool:
-    return bool(scope["path"].startswith(STATIC))
 
 
 def _with_headers(send: Send, *, static: bool) -> Send:

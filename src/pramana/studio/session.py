@@ -47,14 +47,14 @@ class Choices:
     """All that the steward has decided.
 
     Attributes:
-        file: The true table, by its name in the folder.
+        file: The original data, by its name in the folder.
         part: The sheet, object or table in it, where it has several.
         encoding: Of a text file, where it is not to be found out.
         rename: Whether columns that have one name are numbered.
         schema: Variables, as TOML.
         method: The method chosen; the usual one where empty.
         wishes: What must come out well: its kind (table, mean, model) and its columns.
-        chances: The targets that methods are tried at, as one in so many.
+        chances: The targets that methods are tried at, as one in this many.
         tried: The methods that are tried.
         target: Numbers by their letters, such as ``{"k": 100}``.
         release: The name of the folder to write.
@@ -62,7 +62,7 @@ class Choices:
         office: Who releases them, on reports.
         copies: Further formats of the released data.
         accepted: Columns whose risk the owner accepts although they identify people.
-        acknowledged: What was acknowledged: the digest of the list of what is released as it is.
+        acknowledged: What was acknowledged: the digest of the list of what is released unchanged.
         analysed: The release folder that an analyst has opened.
         did: What the last change was, in words.
     """
@@ -196,7 +196,7 @@ class StudioSession:
 
     @property
     def table(self) -> Path:
-        """The true table, with the part of it that was chosen behind a mark."""
+        """The original data, with the part of it that was chosen behind a mark."""
         now = self.now
         if not now.file:
             raise InputError("Choose a file first.")

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
+from pramana import Schema, api
 from pramana.errors import PramanaError
-from pramana.studio.charts import drawn
+from pramana.studio.view import drawn
 from pramana.studio.worker import TableAt, Workbench
 from pramana.types import Form
 
 ROWS = 100
 LARGE = 2_000_000
-"""Of so many records, coded keys take more memory than counting them again takes time."""
+"""Of this many records, coded keys take more memory than counting them again takes time."""
 
+UNCHANGED = "Nothing has to change: this table keeps the promise as it is."
 NEARLY_ALL = 0.95
 """From this share on, records that have to change are not counted."""
 
 
 def load_ahead(bench: Workbench) -> None:
     """What the first task needs."""
-    from pramana import api
-
     del bench
     for known in (api.FORMATS, api.METHODS):
         list(known.values())
@@ -32,8 +33,6 @@ def load_ahead(bench: Workbench) -> None:
 
 def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """The outside of a table and its first records."""
-    from pramana import api
-
     bench.say("Reading the file")
     opened = bench.table(**table)
     return asdict(api.look(opened, rows=ROWS, encoding=table["encoding"] or None))
@@ -41,16 +40,12 @@ def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
 
 def parts(bench: Workbench, *, table: TableAt) -> list[str]:
     """The names of the tables that a file holds."""
-    from pramana import api
-
     bench.say("Looking for tables")
     return list(api.parts(table["path"]))
 
 
 def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """What each column seems to be, and why."""
-    from pramana import api
-
     bench.say("Looking at the columns")
     opened = bench.table(**table)
     found = api.describe(opened)
@@ -72,8 +67,6 @@ def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
 
 def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
     """Bars of every column as the schema recodes it, and what its keys leave to be completed."""
-    from pramana import Schema, api
-
     bench.say("Counting values")
     opened = bench.table(**table)
     stated = Schema.from_toml(schema)
@@ -88,8 +81,6 @@ def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
 
 def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> dict[str, Any]:
     """How many people stand out by each of some schemas."""
-    from pramana import Schema
-
     bench.say("Counting who stands out")
     opened = bench.table(**table)
     return {
@@ -98,16 +89,12 @@ def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> di
 
 
 def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
-    from pramana import api
-
     counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
     return asdict(counter.of(schema))
 
 
 def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[str, Any]:
     """Re-identification risk by which keys, and how far each recoding would lower it."""
-    from pramana import Schema, api
-
     bench.say("Measuring who stands out")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     found = api.audit(opened, schema=stated, k=k, progress=bench.say)
@@ -132,10 +119,6 @@ def advise(
     asked: list[str],
 ) -> dict[str, Any]:
     """Every method on the steward's own questions, told one by one as they are done."""
-    from dataclasses import replace
-
-    from pramana import Schema, api
-
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     takes = {name: api.METHODS[name].trial_cost(stated) for name in methods}
@@ -167,8 +150,6 @@ def wishes(
     bench: Workbench, *, table: TableAt, schema: str, k: float, methods: list[str], asked: list[str]
 ) -> dict[str, Any]:
     """What each method loses of tables, means and models that will be asked."""
-    from pramana import Schema, api
-
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     advance = bench.expect(len(methods))
@@ -233,98 +214,76 @@ def _advice(
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
 
 
-def foresee(
-    bench: Workbench,
-    *,
-    table: TableAt,
-    schema: str,
-    method: str,
-    target: dict[str, float],
-) -> dict[str, Any]:
+class PlanAsked(TypedDict):
+    """A table with its schema, and the method and target that are asked for."""
+
+    table: TableAt
+    schema: str
+    method: str
+    target: dict[str, float]
+
+
+def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
     """What a target would promise and cost, by the model of expected errors.
 
     People are looked at once. Where a plan is found by a long search, what it changes is told by a
     rule of thumb, and ``search`` follows.
     """
-    from pramana import api
-
     bench.say("Looking at the people of the table")
-    people, asked, how = _people(bench, table, schema, method, target)
-    changes = api.estimate_changes(people, *asked, method=how)
+    people, guarantees, method = _people(bench, asked)
+    changes = api.estimate_changes(people, *guarantees, method=method)
     if changes is None:
-        return _told(api.design_for(people, *asked, method=how))
+        return _plan_form(api.design_for(people, *guarantees, method=method))
     return {
         "searched": False,
-        "method": how or api.usual_method([own.name for own in asked]).name,
+        "method": method or api.usual_method([guarantee.name for guarantee in guarantees]).name,
         "changes": _roughly(changes, people.records),
-        "promises": [{"words": own.sentence()} for own in asked],
+        "promises": [{"words": guarantee.sentence()} for guarantee in guarantees],
     }
-
-
-def search(
-    bench: Workbench, *, table: TableAt, schema: str, method: str, target: dict[str, float]
-) -> dict[str, Any]:
-    """The same by the plan itself; whatever is asked for meanwhile goes before it."""
-    from pramana import api
-
-    bench.say("Searching for the fewest changes")
-    people, asked, how = _people(bench, table, schema, method, target)
-    with bench.giving_way():
-        return _told(api.design_for(people, *asked, method=how))
-
-
-def _people(
-    bench: Workbench, table: TableAt, schema: str, method: str, target: dict[str, float]
-) -> tuple[Any, Any, str | None]:
-    """Those of the table, what is asked, and the method; looked at once for all targets."""
-    from pramana import Schema, api
-
-    stated, opened = Schema.from_toml(schema), bench.table(**table)
-    numbers = bool(method) and api.METHODS[method].accepts_numbers
-    people = bench.keep(
-        f"people {numbers} {schema}",
-        lambda: api.design_context(stated, opened, keep_numbers=numbers),
-    )
-    return people, _asked(stated, method, target), method or None
 
 
 def _roughly(changes: tuple[float, float], records: int) -> str:
     """A rule of thumb in words, with as many digits as it is good for."""
     if changes[1] < 0.5:
-        return "Nothing has to change: this table keeps the promise as it is."
+        return UNCHANGED
     if min(changes) >= NEARLY_ALL * records:
         return f"Nearly all of the {records:,} records have to change."
-    low, high = (f"{float(f'{min(own, records):.2g}'):,.0f}" for own in changes)
+    low, high = (f"{float(f'{min(change, records):.2g}'):,.0f}" for change in changes)
     return f"Roughly {low} to {high} of {records:,} records have to change."
 
 
-def plan(
-    bench: Workbench,
-    *,
-    table: TableAt,
-    schema: str,
-    method: str,
-    target: dict[str, float],
-) -> dict[str, Any]:
+def search(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
+    """The same by the plan itself; whatever is asked for meanwhile goes before it."""
+    bench.say("Searching for the fewest changes")
+    people, guarantees, method = _people(bench, asked)
+    with bench.giving_way():
+        return _plan_form(api.design_for(people, *guarantees, method=method))
+
+
+def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, str | None]:
+    """Those of the table, what is asked, and the method; looked at once for all targets."""
+    schema, opened = Schema.from_toml(asked["schema"]), bench.table(**asked["table"])
+    numbers = bool(asked["method"]) and api.METHODS[asked["method"]].accepts_numbers
+    people = bench.keep(
+        f"people {numbers} {asked['schema']}",
+        lambda: api.design_context(schema, opened, keep_numbers=numbers),
+    )
+    return people, _guarantees(schema, asked), asked["method"] or None
+
+
+def plan(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
     """What will be done, promised and expected, before anything is written."""
-    from pramana import Schema, api
-
     bench.say("Finding the plan")
-    opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
-    return _told(_plan(schema, method, target, data=opened))
+    return _plan_form(_plan(asked, data=_opened(bench, asked)))
 
 
-def beforehand(
-    bench: Workbench, *, table: TableAt, schema: str, method: str, target: dict[str, float]
-) -> list[str]:
+def beforehand(bench: Workbench, **asked: Unpack[PlanAsked]) -> list[str]:
     """What tables of a plan are off by on these data, and better ways, as they are found."""
-    from pramana import Schema, api
-
     bench.say("Trying the plan on your tables")
-    opened = api.open_source(bench.table(**table), schema=Schema.from_toml(schema))
+    opened = _opened(bench, asked)
     said: list[str] = []
     with bench.giving_way():
-        made = _plan(schema, method, target, data=opened)
+        made = _plan(asked, data=opened)
         # With an epsilon as target, other ways are chosen by the schema alone.
         for one in api.preview_plan(made, None if made.aims_at_epsilon else opened):
             said.append(one.words)
@@ -333,22 +292,29 @@ def beforehand(
     return said
 
 
-def _plan(schema: str, method: str, target: dict[str, float], **about: Any) -> Any:
-    from pramana import Schema, api
-
-    stated = Schema.from_toml(schema)
-    return api.design(stated, *_asked(stated, method, target), method=method or None, **about)
+def _opened(bench: Workbench, asked: PlanAsked) -> Any:
+    return api.open_source(bench.table(**asked["table"]), schema=Schema.from_toml(asked["schema"]))
 
 
-def _asked(schema: Any, method: str, target: dict[str, float]) -> Any:
-    from pramana import api
-
-    aims = api.METHODS[method].aims if method else None
-    return api.guarantees_from_options(target, aims=aims, schema=schema)
+def _plan(asked: PlanAsked, **about: Any) -> Any:
+    schema = Schema.from_toml(asked["schema"])
+    return api.design(schema, *_guarantees(schema, asked), method=asked["method"] or None, **about)
 
 
-def _told(plan: Any) -> dict[str, Any]:
-    error = plan.expected_error
+def _guarantees(schema: Schema, asked: PlanAsked) -> Any:
+    aims = api.METHODS[asked["method"]].aims if asked["method"] else None
+    return api.guarantees_from_options(asked["target"], aims=aims, schema=schema)
+
+
+def _plan_form(plan: Any) -> dict[str, Any]:
+    error, changes = plan.expected_error, ""
+    number = plan.statistics.get("expected_changes")
+    if plan.statistics.get("unchanged") and number is not None:
+        changes = UNCHANGED
+    elif number is not None:
+        several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
+        what = "values" if several else "records"
+        changes = f"About {number:,.0f} {what} of {plan.records:,} records are expected to change."
     return {
         "searched": True,
         "method": plan.method.name,
@@ -365,7 +331,7 @@ def _told(plan: Any) -> dict[str, Any]:
         ],
         "notices": list(plan.notices),
         "households": list(plan.about_households),
-        "changes": _changes(plan),
+        "changes": changes,
         "error": None if error is None else error.sentence(),
         "errors": []
         if error is None
@@ -374,42 +340,30 @@ def _told(plan: Any) -> dict[str, Any]:
     }
 
 
-def _changes(plan: Any) -> str:
-    """How much a plan that looks at the data changes, in words; nothing where it does not say."""
-    number = plan.statistics.get("expected_changes")
-    if number is None:
-        return ""
-    if plan.statistics.get("unchanged"):
-        return "Nothing has to change: this table keeps the promise as it is."
-    several = plan.mechanism is not None and len(plan.mechanism.steps) > 1
-    what = "values" if several else "records"
-    return f"About {number:,.0f} {what} of {plan.records:,} records are expected to change."
+class ProtectAsked(PlanAsked):
+    """The same with the folder to write, and what is written besides."""
+
+    to: str
+    copies: list[str]
+    accept_risk: list[str]
 
 
-def protect(
-    bench: Workbench,
-    *,
-    table: TableAt,
-    schema: str,
-    method: str,
-    target: dict[str, float],
-    to: str,
-    copies: list[str],
-    accept_risk: list[str],
-) -> dict[str, Any]:
+def protect(bench: Workbench, **asked: Unpack[ProtectAsked]) -> dict[str, Any]:
     """Write the release: whole, or not at all."""
-    from pramana import api
-
     began = time.monotonic()
     bench.say("Finding the plan")
-    opened = bench.table(**table)
+    opened = bench.table(**asked["table"])
     if opened.rows > LARGE:
         bench.let_go("standing")
-    made = _plan(schema, method, target, data=opened, looked_at=True)
+    made = _plan(asked, data=opened, looked_at=True)
     bench.say("Protecting")
-    advance = bench.expect(2 * made.records)
     release = api.protect(
-        opened, made, to=to, copies=copies, accept_risk=accept_risk, progress=advance
+        opened,
+        made,
+        to=asked["to"],
+        copies=asked["copies"],
+        accept_risk=asked["accept_risk"],
+        progress=bench.expect(2 * made.records),
     )
     return {"records": release.records, "seconds": time.monotonic() - began}
 
@@ -421,9 +375,7 @@ def check(
     release: str,
     digest: str,
 ) -> dict[str, Any]:
-    """Check a release, and set it beside the truth."""
-    from pramana import api
-
+    """Check a release, and set it next to the original data."""
     del digest  # another one makes it another job
     bench.say("Checking the release")
     opened = bench.table(**table)
@@ -432,7 +384,7 @@ def check(
     bench.say("Setting it beside the truth")
     return {
         "valid": verdict.valid,
-        "checks": [own.to_json() for own in verdict.checks],
+        "checks": [check.to_json() for check in verdict.checks],
         "notes": list(verdict.notes),
         "publishable": None if verdict.publishable is None else verdict.publishable.to_json(),
         "beside": _beside(made, opened),
@@ -443,8 +395,6 @@ def attack(
     bench: Workbench, *, table: TableAt, release: str, digest: str, checked: bool
 ) -> dict[str, Any]:
     """What attackers achieve on a release; one that was checked is not checked once more."""
-    from pramana import api
-
     del digest  # another one makes it another job
     bench.say("Attacking the release")
     opened = bench.table(**table)
@@ -464,10 +414,7 @@ def attack(
 
 
 def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
-    """Of each key: the truth, and what an analyst gets from the release."""
-    from pramana import api
-    from pramana.errors import PramanaError
-
+    """Of each key: the original data, and what an analyst gets from the release."""
     found: list[dict[str, Any]] = []
     schema = release.certificate.true_schema
     for shape in api.shapes_of(opened, schema, [own.name for own in schema.randomised]):
@@ -504,11 +451,7 @@ def report(
     office: str,
     force: bool,
 ) -> dict[str, Any]:
-    """Write a report as a page and as a PDF; the one for everybody holds nothing of the truth."""
-    from pathlib import Path
-
-    from pramana import api
-
+    """Write a report as a page and a PDF; the public one is made without the original data."""
     del digest  # another one makes it another job
     bench.say("Writing the report")
     truth = None if external else bench.table(**table)

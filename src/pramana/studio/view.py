@@ -1,4 +1,7 @@
-"""What pages are made with: templates that escape everything, forms, parts that come later."""
+"""What pages are made with: templates that escape everything, forms, parts that come later.
+
+Numbers in words, and the charts that a page draws while it is being made.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,24 @@ import math
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from inspect import signature
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from pramana import Schema
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from pramana import Schema, api
 from pramana.base.text import pasted
 from pramana.errors import InputError, PramanaError
 from pramana.studio.jobs import Job, Jobs
 from pramana.studio.session import Choices, StudioSession
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
@@ -84,6 +89,43 @@ class Entry:
         """Whether what it needs is there."""
         there = {"file": now.file, "schema": now.schema, "release": now.analysed}
         return bool(there.get(self.needs, "nothing is needed"))
+
+
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Response]])
+
+
+class Pages:
+    """The pages of a module: their places in the menu, and what answers at which address.
+
+    A handler takes what it names: ``request``, ``studio``, and ``form`` where it is posted.
+    """
+
+    def __init__(self, *entries: Entry) -> None:
+        self.entries = entries
+        self.routes: list[Route] = []
+
+    def get(self, path: str) -> Callable[[Handler], Handler]:
+        """Answer at an address."""
+        return self._entered(path, "GET", form=False)
+
+    def post(self, path: str, *, raw: bool = False) -> Callable[[Handler], Handler]:
+        """Take a form, of which an outdated one is refused, or any other body (``raw``)."""
+        return self._entered(path, "POST", form=not raw)
+
+    def _entered(self, path: str, method: str, *, form: bool) -> Callable[[Handler], Handler]:
+        def enter(handler: Handler) -> Handler:
+            named = signature(handler).parameters
+
+            async def answer(request: Request) -> Response:
+                given = {"request": request, "studio": studio_of(request)}
+                if form:
+                    given["form"] = await form_of(request)
+                return await handler(**{name: given[name] for name in named})
+
+            self.routes.append(Route(path, answer, methods=[method]))
+            return handler
+
+        return enter
 
 
 @dataclass(frozen=True)
@@ -164,7 +206,7 @@ class Form:
         return number_in(text, words) if text else None
 
     def place(self, name: str, size: int) -> int:
-        """A place in a list of so many."""
+        """A place in a list of this many."""
         return place_in(self.get(name), size)
 
     def choice(self, name: str, known: Collection[str], words: str) -> str:
@@ -254,10 +296,6 @@ def _sign(letter: str, before: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from pramana.studio import charts
-
     made = Environment(
         loader=PackageLoader("pramana.studio"),
         autoescape=True,
@@ -266,9 +304,14 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"count": _count, "duration": _duration, "below": charts.below, "plain": _plain}
-    made.filters |= {name: _unbroken(getattr(charts, name)) for name in ("percent", "risk")}
-    made.globals |= {"charts": charts}
+    made.filters |= {
+        "count": _count,
+        "duration": _duration,
+        "below": below,
+        "size": size,
+        "plain": _plain,
+    }
+    made.filters |= {"percent": _unbroken(percent), "risk": _unbroken(risk)}
     return made
 
 
@@ -336,8 +379,6 @@ def unbroken(html: str) -> str:
 
 def fragment(request: Request, template: str, status: int = 200, **context: Any) -> Response:
     """A piece of a page."""
-    from starlette.responses import HTMLResponse
-
     studio = studio_of(request)
     known = {"session": studio.session, "now": studio.session.now, "busy": studio.jobs.busy}
     if template == "parts/refused.html":
@@ -392,7 +433,7 @@ def page(
     session = studio.session
     notice, session.notice = session.notice, ""
     here = request.url.path
-    entry = next((one for one in studio.entries if _leads(one.path, here)), None)
+    entry = next((entry for entry in studio.entries if _leads(entry.path, here)), None)
     return fragment(
         request,
         template,
@@ -413,8 +454,6 @@ def _leads(path: str, here: str) -> bool:
 
 def goto(path: str) -> Response:
     """On to another page, by a new request."""
-    from starlette.responses import RedirectResponse
-
     return RedirectResponse(path, 303)
 
 
@@ -426,8 +465,6 @@ def own_page(path: str, otherwise: str = "/") -> str:
 
 def nothing_new() -> Response:
     """The page stays as it is, and asks again."""
-    from starlette.responses import Response
-
     return Response(status_code=204)
 
 
@@ -462,3 +499,64 @@ async def waiting(
         return fragment(request, "parts/refused.html", words=job.words, job=job, poll=poll)
     name = "cancelled" if job.condition == "cancelled" else "progress"
     return fragment(request, f"parts/{name}.html", job=job, poll=poll)
+
+
+MOST_KEPT: Final = 64
+"""Charts: a page that asks again is answered at once."""
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in words.
+
+    >>> percent(0.1234), percent(0.00001), percent(None)
+    ('12.3 %', '< 0.1 %', '')
+    """
+    if share is None:
+        return ""
+    least = 10.0**-digits / 100
+    if 0 < share < least:
+        return f"< {100 * least:.{digits}f} %"
+    return f"{100 * share:.{digits}f} %"
+
+
+def risk(share: float | None, digits: int = 1) -> str:
+    """A share of people who are found, or of records that are copied: never less than it is.
+
+    >>> risk(0.33333), risk(0.5), risk(0.00001), risk(0.0)
+    ('33.4 %', '50.0 %', '< 0.1 %', '0.0 %')
+    """
+    if share is None or 0 < share < 10.0**-digits / 100:
+        return percent(share, digits)
+    steps = math.ceil(Fraction(repr(float(share))) * 100 * 10**digits)
+    return f"{steps / 10**digits:.{digits}f} %"
+
+
+def below(number: float, digits: int = 1) -> str:
+    """A number of which more is safer: a k, or by how much fewer people are found.
+
+    >>> below(2.9999), below(12.0), below(66.7, 0)
+    ('2.9', '12.0', '66')
+    """
+    steps = math.floor(Fraction(repr(float(number))) * 10**digits)
+    return f"{steps / 10**digits:,.{digits}f}"
+
+
+def size(octets: float) -> str:
+    """Of a file.
+
+    >>> size(900), size(5_300_000)
+    ('900 bytes', '5.3 MB')
+    """
+    for unit, word in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if octets >= unit:
+            return f"{octets / unit:.3g} {word}"
+    return f"{octets:.0f} bytes"
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def drawn(verb: str, *arguments: Any, **named: Any) -> dict[str, Any]:
+    """A chart by a verb of ``api``, or why there is none; in a thread, for it may take a moment."""
+    try:
+        return {"svg": getattr(api, verb)(*arguments, **named), "no_chart": ""}
+    except PramanaError as error:
+        return {"svg": "", "no_chart": str(error)}

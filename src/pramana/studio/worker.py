@@ -1,6 +1,6 @@
 """The process that does the work: tables stay open here, and pages answer meanwhile.
 
-One thread does what takes long. Another one, beside it, answers what is quickly computed from what
+One thread does what takes long. Another one, next to it, answers what is quickly computed from what
 was read already: live counts and sliders never wait for a release that is being written.
 
 It ends when its parent does, however that ends, and when it is told to: what it was writing is then
@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Final, TypedDict
 
+from pramana import api
 from pramana.base.processes import defer_during_import, give_back, load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
 
@@ -44,7 +45,7 @@ class Superseded(BaseException):
 
 
 class TableAt(TypedDict):
-    """A true table as tasks take it: where it lies, how it is read, and which of its states."""
+    """The original data as tasks take them: their file, how it is read, and its state."""
 
     path: str
     encoding: str
@@ -62,8 +63,6 @@ class Shelf:
 
     def table(self, path: str, encoding: str, rename: bool, stamp: str) -> Any:
         """The table there, opened once; another one takes its place."""
-        from pramana import api
-
         key = (path, encoding, rename, stamp)
         with self._one_at_a_time:
             if key not in self._opened:
@@ -193,7 +192,7 @@ def _hear(
 ) -> None:
     """Notices go to the task that they are of: not by filters, which all threads share.
 
-    A trial that nobody waits for any more runs out beside the release that is written, and what
+    A trial that nobody waits for any more runs out next to the release that is written, and what
     it would say of itself is no word about that release.
     """
     kind = type(message) if isinstance(message, Warning) else category or UserWarning

@@ -15,8 +15,13 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.risk.attacks.closest import GowerRecords, closest_risk, distance_to_closest
-from pramana.risk.attacks.inference import SensitiveValues, inference_risks
+from pramana.risk.attacks.inference import (
+    GowerRecords,
+    SensitiveValues,
+    closest_risk,
+    distance_to_closest,
+    inference_risks,
+)
 from pramana.risk.attacks.kernels import best_links
 from pramana.risk.attacks.linkage import (
     expected_released,

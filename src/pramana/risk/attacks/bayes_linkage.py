@@ -1,4 +1,4 @@
-"""The Bayes-optimal linker: who knows the true table, the matrices and the released table.
+"""The Bayes-optimal linker: who knows the original data, the matrices and the released table.
 
 Every pairing of people and released records is equally likely before the randomness is looked at,
 so the chance that record j is person i's is
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.base.text import counted, percent_up
+from pramana.base.text import counted, percent_up, plain
 from pramana.errors import InvalidTable, TooLarge
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.risk.attacks.linkage import likelihood_scores
@@ -30,10 +30,10 @@ from pramana.types import FloatArray, Form, IntArray
 
 EXACT_RECORDS = 14
 MOST_PAIRS = 25_000_000
-"""Up to so many pairs of cells all likelihoods are held at once."""
+"""Up to this many pairs of cells all likelihoods are held at once."""
 
 MOST_HELD = 150_000_000
-"""Up to so many they are held in half the precision, else made anew in every round."""
+"""Up to this many they are held in half the precision, else made anew in every round."""
 
 MOST_IN_BLOCKS = 10_000_000_000
 ROUNDS = 500
@@ -62,15 +62,12 @@ class OptimalLinkage:
     bound: float | None = None
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
+        """Values for JSON."""
+        return plain(self, "records bound holds") | {
             "attack": "linkage",
             "largest_posterior": self.largest,
             "mean_posterior": self.mean,
-            "records": self.records,
             "calculation": "exact" if self.exact else "scaling",
-            "bound": self.bound,
-            "holds": self.holds,
         }
 
     @property
@@ -138,7 +135,7 @@ def _partial(table: FloatArray) -> list[FloatArray]:
 
 
 def scaled_posterior(logs: FloatArray, people: IntArray, released: IntArray) -> FloatArray:
-    """pi for cells: the posterior that one record of a released cell is one person of a true cell.
+    """Pi for cells: the posterior that one record of a released cell is one person of a true cell.
 
     ``logs`` are ln P between true cells (rows, with ``people``) and released ones (columns).
     """

@@ -5,12 +5,18 @@ together keep their k each. Then the worst case: whoever can tell, by whatever e
 belong together faces the product of the likelihoods, so that epsilons add and anonymity ratios
 multiply [Ikarashi, Cor. 1 and 4].
 
-The anonymity set is that of all columns together which some release shows as they are and which
+The anonymity set is that of all columns together which some release shows unchanged and which
 may be
 known. A column that one release hides (a key) and another one shows is known: keys are what an
 adversary knows. Where no single release says how small the groups of all these columns are, or
 columns of one name do not show the same in all of them, someone may stand alone in them, and
 nothing remains of k.
+
+Repeated perturbation: does it help to randomise the release again and again?
+
+[Dowd, Sec. 5]: an attacker who knows the matrices M may put the released values through them t - 1
+times more. The result has the law of M**t. Its best guess of a true value gets worse with every
+round and ends at what guessing gives: shown here in numbers, with the power beside an actual run.
 """
 
 from __future__ import annotations
@@ -20,16 +26,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pramana.base.text import text_down, text_up
+import numpy as np
+
+from pramana.base.randomness import Keystream, Stream
+from pramana.base.rounding import require_number
+from pramana.base.text import percent_down, percent_up, plain, text_down, text_up
 from pramana.errors import InvalidNumber, NotCovered, PramanaError
 from pramana.guarantees.composition import TiedReleases, Together, compose
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.guarantees.privacy_breach import PrivacyBreach
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
+from pramana.mechanisms.sampler import randomise
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.release.certificate import Certificate, Panel, disclosed
 from pramana.release.folder import CERTIFICATE, read_certificate
-from pramana.types import Form
+from pramana.types import Codes, FloatArray, Form
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ class Composition:
         ]
 
     def to_json(self) -> Form:
-        """A plain form; null stands for no bound."""
+        """A plain form; null represents no bound."""
         return {
             "attack": "composition",
             "releases": self.releases,
@@ -110,7 +122,7 @@ def compose_releases(
     Args:
         certificates: of releases of the same people.
         rho1: what the adversary believed at most, for what remains against a breach.
-        owned: for each the fingerprints of the rows of all columns that are released as they are,
+        owned: for each the fingerprints of the rows of all columns that are released unchanged,
             by that of a column among them of which everybody has another value; where two show
             some and nothing says that they agree for everybody, they may differ.
     """
@@ -175,7 +187,7 @@ def _mechanism(certificate: Certificate) -> Mechanism:
 def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
     """All steps of all releases, the columns of each release named apart.
 
-    Of reports, the set that tells most stands for all: how often a set is asked for cancels in
+    Of reports, the set that tells most represents all: how often a set is asked for cancels in
     every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
     """
     steps = []
@@ -193,7 +205,8 @@ def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
 def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
     """Folders beside ``folder`` that look like releases of the same people.
 
-    A certificate says nothing about the truth, so that only columns and the number of records can
+    A certificate says nothing about the original data, so that only columns and the number of
+    records can
     be compared: a reason to warn, not a proof.
     """
     found = []
@@ -209,3 +222,110 @@ def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
         if same and known.records == certificate.records:
             found.append(other.parent)
     return found
+
+
+@dataclass(frozen=True)
+class Round:
+    """After ``times`` perturbations in all.
+
+    Attributes:
+        times: how often the original data have been perturbed.
+        entropy: bits of uncertainty of the matrix power.
+        smallest_diagonal: the least probability that a value is still itself, by the power.
+        guess: the chance that the best guess of a true value is right, by the power and the prior.
+        unchanged: the share of released values that the extra rounds left as they were, measured.
+        unchanged_expected: the same by the matrix power.
+    """
+
+    times: int
+    entropy: float
+    smallest_diagonal: float
+    guess: float
+    unchanged: float
+    unchanged_expected: float
+
+    def to_json(self) -> Form:
+        """Values for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class RepeatedAttack:
+    """The attack on one column.
+
+    Attributes:
+        column: the column.
+        prior: the chance of the best guess without the release.
+        rounds: what each round gives; the first is the release itself.
+    """
+
+    column: str
+    prior: float
+    rounds: tuple[Round, ...]
+
+    @property
+    def gains(self) -> bool:
+        """Whether any further round helps the attacker; the theorem says never."""
+        first = self.rounds[0].guess
+        return any(later.guess > first * (1 + 1e-12) for later in self.rounds[1:])
+
+    def sentence(self) -> str:
+        """The finding in plain words."""
+        first, last = self.rounds[0], self.rounds[-1]
+        return (
+            f"'{self.column}': the best guess of a true value is right with "
+            f"{percent_up(first.guess)} from the release, with {percent_up(last.guess)} after "
+            f"{last.times} perturbations, and with {percent_down(self.prior)} without the release."
+        )
+
+    def to_json(self) -> Form:
+        """Values for JSON."""
+        return plain(self, "column prior gains rounds")
+
+
+def repeated_attack(
+    column: str,
+    matrix: TransitionMatrix,
+    released: Codes,
+    *,
+    keystream: Keystream,
+    times: int = 8,
+    prior: FloatArray | None = None,
+) -> RepeatedAttack:
+    """Perturb the released codes of a column again, round by round.
+
+    Args:
+        column: its name.
+        matrix: what was done to it.
+        released: the released codes.
+        keystream: where the attacker's randomness comes from.
+        times: how many perturbations in all, the release's own included.
+        prior: what the attacker knows about the frequencies of true values; none: all alike.
+    """
+    require_number("times", times, low=1)
+    if matrix.size > 2_000:
+        raise NotCovered(
+            f"'{column}' has {matrix.size:,} values; powers are shown up to 2,000.", column=column
+        )
+    shares = np.full(matrix.size, 1 / matrix.size) if prior is None else prior / prior.sum()
+    codes = released.astype(np.uint32)
+    power = np.eye(matrix.size)
+    rounds = []
+    current = codes
+    for t in range(1, times + 1):
+        before, power = power, power @ matrix.values
+        if t > 1:
+            stream = Stream("repeated", column, t)
+            current = randomise(matrix, current, keystream=keystream, stream=stream)
+        logs = np.log2(power, out=np.zeros_like(power), where=power > 0)
+        rounds.append(
+            Round(
+                times=t,
+                entropy=float(-(power * logs).sum() / len(power)),
+                smallest_diagonal=float(np.diagonal(power).min()),
+                guess=float((shares[:, None] * power).max(axis=0).sum()),
+                unchanged=float((current == codes).mean()),
+                unchanged_expected=float(np.diagonal(before)[codes].mean()),
+            )
+        )
+    return RepeatedAttack(column, float(shares.max()), tuple(rounds))

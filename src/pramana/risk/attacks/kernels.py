@@ -107,7 +107,7 @@ def best_links(
     tied: FloatArray,
     mass: FloatArray,
 ) -> None:
-    """For each person the highest score, how many records share it, and the mass beside it.
+    """For each person the highest score, how many records share it, and the mass next to it.
 
     A score is a sum of two look-ups, one a half of the steps, and of the bonus of the record. Some
     people are looked for at once, so that each look-up finds the scores of all of them in a row.

@@ -5,7 +5,8 @@ cell itself. It picks a record with the highest score, ties at random. Two of th
 
     nearest      minus the squared distance between true and released values       [Wei, Sec. 4.3]
     likelihood   ln P[truth -> released] - ln (expected number released so): the posterior that
-                 a record is the person's, up to a factor, for who knows all matrices and the truth
+                 a record is the person's, up to a factor, for who knows all matrices and the
+                 original data
 
 The denominator of the second is exact for one record and nearly so for many: given the released
 table, Sinkhorn's scaling (see optimal.py) would change it by terms of the order of one record.
@@ -27,7 +28,6 @@ from pramana.base.text import percent
 from pramana.errors import TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
-from pramana.mechanisms.transition import TransitionMatrix
 from pramana.risk.attacks.records import (
     Cells,
     Records,
@@ -68,7 +68,9 @@ def likelihood_scores(mechanism: Mechanism) -> Scorer:
     large = _only_large(mechanism)
     if large is not None:
         return MovedScores(large)
-    return Scores(tuple(tuple(_logs(matrix) for matrix in step.matrices) for step in mechanism))
+    return Scores(
+        tuple(tuple(log_of(matrix.values) for matrix in step.matrices) for step in mechanism)
+    )
 
 
 def _only_large(mechanism: Mechanism) -> SparseRows | None:
@@ -88,10 +90,6 @@ def _nearest_cells(step: Step, schema: Schema, codes: IntArray) -> CellScores:
         shares = np.bincount(own[codes], minlength=len(every)) / max(len(codes), 1)
         tables.append(-_distances(column, every, shares))
     return CellScores(tuple(tables), tuple(places))
-
-
-def _logs(matrix: TransitionMatrix) -> FloatArray:
-    return log_of(matrix.values)
 
 
 def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scorer:
@@ -232,9 +230,9 @@ def _only_ones(wanted: Cells, seen: Cells) -> tuple[IntArray, IntArray]:
 def blocks(
     wanted: Cells, seen: Cells, *, most: int = BLOCK, but: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows and columns of an anonymity set, so many rows that a block fits in memory.
+    """Rows and columns of an anonymity set, this many rows that a block fits in memory.
 
-    Crowds of ``but`` so many released cells are left out.
+    Crowds of ``but`` this many released cells are left out.
     """
     told = np.bincount(seen.records.anonymity_set, minlength=len(wanted.by_anonymity_set))
     for anonymity_set in np.flatnonzero(told[: len(wanted.by_anonymity_set)] != but).tolist():
@@ -257,7 +255,7 @@ def expected_released(
     cells: Cells | None = None,
     seen: Cells | None = None,
 ) -> FloatArray:
-    """ln of the expected number of records of the same anonymity set released like each record.
+    """Ln of the expected number of records of the same anonymity set released like each record.
 
     Who asks often says which true (``cells``) and which released records (``seen``) are alike.
     """
@@ -307,11 +305,12 @@ def _require_few(cells: Cells, seen: Cells) -> None:
 
 
 TRIALS = 10_000
-"""So many links are tried, over several runs where the table is smaller."""
+"""This many links are tried, over several runs where the table is smaller."""
 
 QUICK_PAIRS = 100_000_000
 FEWEST_SOON = 1_000
-"""Where an answer is wanted soon: so many pairs are compared, so many people looked for anyway."""
+"""Where an answer is wanted soon: this many pairs are compared, this many people looked for
+anyway."""
 
 CONFIDENT = 0.01
 """The share of links that the strongest linker is surest of, looked at apart."""
@@ -349,7 +348,7 @@ class Links:
     ) -> Links:
         """Run the mechanism again, with the pairing kept, and link.
 
-        With ``most`` no more than so many people are looked for, where the table has more.
+        With ``most`` no more than this many people are looked for, where the table has more.
         """
         sizes = code_sizes(mechanism)
         runs = max(1, -(-trials // len(truth)))
@@ -408,7 +407,7 @@ def linkage_risks(
 
 
 def _targets(truth: Records, cells: int, keystream: Keystream, few: int | None) -> IntArray:
-    """Everybody, or so many drawn at random that the comparisons stay within bounds."""
+    """Everybody, or this many drawn at random that the comparisons stay within bounds."""
     most = max(MOST_PAIRS // 4 // max(cells, 1), 1_000)
     if few is not None:
         most = min(most, few, max(QUICK_PAIRS // max(cells, 1), FEWEST_SOON))

@@ -43,7 +43,7 @@ def grouped_linkage(
     trials: int = TRIALS,
     most: int | None = None,
 ) -> Measured:
-    """How often the nearest record is the person's own; of so many people, where ``most`` says."""
+    """How often the nearest record is the person's own; of at most ``most`` people."""
     method, k = _method(certificate)
     runs = max(1, -(-trials // truth.rows))
     columns = list(certificate.schema.randomised)

@@ -1,7 +1,7 @@
 """Records as an attacker sees them: codes by step of the mechanism, and anonymity sets.
 
 Truth and release are coded by the same labels, so that a probability is one look-up a step. The
-anonymity set of a record is formed by the columns that are released as they are and may be known:
+anonymity set of a record is formed by the columns that are released unchanged and may be known:
 who knows them looks for a person among these records only.
 
 Reports as an attacker sees them: which set was asked for, and the cell that was told.
@@ -14,8 +14,9 @@ last code is the number of the set (of true records 0).
 The mechanism on the same people once more, with the pairing kept in memory.
 
 Released records are shuffled, and nobody keeps who is who. To see how often an attack on these
-people is right, the owner of the truth runs the published mechanism on it again, with words of its
-own, attacks that table, and compares with the pairing. What is measured is the mechanism on these
+people is right, the owner of the original data runs the published mechanism on it again, with words
+of its own, attacks that table, and compares with the pairing. What is measured is the mechanism on
+these
 people: the chance, over its randomness, that an attack succeeds.
 """
 
@@ -329,7 +330,7 @@ def _chances(one: AttributeSet) -> tuple[float, float]:
 
 
 def expected_reports(mechanism: AttributeSampler, truth: Records, released: Records) -> FloatArray:
-    """ln of the expected number of records in the anonymity set that report like each record."""
+    """Ln of the expected number of records in the anonymity set that report like each record."""
     anonymity_sets = (
         int(max(truth.anonymity_set.max(initial=0), released.anonymity_set.max(initial=0))) + 1
     )

@@ -14,9 +14,9 @@ released one, the matrix and the frequencies. A figure near 1 means that nothing
 Data recovery against random replacement: what the attacks made for noise get from a release.
 
 Values stand at the centres of their bins or at their positions. Read as truth plus noise, random
-replacement has noise that depends on the truth [Dowd, Thm 1]; an attacker who ignores that can
-still estimate its variance from the matrix and the frequencies, and filter. ``posterior`` uses what
-the attacker really knows: the mean true value given the released one. Of reports each set is
+replacement has noise that depends on the original data [Dowd, Thm 1]; an attacker who ignores that
+can still estimate its variance from the matrix and the frequencies, and filter. ``posterior`` uses
+what the attacker really knows: the mean true value given the released one. Of reports each set is
 attacked by itself: its records tell the same columns, and nothing of the others.
 """
 
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from pramana.base.measured_share import FEWEST_TRIALS
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
-from pramana.base.text import percent_down, percent_up
+from pramana.base.text import percent_down, percent_up, plain
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.risk.attacks.records import Records, paired_cells, rerun, rerun_reports
@@ -46,7 +46,7 @@ METHODS: tuple[NoiseFilter, ...] = ("spectral", "pca")
 
 @dataclass(frozen=True)
 class Recovery:
-    """How much nearer to the truth an attack comes than the released values themselves.
+    """How much nearer to the original data an attack comes than the released values themselves.
 
     Attributes:
         method: the attack.
@@ -75,15 +75,8 @@ class Recovery:
         )
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
-            "method": self.method,
-            "noise": self.noise,
-            "error": self.error,
-            "left": self.left,
-            "components": self.components,
-            "columns": self.columns,
-        }
+        """Values for JSON."""
+        return plain(self, "method noise error left components columns")
 
 
 def recover(
@@ -176,15 +169,10 @@ class ReleaseRecovery:
         ]
 
     def to_json(self) -> Form:
-        """A plain form."""
-        return {
+        """Values for JSON."""
+        return plain(self, "columns replacement exact released_exact guess") | {
             "attack": "recovery",
-            "columns": list(self.columns),
-            "replacement": [found.to_json() for found in self.replacement],
             "additive_noise": [found.to_json() for found in self.noise],
-            "exact": self.exact,
-            "released_exact": self.released_exact,
-            "guess": self.guess,
         }
 
 
@@ -298,7 +286,7 @@ def _view(schema: Schema, step: Step, own: IntArray, seen: IntArray) -> _View:
 
 
 def _numbers(schema: Schema, columns: tuple[str, ...], labels: Any) -> list[FloatArray]:
-    """For each column of a step the number that each of its cells stands for."""
+    """For each column of a step the number that each of its cells represents."""
     found = []
     for place, name in enumerate(columns):
         column = schema.column(name)

@@ -132,7 +132,7 @@ def in_halves(
     """
     if not isinstance(scores, Scores) or len(sizes) <= 2:
         return scores, truth, released
-    if any(len(own) > 1 for own in scores.tables) or not len(truth) or not len(released):
+    if any(len(table) > 1 for table in scores.tables) or not len(truth) or not len(released):
         return scores, truth, released
     tables, codes = [], []
     for steps in halves_of(sizes):

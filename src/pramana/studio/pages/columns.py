@@ -1,4 +1,7 @@
-"""Columns: what each is, how it is recoded, and how many people stand out by the keys."""
+"""Columns: what each is, how it is recoded, and how many people stand out by the keys.
+
+Re-identification risk: by which keys, as a chart, and how far each recoding would lower it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,14 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from pramana import Bins, Column, Recoding, Role, Schema, api
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pramana import Bins, Column, Impossible, Recoding, Role, Schema, api
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
-from pramana.studio.charts import drawn
 from pramana.studio.jobs import Job
 from pramana.studio.pages.data import file_words, read_words, source_code, table_of
 from pramana.studio.schema_form import (
@@ -27,9 +32,10 @@ from pramana.studio.schema_form import (
 from pramana.studio.view import (
     Entry,
     Form,
+    Pages,
     SameWork,
     Studio,
-    form_of,
+    drawn,
     fragment,
     goto,
     nothing_new,
@@ -42,26 +48,25 @@ from pramana.studio.view import (
     waiting,
 )
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-ENTRIES: Final = (Entry("/columns", "Variables", needs="file"),)
+PAGES: Final = Pages(
+    Entry("/columns", "Variables", needs="file"),
+    Entry("/risk", "Re-identification risk", needs="schema"),
+)
 MOST_LOOKED: Final = 20_000
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""
 
 
-async def show(request: Request) -> Response:
+@PAGES.get("/columns")
+async def show(request: Request, studio: Studio) -> Response:
     """All columns; what is proposed comes as a part of the page."""
-    studio = studio_of(request)
     _ = studio.session.table  # a file that is gone is told here
     return page(request, "columns.html", same=_same(studio), schemas=_files(studio))
 
 
-async def listed(request: Request) -> Response:
+@PAGES.get("/columns/list")
+async def listed(request: Request, studio: Studio) -> Response:
     """A row a column, once it has been looked at."""
-    studio = studio_of(request)
     session = studio.session
     looked = described(studio)
     unfinished = await waiting(request, looked)
@@ -87,10 +92,9 @@ async def listed(request: Request) -> Response:
     )
 
 
-async def roles(request: Request) -> Response:
+@PAGES.post("/columns/roles")
+async def roles(request: Request, studio: Studio, form: Form) -> Response:
     """Save what the columns are, as soon as one is changed, and count who is unique then."""
-    studio = studio_of(request)
-    form = await form_of(request)
     before = require_schema(studio.session.now.schema)
     after = _with_roles(before, form)
     studio.session.change("Changed what columns are", schema=after.to_toml(), acknowledged="")
@@ -109,8 +113,8 @@ def _with_roles(schema: Schema, form: Form) -> Schema:
         column if role == role_of(schema, column) else _in_role(column, role_named(role))
         for column, role in zip(schema.columns, asked, strict=True)
     )
-    gone = {own.name for own in columns if not own.randomised}
-    known = {own.name: own.role for own in columns}
+    gone = {column.name for column in columns if not column.randomised}
+    known = {column.name: column.role for column in columns}
     return replace(
         schema,
         columns=columns,
@@ -136,15 +140,15 @@ def _in_role(column: Column, role: Role) -> Column:
     return replace(column, role=role, domain=domain, recoding=kept, exempt=(), randomise=None)
 
 
-async def one(request: Request) -> Response:
+@PAGES.get("/columns/{place}")
+async def one(request: Request, studio: Studio) -> Response:
     """The form of one column."""
-    studio = studio_of(request)
     looked = described(studio)
     _propose(studio, looked)
     schema, place = _column_at(request)
     column = schema.columns[place]
     profiles = looked.result["columns"] if looked.condition == "done" else []
-    profile = next((own for own in profiles if own["column"] == column.name), None)
+    profile = next((profile for profile in profiles if profile["column"] == column.name), None)
     return page(
         request,
         "column.html",
@@ -162,17 +166,17 @@ async def one(request: Request) -> Response:
     )
 
 
-async def shape(request: Request) -> Response:
+@PAGES.get("/columns/{place}/shape")
+async def shape(request: Request, studio: Studio) -> Response:
     """The bars of one column, as it is saved."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
     job = _shapes(studio)
     return await part(request, job, "parts/values.html", name=schema.columns[place].name)
 
 
-async def shape_drawn(request: Request) -> Response:
+@PAGES.get("/columns/{place}/drawn")
+async def shape_drawn(request: Request, studio: Studio) -> Response:
     """The bars of one column as a small chart."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
     job = _shapes(studio)
     name = schema.columns[place].name
@@ -186,11 +190,10 @@ async def shape_drawn(request: Request) -> Response:
     return fragment(request, "parts/chart.html", **chart)
 
 
-async def count_one(request: Request) -> Response:
+@PAGES.post("/columns/{place}/count")
+async def count_one(request: Request, studio: Studio, form: Form) -> Response:
     """How many people would stand out if the form were saved; beside now, and without recoding."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
-    form = await form_of(request)
     column = schema.columns[place]
     then = _with_column(schema, changed_column(column, form), form.get("role"))
     asked = {"then": then, "now": schema}
@@ -200,11 +203,10 @@ async def count_one(request: Request) -> Response:
     return await _counted(request, studio, asked)
 
 
-async def save_one(request: Request) -> Response:
+@PAGES.post("/columns/{place}")
+async def save_one(request: Request, studio: Studio, form: Form) -> Response:
     """Take the form of a column."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
-    form = await form_of(request)
     column = schema.columns[place]
     try:
         new = changed_column(column, form)
@@ -216,11 +218,10 @@ async def save_one(request: Request) -> Response:
     return goto(own_page(form.get("next"), f"/columns/{place}"))
 
 
-async def coarsen_one(request: Request) -> Response:
+@PAGES.post("/columns/{place}/coarser")
+async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     """A number rounded and cut at the top, as a refusal has proposed."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
-    form = await form_of(request)
     column = schema.columns[place]
     own = replace(column.recoding, round=form.number("round"), top=form.number("top"))
     origin = api.Provenance.weakest(column.origin, api.Provenance.READ_OFF)
@@ -231,11 +232,10 @@ async def coarsen_one(request: Request) -> Response:
     return goto(own_page(form.get("here"), f"/columns/{place}"))
 
 
-async def reset_one(request: Request) -> Response:
+@PAGES.post("/columns/{place}/reset")
+async def reset_one(request: Request, studio: Studio) -> Response:
     """A column as it was proposed."""
-    studio = studio_of(request)
     schema, place = _column_at(request)
-    await form_of(request)
     looked = described(studio)
     if looked.condition != "done":
         raise InputError("The columns are still being looked at.")
@@ -246,9 +246,9 @@ async def reset_one(request: Request) -> Response:
     return goto(f"/columns/{place}")
 
 
-async def rules(request: Request) -> Response:
+@PAGES.get("/columns/rules")
+async def rules(request: Request, studio: Studio) -> Response:
     """Combinations that cannot exist: two columns, then their values."""
-    studio = studio_of(request)
     schema = require_schema(studio.session.now.schema)
     pairs = [schema.names.index(own.name) for own in schema.randomised if own.domain is not None]
     chosen = []
@@ -261,7 +261,7 @@ async def rules(request: Request) -> Response:
         "impossible_combinations.html",
         schema=schema,
         places=pairs,
-        texts={own: _texts(described(studio), own) for own in schema.names},
+        texts={name: _texts(described(studio), name) for name in schema.names},
         labels=column_labels(studio),
         chosen=chosen,
         both=both,
@@ -269,13 +269,11 @@ async def rules(request: Request) -> Response:
     )
 
 
-async def add_rule(request: Request) -> Response:
+@PAGES.post("/columns/rules/add")
+async def add_rule(studio: Studio, form: Form) -> Response:
     """One more combination that cannot exist."""
-    from pramana import Impossible
-
-    session = studio_of(request).session
+    session = studio.session
     schema = require_schema(session.now.schema)
-    form = await form_of(request)
     cells = {}
     for name in ("a", "b"):
         column = schema.columns[form.place(name, len(schema.columns))]
@@ -289,21 +287,21 @@ async def add_rule(request: Request) -> Response:
     return goto("/columns/rules")
 
 
-async def drop_rule(request: Request) -> Response:
+@PAGES.post("/columns/rules/drop")
+async def drop_rule(studio: Studio, form: Form) -> Response:
     """One fewer."""
-    session = studio_of(request).session
+    session = studio.session
     schema = require_schema(session.now.schema)
-    form = await form_of(request)
     place = form.place("rule", len(schema.impossible))
     left = tuple(rule for at, rule in enumerate(schema.impossible) if at != place)
     session.change("Took a combination back", schema=replace(schema, impossible=left).to_toml())
     return goto("/columns/rules")
 
 
-async def use_file(request: Request) -> Response:
+@PAGES.post("/columns/use")
+async def use_file(studio: Studio, form: Form) -> Response:
     """Take a schema file of the folder."""
-    session = studio_of(request).session
-    form = await form_of(request)
+    session = studio.session
     schema = Schema.load(session.place(form.get("schema")))
     session.change(
         f"Took the schema {form.get('schema')}", schema=schema.to_toml(), acknowledged=""
@@ -311,10 +309,10 @@ async def use_file(request: Request) -> Response:
     return goto("/columns")
 
 
-async def save_file(request: Request) -> Response:
+@PAGES.post("/columns/save")
+async def save_file(studio: Studio, form: Form) -> Response:
     """Write the schema into the folder, where the command line finds it."""
-    session = studio_of(request).session
-    form = await form_of(request)
+    session = studio.session
     schema = require_schema(session.now.schema)
     name = form.get("name") or "schema.toml"
     if not name.endswith(".toml"):
@@ -336,7 +334,7 @@ def column_labels(studio: Studio) -> dict[str, str]:
     """What the file calls its columns, as far as that was looked at."""
     looked = described(studio).result
     rows = looked["columns"] if looked else ()
-    return {own["column"]: own["label"] for own in rows if own["label"]}
+    return {row["column"]: row["label"] for row in rows if row["label"]}
 
 
 def require_schema(toml: str) -> Schema:
@@ -369,9 +367,10 @@ async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema])
     return await part(request, job, "parts/uniqueness_change.html", patience=PATIENCE, poll=poll)
 
 
-async def counted(request: Request) -> Response:
+@PAGES.get("/columns/counted/{key}")
+async def counted(request: Request, studio: Studio) -> Response:
     """A count that took longer than a moment."""
-    job = studio_of(request).jobs.find(request.path_params["key"])
+    job = studio.jobs.find(request.path_params["key"])
     if job is None:
         return fragment(request, "parts/refused.html", words="Change something again.", job=None)
     return await part(request, job, "parts/uniqueness_change.html")
@@ -385,7 +384,9 @@ def _with_column(schema: Schema, column: Column, role: str) -> Schema:
         new = bare.replace_columns([column])
     except ValueError:
         left = tuple(rule for rule in schema.impossible if column.name not in rule.columns)
-        tables = tuple(own for own in schema.tables if column.randomised or column.name not in own)
+        tables = tuple(
+            table for table in schema.tables if column.randomised or column.name not in table
+        )
         new = replace(bare, impossible=left, tables=tables).replace_columns([column])
     return replace(new, household=column.name if role == HOUSEHOLD else household)
 
@@ -417,7 +418,7 @@ def _describes(path: Path) -> bool:
 
 
 def _same(studio: Studio) -> SameWork:
-    """The schema as it stands here; only one that is as proposed is proposed again."""
+    """The schema as it is here; only one that is as proposed is proposed again."""
     file, told = schema_words(studio)
     toml = studio.session.now.schema
     looked = described(studio).result
@@ -430,21 +431,44 @@ def _same(studio: Studio) -> SameWork:
     return SameWork((("pramana", "schema", "schema.toml"),), made, (("schema.toml", toml),))
 
 
-ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("GET", "/columns", show),
-    ("GET", "/columns/list", listed),
-    ("POST", "/columns/roles", roles),
-    ("GET", "/columns/counted/{key}", counted),
-    ("GET", "/columns/rules", rules),
-    ("POST", "/columns/rules/add", add_rule),
-    ("POST", "/columns/rules/drop", drop_rule),
-    ("POST", "/columns/use", use_file),
-    ("POST", "/columns/save", save_file),
-    ("GET", "/columns/{place}", one),
-    ("GET", "/columns/{place}/shape", shape),
-    ("GET", "/columns/{place}/drawn", shape_drawn),
-    ("POST", "/columns/{place}/count", count_one),
-    ("POST", "/columns/{place}", save_one),
-    ("POST", "/columns/{place}/reset", reset_one),
-    ("POST", "/columns/{place}/coarser", coarsen_one),
-)
+ALIKE: Final = 3.0
+"""Fewer alike than these count as few."""
+
+
+@PAGES.get("/risk")
+async def show_risk(request: Request, studio: Studio) -> Response:
+    """The page; the figures come when they are measured."""
+    schema = require_schema(studio.session.now.schema)
+    if not schema.keys:
+        raise InputError("No column is a key: say first by what people are recognised.")
+    file, told = schema_words(studio)
+    same_risk = SameWork(
+        (("pramana", "audit", file, *told, "--schema", "schema.toml", "--k", f"{ALIKE:g}"),),
+        f"import pramana as pm\n\nprint(pm.audit({source_code(studio)}, "
+        f'schema="schema.toml", k={ALIKE:g}))',
+    )
+    return page(request, "risk.html", same=same_risk)
+
+
+@PAGES.get("/risk/measured")
+async def measured(request: Request, studio: Studio) -> Response:
+    """The figures."""
+    return await part(request, _job_risk(studio), "parts/risk.html", labels=column_labels(studio))
+
+
+@PAGES.post("/risk/apply")
+async def apply_risk(studio: Studio, form: Form) -> Response:
+    """Take one of the recodings that were tried."""
+    job = _job_risk(studio)
+    if job.condition != "done":
+        raise InputError("The recodings are still being tried.")
+    ways = job.result["lowerings"]
+    way = ways[form.place("way", len(ways))]
+    studio.session.change(f"Recoded: {way['what']}", schema=way["schema"], acknowledged="")
+    studio.session.notice = "Done. Undo takes it back."
+    return goto("/risk")
+
+
+def _job_risk(studio: Studio) -> Job:
+    schema = studio.session.now.schema
+    return studio.jobs.ask(tasks.audit, schema=schema, k=ALIKE, table=table_of(studio))

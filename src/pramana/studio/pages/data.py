@@ -7,32 +7,34 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from pramana import api
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.session import HOME, UPLOADED, Choices, StudioSession
 from pramana.studio.view import (
     Entry,
+    Form,
+    Pages,
     SameWork,
     Studio,
-    form_of,
     fragment,
     goto,
     page,
     part,
-    studio_of,
     waiting,
 )
 from pramana.studio.worker import TableAt
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-ENTRIES: Final = (Entry("/", "Data"),)
+PAGES: Final = Pages(
+    Entry("/", "Data"),
+)
 MOST_FILES: Final = 300
 DEPTH: Final = 2
 MOST_UPLOAD: Final = 2 * 2**30
@@ -44,9 +46,9 @@ TEXTS: Final = tuple(
 ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", "shift_jis")
 
 
-async def show(request: Request) -> Response:
+@PAGES.get("/")
+async def show(request: Request, studio: Studio) -> Response:
     """The files, and what was found in the chosen one."""
-    studio = studio_of(request)
     now = studio.session.now
     return page(
         request,
@@ -60,11 +62,10 @@ async def show(request: Request) -> Response:
     )
 
 
-async def choose(request: Request) -> Response:
+@PAGES.post("/open")
+async def choose(studio: Studio, form: Form) -> Response:
     """Take a file, or another sheet or encoding of it; what is another table begins anew."""
-    studio = studio_of(request)
     session = studio.session
-    form = await form_of(request)
     name = form.last("file") or session.now.file
     if not session.place(name).exists():
         raise InputError("The file is no longer there. Choose another one.")
@@ -77,9 +78,9 @@ async def choose(request: Request) -> Response:
     return goto("/")
 
 
-async def found(request: Request) -> Response:
+@PAGES.get("/open/found")
+async def found(request: Request, studio: Studio) -> Response:
     """What was found in the file."""
-    studio = studio_of(request)
     if not studio.session.now.file:
         raise InputError("Choose a file first.")
     job = look_job(studio)
@@ -109,27 +110,26 @@ async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
     )
 
 
-async def codes(request: Request) -> Response:
+@PAGES.get("/open/codes")
+async def codes(request: Request, studio: Studio) -> Response:
     """Values that look as if they meant missing, with their numbers."""
-    studio = studio_of(request)
     job = studio.jobs.ask(tasks.describe, table=table_of(studio))
     return await part(request, job, "parts/codes.html")
 
 
-async def mend(request: Request) -> Response:
+@PAGES.post("/open/mend")
+async def mend(studio: Studio) -> Response:
     """Read the file with numbers behind names that are there twice; the file itself stays."""
-    session = studio_of(request).session
-    await form_of(request)
+    session = studio.session
     session.change("Numbered columns that have one name", rename=True)
     session.notice = "Columns that have one name are numbered. The file itself stays as it is."
     return goto("/")
 
 
-async def upload(request: Request) -> Response:
+@PAGES.post("/open/upload", raw=True)
+async def upload(request: Request, studio: Studio) -> Response:
     """A file that was dropped on the page; its name comes in a header, so that no log shows it."""
-    from starlette.responses import PlainTextResponse
-
-    session = studio_of(request).session
+    session = studio.session
     name = unquote(request.headers.get("x-name", ""))
     place = session.uploaded(name)
     if not place.name.lower().endswith(tuple(_endings())):
@@ -177,8 +177,6 @@ def table_of(studio: Studio) -> TableAt:
 
 
 def _endings() -> list[str]:
-    from pramana import api
-
     return sorted({ending for one in api.FORMATS.values() for ending in one.endings} | set(TEXTS))
 
 
@@ -233,13 +231,3 @@ def _same(studio: Studio) -> SameWork:
         (("pramana", "describe", file, *read_words(studio)),),
         f"import pramana as pm\n\nlook = pm.describe({source_code(studio)})\nprint(look)",
     )
-
-
-ROUTES: Final = (
-    ("GET", "/", show),
-    ("POST", "/open", choose),
-    ("GET", "/open/found", found),
-    ("GET", "/open/codes", codes),
-    ("POST", "/open/mend", mend),
-    ("POST", "/open/upload", upload),
-)

@@ -1,38 +1,49 @@
-"""Planned analyses: tables, means and models that must come out well."""
+"""Planned analyses: tables, means and models that must come out well.
+
+Choose: every method and target side by side, and sliders that foresee what a target costs.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from pramana import Role, Schema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pramana import Role, Schema, api
 from pramana.errors import InputError
-from pramana.studio.pages.columns import (
-    column_labels,
-    described,
-    require_schema,
-    schema_words,
-)
-from pramana.studio.pages.data import source_code
+from pramana.studio import tasks
+from pramana.studio.jobs import Job
+from pramana.studio.pages.columns import column_labels, described, require_schema, schema_words
+from pramana.studio.pages.data import source_code, table_of
 from pramana.studio.view import (
+    GLANCE,
     Entry,
     Form,
+    Pages,
     SameWork,
     Studio,
-    form_of,
+    drawn,
+    fragment,
     goto,
+    nothing_new,
+    number_in,
     page,
+    part,
     place_in,
     studio_of,
+    waiting,
 )
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-ENTRIES: Final = (Entry("/asked", "Planned analyses", needs="schema"),)
+PAGES: Final = Pages(
+    Entry("/asked", "Planned analyses", needs="schema"),
+    Entry("/choose", "Protection level", needs="schema"),
+)
 MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
 TEXT: Final = "text"
@@ -40,9 +51,9 @@ Wish: TypeAlias = tuple[str, tuple[str, ...]]
 """Its kind (table, mean, model), and its columns."""
 
 
-async def show(request: Request) -> Response:
+@PAGES.get("/asked")
+async def show(request: Request, studio: Studio) -> Response:
     """What can be ticked, and what is."""
-    studio = studio_of(request)
     schema = require_schema(studio.session.now.schema)
     keys = [column.name for column in schema.randomised]
     singles = [(name,) for name in keys]
@@ -69,19 +80,17 @@ async def show(request: Request) -> Response:
     )
 
 
-async def save(request: Request) -> Response:
+@PAGES.post("/asked")
+async def save(studio: Studio, form: Form) -> Response:
     """Take what is ticked."""
-    studio = studio_of(request)
-    form = await form_of(request)
     _keep(studio, "Ticked what will be asked", [*_ticked(studio, form), *_others(studio)])
     return goto("/choose" if form.get("next") else "/asked")
 
 
-async def add(request: Request) -> Response:
-    """A mean by group, or a model; what is ticked beside it is taken too."""
-    studio = studio_of(request)
+@PAGES.post("/asked/add")
+async def add(studio: Studio, form: Form) -> Response:
+    """A mean by group, or a model; what is ticked next to it is taken too."""
     schema = require_schema(studio.session.now.schema)
-    form = await form_of(request)
     kind = form.get("kind")
     names = _names(".".join([form.get("of"), *form.all("by")]), schema)
     if kind not in ("mean", "model", "table") or len(names) < 2:
@@ -95,10 +104,9 @@ async def add(request: Request) -> Response:
     return goto("/asked")
 
 
-async def drop(request: Request) -> Response:
+@PAGES.post("/asked/drop")
+async def drop(studio: Studio, form: Form) -> Response:
     """One mean or model fewer."""
-    studio = studio_of(request)
-    form = await form_of(request)
     others = _others(studio)
     del others[form.place("wish", len(others))]
     _keep(studio, "Took a wish back", [*_ticked(studio, form), *others])
@@ -113,7 +121,7 @@ def _ticked(studio: Studio, form: Form) -> list[Wish]:
 
 def _others(studio: Studio) -> list[Wish]:
     """The means and models that are wished for."""
-    return [own for own in studio.session.now.wishes if own[0] != "table"]
+    return [wish for wish in studio.session.now.wishes if wish[0] != "table"]
 
 
 def wanted_tables(schema: Schema, wishes: Iterable[Wish]) -> list[list[str]]:
@@ -182,9 +190,259 @@ def _text(kind: str, names: tuple[str, ...]) -> str:
     return f"{of} by {'*'.join(by)}" if kind == "mean" else f"{of} ~ {' + '.join(by)}"
 
 
-ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("GET", "/asked", show),
-    ("POST", "/asked", save),
-    ("POST", "/asked/add", add),
-    ("POST", "/asked/drop", drop),
-)
+CHANCE: Final = 20.0
+
+AT_ONCE: Final = 0.35
+"""Seconds that an answer of the sliders is waited for before its progress is shown."""
+
+
+@PAGES.get("/choose")
+async def show_level(request: Request, studio: Studio) -> Response:
+    """What is tried, what came of it, and the sliders."""
+    now = studio.session.now
+    require_schema(now.schema)
+    names = _aiming()
+    chances = now.chances or (CHANCE,)
+    return page(
+        request,
+        "protection_level.html",
+        methods=[(name, api.METHODS[name].when) for name in names],
+        ticked=now.tried or [name for name in names if api.METHODS[name].quick_keys is None],
+        chances=", ".join(f"{k:.12g}" for k in chances),
+        begins={"k": chances[0]},  # what is tried above is foreseen below
+        running=bool(now.chances),
+        wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
+        sliders=[letter for letter in api.cli_options() if letter.slider],
+        words=target_words(now.target),
+        same=_same_level(studio),
+    )
+
+
+@PAGES.post("/choose/try")
+async def start(studio: Studio, form: Form) -> Response:
+    """Say what to try."""
+    session = studio.session
+    names = [name for name in _aiming() if name in form.all("method")]
+    if not names:
+        raise InputError("Tick at least one method.")
+    numbers = tuple(sorted({_chance(text) for text in form.get("chances").split(",") if text}))
+    if not 0 < len(numbers) <= 6:
+        raise InputError("State one to six targets, such as 20, 100.")
+    session.change("Tried methods", chances=numbers, tried=tuple(names))
+    return goto("/choose")
+
+
+@PAGES.get("/choose/tried")
+async def tried(request: Request, studio: Studio) -> Response:
+    """Everything that was tried so far, and how far the rest is."""
+    jobs = list(_jobs(studio))
+    found = [own for own in (job.result or job.so_far for job in jobs) if own]
+    for job in jobs:
+        if job.condition in ("waiting", "running"):
+            return await _so_far(request, job, found)
+        if job.condition == "cancelled" and found:
+            poll = "/choose/tried"
+            sides = await _sides(found, whole=False)
+            return fragment(request, "parts/comparison_stopped.html", job=job, poll=poll, **sides)
+        unfinished = await waiting(request, job)
+        if unfinished is not None:
+            return unfinished
+    return fragment(request, "parts/comparison_done.html", **await _sides(found, whole=True))
+
+
+@PAGES.get("/choose/wished")
+async def wished(request: Request, studio: Studio) -> Response:
+    """What each method that was tried loses of the means and models that will be asked."""
+    now = studio.session.now
+    if not now.chances:
+        raise InputError("Try methods first.")
+    job = studio.jobs.ask(
+        tasks.wishes,
+        patient=2,
+        schema=now.schema,
+        k=now.chances[0],
+        methods=list(now.tried),
+        asked=wish_texts(now.wishes),
+        table=table_of(studio),
+    )
+    return await part(request, job, "parts/planned_losses.html")
+
+
+async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
+    await asyncio.to_thread(job.ended.wait, 0.06)
+    poll = "/choose/tried"
+    sides = await _sides(found, whole=False)
+    return fragment(request, "parts/comparison_pending.html", job=job, poll=poll, **sides)
+
+
+@PAGES.post("/choose/foresee")
+async def foresee(request: Request, studio: Studio, form: Form) -> Response:
+    """What a target would promise and cost, answered beside whatever else is being done."""
+    job = studio.jobs.ask(
+        tasks.foresee,
+        lane="foresee",
+        keep=False,
+        quick=True,
+        schema=studio.session.now.schema,
+        method=form.choice("method", ("", *_aiming()), "There is no such method."),
+        target=_target(form),
+        table=table_of(studio),
+    )
+    return await _foreseen(request, job, AT_ONCE)
+
+
+@PAGES.get("/choose/foreseen/{key}")
+async def foreseen(request: Request, studio: Studio) -> Response:
+    """An answer of the sliders that took longer than a moment."""
+    job = studio.jobs.find(request.path_params["key"])
+    if job is None or job.condition == "cancelled":
+        return fragment(request, "parts/refused.html", words="Move a slider again.", job=None)
+    await asyncio.to_thread(job.ended.wait, GLANCE)
+    if job.function is tasks.search and job.condition in ("waiting", "running"):
+        return nothing_new()
+    return await _foreseen(request, job, 0)
+
+
+async def _foreseen(request: Request, job: Job, patience: float) -> Response:
+    """What a target costs: at once by a rule of thumb where the plan itself is searched for."""
+    await asyncio.to_thread(job.ended.wait, patience)
+    about: dict[str, Any] = {"words": target_words(job.arguments["target"])}
+    jobs = studio_of(request).jobs
+    found = job
+    if job.condition == "done" and not job.result["searched"]:
+        found = jobs.ask(tasks.search, lane="search", keep=False, patient=1, **job.arguments)
+    poll = f"/choose/foreseen/{found.key}"
+    if found.condition in ("waiting", "running"):
+        about |= {"around": _around(jobs.alike(found, "target"), found), "poll": poll}
+        quick = jobs.find(jobs.key_of(tasks.foresee, **found.arguments))
+        soon = quick.result if quick is not None and quick.condition == "done" else None
+        return fragment(request, "parts/target_pending.html", job=found, soon=soon, **about)
+    return await part(request, found, "parts/target_cost.html", poll=poll, **about)
+
+
+def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:
+    """The nearest targets of the same kind that were searched for before, with what they cost.
+
+    A stricter target never costs less, so that what is asked for lies between the two.
+    """
+    letter, value = next(iter(job.arguments["target"].items()))
+    points = sorted((own.arguments["target"].get(letter, math.nan), own.key, own) for own in known)
+    below = [own for at, _, own in points if at < value][-1:]
+    above = [own for at, _, own in points if at > value][:1]
+    return [
+        (target_words(own.arguments["target"]), own.result["error"] or own.result["changes"])
+        for own in (*below, *above)
+    ]
+
+
+@PAGES.post("/choose")
+async def choose(studio: Studio, form: Form) -> Response:
+    """Take a method with its target."""
+    session = studio.session
+    method = form.choice("method", ("", *_aiming()), "There is no such method.")
+    target = _of_chance(method, form) if form.get("chance") else _target(form)
+    did = f"Chose {method or 'the usual method'}, {target_words(target)}"
+    schema = session.now.schema
+    if form.get("chance"):  # taken from the methods that were tried on the table
+        stated = require_schema(schema)
+        origin = api.Provenance.weakest(stated.origin, api.Provenance.TRIALS)
+        schema = replace(stated, origin=origin).to_toml()
+    session.change(did, schema=schema, method=method, target=target, acknowledged="")
+    return goto("/protect")
+
+
+def target_words(target: dict[str, float]) -> str:
+    """A target as it is written."""
+    return ", ".join(f"{name.replace('_', ' ')} = {value:.12g}" for name, value in target.items())
+
+
+def _target(form: Form) -> dict[str, float]:
+    """The number of the slider that is chosen, with what belongs to it."""
+    chosen = form.get("letter")
+    kinds = [[x for x in kind.cli_options if x.slider] for kind in api.GUARANTEES.values()]
+    own = next((kind for kind in kinds if chosen in [x.field for x in kind if x.required]), None)
+    if own is None:
+        raise InputError("Choose what is promised.")
+    names = [letter.field for letter in own]
+    found = {name: form.number(name) for name in names}
+    if any(value is None for value in found.values()):
+        raise InputError("State the number of the target.")
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _of_chance(method: str, form: Form) -> dict[str, float]:
+    """One in k as the guarantee of a method says it."""
+    k = _chance(form.get("chance"))
+    if not method:
+        return {"k": k}
+    kind = api.GUARANTEES[api.METHODS[method].aims[0]]
+    letter = kind.cli_options[0]
+    return {letter.field: getattr(kind.one_in(k), letter.entry)}
+
+
+def _aiming() -> list[str]:
+    """The methods that aim at a target."""
+    return [name for name, method in api.METHODS.items() if method.aims]
+
+
+def _chance(text: str) -> float:
+    k = number_in(text, "Targets must be numbers, such as 20, 100.")
+    if not 2 <= k <= 1e9:
+        raise InputError("Targets must be at least 2: one in so many.")
+    return k
+
+
+def _jobs(studio: Studio) -> Iterator[Job]:
+    now = studio.session.now
+    tables = wanted_tables(require_schema(now.schema), now.wishes)
+    for k in now.chances:
+        yield studio.jobs.ask(
+            tasks.advise,
+            patient=2,
+            schema=now.schema,
+            tables=tables,
+            k=k,
+            methods=list(now.tried),
+            asked=wish_texts(now.wishes),
+            table=table_of(studio),
+        )
+
+
+async def _sides(found: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
+    """All that was tried in one list, the best first, and a chart of it."""
+    rows = [{**one, "k": own["k"]} for own in found for one in own["methods"]]
+    rows.sort(key=lambda row: not row["best"])  # what is recommended comes first
+    best = "recommended" if whole else "best so far"
+    points = tuple(
+        (
+            f"{row['method']} {row['target']}" if len(found) > 1 else row["method"],
+            row["error"],
+            row["exposure"],
+            row["best"],
+        )
+        for row in rows
+        if row["error"] is not None and row["exposure"] is not None
+    )
+    chances = tuple(own["chance"] for own in found)
+    chart = await asyncio.to_thread(drawn, "drawn_methods", points, chances, best) if points else {}
+    return {"found": found, "rows": rows, "best": best, "points": points, **chart}
+
+
+def _same_level(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    now = studio.session.now
+    chances = now.chances or (CHANCE,)
+    asked = wish_texts(now.wishes)
+    alone: tuple[str, ...] = ("--method", ",".join(now.tried)) if now.tried else ()
+    alone += tuple(word for text in asked for word in ("--ask", text))
+    commands = tuple(
+        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}", *alone)
+        for k in chances
+    )
+    tried = f", methods={list(now.tried)!r}" if now.tried else ""
+    tried += f", asked={asked!r}" if asked else ""
+    code = "\n".join(
+        f'print(pm.advise({source_code(studio)}, "schema.toml", k={k:.12g}{tried}))'
+        for k in chances
+    )
+    return SameWork(commands, f"import pramana as pm\n\n{code}")

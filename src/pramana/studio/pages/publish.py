@@ -1,46 +1,56 @@
-"""Protect: what will be released as it is, acknowledged; then the work, its checks and attacks."""
+"""Protect: what will be released unchanged, acknowledged; then the work, its checks and attacks.
+
+Report and code: what the owner and a colleague get of the session.
+
+A report is for the owner or for everybody, as a page and PDF. Code is the session as files.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from pramana import Schema, api
+from pramana.api import PlanFile
+from pramana.base.atomic_files import write_whole
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.columns import column_labels, require_schema, schema_words
 from pramana.studio.pages.data import source_code, table_of
-from pramana.studio.pages.planned_analyses import wish_texts
-from pramana.studio.pages.protection_level import target_words
+from pramana.studio.pages.planned_analyses import target_words, wish_texts
+from pramana.studio.session import require_all_free
 from pramana.studio.view import (
     GLANCE,
     Entry,
+    Form,
+    Pages,
     SameWork,
     Studio,
-    form_of,
     fragment,
     goto,
+    own_page,
     page,
     part,
-    studio_of,
 )
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from pramana.api import PlanFile
-
-ENTRIES: Final = (Entry("/protect", "Review and publish", needs="schema"),)
+PAGES: Final = Pages(
+    Entry("/protect", "Review and publish", needs="schema"),
+    Entry("/report", "Report", needs="schema"),
+    Entry("/code", "Code", needs="schema"),
+)
 COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
 
 
-async def show(request: Request) -> Response:
+@PAGES.get("/protect")
+async def show(request: Request, studio: Studio) -> Response:
     """What is about to be released, and what has been."""
-    studio = studio_of(request)
     now = studio.session.now
     schema = require_schema(now.schema)
     job = _made(studio) if _acknowledged(studio) else None
@@ -56,9 +66,9 @@ async def show(request: Request) -> Response:
     )
 
 
-async def planned(request: Request) -> Response:
+@PAGES.get("/protect/plan")
+async def planned(request: Request, studio: Studio) -> Response:
     """What will be done, promised and expected."""
-    studio = studio_of(request)
     now = studio.session.now
     if not now.target:
         raise InputError("Choose a method and a target first.")
@@ -66,9 +76,9 @@ async def planned(request: Request) -> Response:
     return await part(request, job, "parts/plan.html")
 
 
-async def foretold(request: Request) -> Response:
+@PAGES.get("/protect/foretold")
+async def foretold(request: Request, studio: Studio) -> Response:
     """What its tables would be off by on these data, and what would do better, as it is found."""
-    studio = studio_of(request)
     if not studio.session.now.target:
         raise InputError("Choose a method and a target first.")
     job = studio.jobs.ask(tasks.beforehand, patient=1, **_asked(studio))
@@ -77,11 +87,10 @@ async def foretold(request: Request) -> Response:
     return fragment(request, "parts/plan_preview.html", job=job, said=said, poll=request.url.path)
 
 
-async def start(request: Request) -> Response:
-    """Begin, if everything that is released as it is was acknowledged."""
-    studio = studio_of(request)
+@PAGES.post("/protect")
+async def start(studio: Studio, form: Form) -> Response:
+    """Begin, if everything that is released unchanged was acknowledged."""
     session = studio.session
-    form = await form_of(request)
     schema = require_schema(session.now.schema)
     if not session.now.target:
         raise InputError("Choose a method and a target first.")
@@ -96,13 +105,12 @@ async def start(request: Request) -> Response:
     return goto("/protect#done")
 
 
-async def without(request: Request) -> Response:
+@PAGES.post("/protect/without")
+async def without(studio: Studio, form: Form) -> Response:
     """The release that was begun, without a copy that cannot be written."""
-    studio = studio_of(request)
-    form = await form_of(request)
     if not _acknowledged(studio):
         raise InputError("Acknowledge first what is released as it is.")
-    copies = tuple(own for own in studio.session.now.copies if own != form.get("copy"))
+    copies = tuple(copy for copy in studio.session.now.copies if copy != form.get("copy"))
     _begin(studio, copies=copies)
     return goto("/protect#done")
 
@@ -122,25 +130,25 @@ def _begin(studio: Studio, **chosen: Any) -> None:
         studio.jobs.ask(tasks.protect, **_arguments(studio))
 
 
-async def made(request: Request) -> Response:
+@PAGES.get("/protect/made")
+async def made(request: Request, studio: Studio) -> Response:
     """How far it is, or what came of it."""
-    studio = studio_of(request)
     job = _made(studio)
     if job is None:
         raise InputError("Nothing has been begun.")
     return await part(request, job, "parts/release.html")
 
 
-async def checked(request: Request) -> Response:
+@PAGES.get("/protect/checked")
+async def checked(request: Request, studio: Studio) -> Response:
     """What checks found."""
-    studio = studio_of(request)
     job = studio.jobs.ask(tasks.check, **_written(studio))
     return await part(request, job, "parts/attack_results.html")
 
 
-async def attacked(request: Request) -> Response:
+@PAGES.get("/protect/attacked")
+async def attacked(request: Request, studio: Studio) -> Response:
     """What attacks found."""
-    studio = studio_of(request)
     written = _written(studio)
     check = studio.jobs.find(studio.jobs.key_of(tasks.check, **written))
     checked = check is not None and check.condition == "done" and check.result["valid"]
@@ -160,7 +168,7 @@ def _written(studio: Studio) -> dict[str, Any]:
 
 def _made(studio: Studio) -> Job | None:
     """The job of this very release, if it was begun; one that was done before is found again."""
-    job = studio.jobs.find(_key(studio))
+    job = studio.jobs.find(studio.jobs.key_of(tasks.protect, **_arguments(studio)))
     if job is not None:
         return job
     place = studio.session.place(studio.session.now.release)
@@ -170,10 +178,6 @@ def _made(studio: Studio) -> Job | None:
 def _acknowledged(studio: Studio) -> bool:
     now = studio.session.now
     return bool(now.target) and now.acknowledged == _digest(require_schema(now.schema))
-
-
-def _key(studio: Studio) -> str:
-    return studio.jobs.key_of(tasks.protect, **_arguments(studio))
 
 
 def _asked(studio: Studio) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _arguments(studio: Studio, **chosen: Any) -> dict[str, Any]:
 
 
 def _digest(schema: Schema) -> str:
-    """Of what is released as it is: another list must be acknowledged anew."""
+    """Of what is released unchanged: another list must be acknowledged anew."""
     told = [f"{own.name}\0{own.role}\0{own.recoding}" for own in schema.released_as_is]
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
@@ -224,7 +228,7 @@ def same_release(studio: Studio) -> SameWork:
     for name, value in now.target.items():
         flags += [f"--{name.replace('_', '-')}", f"{value:.12g}"]
     how = ["--method", now.method] if now.method else []
-    also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[own] for own in now.copies]
+    also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[copy] for copy in now.copies]
     words = ("pramana", "protect", file, *told, "--schema", "schema.toml", *flags, *how, *also)
     target = ", ".join(f"{name!r}: {value:.12g}" for name, value in now.target.items())
     aims = f", aims=api.METHODS[{now.method!r}].aims" if now.method else ""
@@ -247,13 +251,173 @@ def same_release(studio: Studio) -> SameWork:
     )
 
 
-ROUTES: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("GET", "/protect", show),
-    ("GET", "/protect/plan", planned),
-    ("GET", "/protect/foretold", foretold),
-    ("POST", "/protect", start),
-    ("POST", "/protect/without", without),
-    ("GET", "/protect/made", made),
-    ("GET", "/protect/checked", checked),
-    ("GET", "/protect/attacked", attacked),
-)
+EDITIONS: Final = {
+    "owner": "For us: with attacks and losses",
+    "public": "For everybody: without the truth",
+}
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups"
+"""A report has its style inside, and no script; it runs nothing and reaches nothing."""
+
+
+@PAGES.get("/report")
+async def show_report(request: Request, studio: Studio) -> Response:
+    """What a report says of itself, and those that were written."""
+    now = studio.session.now
+    there = (studio.session.place(now.release) / "certificate.json").exists()
+    return page(
+        request,
+        "report.html",
+        there=there,
+        editions=EDITIONS,
+        written=[own for own in EDITIONS if there and _place_report(studio, own).exists()],
+        begun=[own for own in EDITIONS if there and _begun_report(studio, own) is not None],
+        same=_same_report(studio),
+    )
+
+
+@PAGES.post("/report")
+async def write(studio: Studio, form: Form) -> Response:
+    """Write one."""
+    edition = form.get("edition")
+    if edition not in EDITIONS:
+        raise InputError("Choose for whom the report is.")
+    studio.session.settle(name=form.get("name")[:200], office=form.get("office")[:200])
+    before = _begun_report(studio, edition)
+    if before is not None and before.condition in ("waiting", "running"):
+        return goto("/report")
+    force = bool(form.get("force"))
+    require_all_free(
+        [_place_report(studio, edition, end) for end in (".html", ".pdf")], force=force
+    )
+    for own in (True, False):
+        studio.jobs.forget(tasks.report, **_arguments_report(studio, edition, force=own))
+    studio.jobs.ask(tasks.report, **_arguments_report(studio, edition, force=force))
+    return goto("/report")
+
+
+@PAGES.get("/report/written/{edition}")
+async def written(request: Request, studio: Studio) -> Response:
+    """How far it is."""
+    edition = request.path_params["edition"]
+    job = _begun_report(studio, edition)
+    if job is None:
+        raise InputError("Nothing has been begun.")
+    return await part(request, job, "parts/report.html", edition=edition)
+
+
+@PAGES.get("/report/read/{edition}")
+async def read(request: Request, studio: Studio) -> Response:
+    """The report itself, which runs nothing."""
+    edition = request.path_params["edition"]
+    if edition not in EDITIONS or not _place_report(studio, edition).exists():
+        raise InputError("There is no such report.")
+    text = _place_report(studio, edition).read_text(encoding="utf-8")
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+
+
+@PAGES.get("/report/read/{edition}.pdf")
+async def download(request: Request, studio: Studio) -> Response:
+    """The report on paper."""
+    edition = request.path_params["edition"]
+    if edition not in EDITIONS or not (found := _place_report(studio, edition, ".pdf")).exists():
+        raise InputError("There is no such report.")
+    return FileResponse(found, filename=f"report-{edition}.pdf", media_type="application/pdf")
+
+
+def _begun_report(studio: Studio, edition: str) -> Job | None:
+    keys = (
+        studio.jobs.key_of(tasks.report, **_arguments_report(studio, edition, force=own))
+        for own in (True, False)
+    )
+    return next((job for key in keys if (job := studio.jobs.find(key)) is not None), None)
+
+
+def _place_report(studio: Studio, edition: str, ending: str = ".html") -> Path:
+    """Beside the release, never in it: the owner's edition tells of the original data."""
+    release = studio.session.place(studio.session.now.release)
+    return release.with_name(f"{release.name}-report-{edition}{ending}")
+
+
+def _arguments_report(studio: Studio, edition: str, *, force: bool) -> dict[str, Any]:
+    now = studio.session.now
+    release = studio.session.place(now.release)
+    certificate = release / "certificate.json"
+    if edition not in EDITIONS or not certificate.exists():
+        raise InputError("Write a release first.")
+    return {
+        "table": table_of(studio),
+        "release": str(release),
+        "digest": hashlib.sha256(certificate.read_bytes()).hexdigest(),
+        "to": str(_place_report(studio, edition)),
+        "external": edition == "public",
+        "name": now.name,
+        "office": now.office,
+        "force": force,
+    }
+
+
+def _same_report(studio: Studio) -> SameWork:
+    file, told = schema_words(studio)
+    now = studio.session.now
+    about = [word for flag, own in (("--name", now.name), ("--office", now.office)) if own
+             for word in (flag, own)]  # fmt: skip
+    ways = {
+        "public": (("--external",), "external=True"),
+        "owner": (("--original", file, *told), f"original={source_code(studio)}"),
+    }
+    commands: list[tuple[str, ...]] = []
+    code = "import pramana as pm\n"
+    for edition, (flags, given) in ways.items():
+        names = [f"{now.release}-report-{edition}{ending}" for ending in (".html", ".pdf")]
+        commands += [
+            ("pramana", "report", now.release, *flags, *about, "-o", name) for name in names
+        ]
+        saved = "".join(f"report.save({name!r})\n" for name in names)
+        told_of = f"name={now.name!r}, office={now.office!r}"
+        code += f"\nreport = pm.report({now.release!r}, {given}, {told_of})\n{saved}"
+    return SameWork(tuple(commands), code)
+
+
+@PAGES.get("/code")
+async def show_code(request: Request, studio: Studio) -> Response:
+    """The files as they would be written, and the states of the session."""
+    return page(
+        request,
+        "code.html",
+        files=_files(studio),
+        ready=bool(studio.session.now.target),
+        states=studio.session.told(),
+    )
+
+
+def _files(studio: Studio) -> dict[str, str]:
+    """Everything by the name under which it is written."""
+    made = same_by_plan(studio)
+    return {
+        "schema.toml": require_schema(studio.session.now.schema).to_toml(),
+        "plan.toml": plan_file(studio).to_toml(),
+        "protect.sh": f"#!/bin/sh\nset -e\n{made.shell}\n",
+        "protect.py": f"{made.python}\n",
+    }
+
+
+@PAGES.post("/code")
+async def save_code(studio: Studio, form: Form) -> Response:
+    """Save the files: all of them, or schema and plan for who is at another page."""
+    session = studio.session
+    files = _files(studio)
+    names = ("schema.toml", "plan.toml") if form.get("here") else tuple(files)
+    force = bool(form.get("force"))
+    require_all_free([session.place(name) for name in names], force=force)
+    for name in names:
+        write_whole(session.place(name), files[name], force=force)
+    session.notice = f"{', '.join(names[:-1])} and {names[-1]} are written."
+    return goto(own_page(form.get("here"), "/code"))
+
+
+@PAGES.post("/code/back")
+async def go_to_state(studio: Studio, form: Form) -> Response:
+    """To an earlier or later state."""
+    session = studio.session
+    session.go(form.place("at", len(session.told())))
+    return goto("/code")
