@@ -24,10 +24,10 @@ COMMANDS = {name: _GROUP.get_command(None, name) for name in LINES}
 
 @pytest.mark.parametrize("name", sorted(GUARANTEES))
 def test_every_guarantee_has_a_proof_page(name: str) -> None:
-    """The one it names, with what holds before, what is promised, why, and what is not."""
+    """The one it names, with what holds before, what is guaranteed, why, and what is not."""
     page = (ROOT / "docs" / "proofs" / f"{GUARANTEES[name].page}.md").read_text()
     headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert headings[:4] == ["Precondition", "Statement", "Proof", "What it does not promise"]
+    assert headings[:4] == ["Precondition", "Statement", "Proof", "What it does not guarantee"]
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))

@@ -1,4 +1,4 @@
-"""The reference of the schema file: every entry is there, and every example is read."""
+"""The two pages on the schema file: every entry is there, and every example is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from pramana.cli.app import main
 from pramana.schema.json_schema import json_schema
 from pramana.schema.toml import ENTRIES, TOP
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "schema.md").read_text()
+PAGES = (Path(__file__).parents[2] / "docs" / "reference").glob("schema*.md")
+PAGE = "\n".join(page.read_text() for page in sorted(PAGES))
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -26,7 +27,7 @@ def test_every_example_is_a_schema(number):
     assert pm.Schema.from_toml(schema.to_toml()) == schema
 
 
-def test_every_entry_is_on_the_page_and_in_an_example():
+def test_every_entry_is_on_a_page_and_in_an_example():
     """With its type and default in a table."""
     for entry in {*ENTRIES, *TOP} - {"columns"}:
         assert re.search(rf"^\| .*`{entry}`", PAGE, re.MULTILINE), entry
