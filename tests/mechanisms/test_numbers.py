@@ -276,6 +276,8 @@ def test_a_release_holds_points_and_is_verified(method, tmp_path):
     assert values <= set(range(0, 100_001, 20_000))
     assert release.opened.to_arrow().to_pydict() == again.opened.to_arrow().to_pydict()
     assert pm.load(tmp_path / "release").certificate.schema == release.certificate.schema
+    codebook = (tmp_path / "release" / "codebook.csv").read_text()
+    assert "numbers in steps of 100 were rounded to them by chance" in codebook
     verdict = pm.verify(tmp_path / "release", original=table())
     assert not [c.name for c in verdict.checks if not c.ok]
 

@@ -22,7 +22,7 @@ from pramana.io.base import FORMATS, Format
 from pramana.release.certificate import NOT_FOR_PUBLICATION, Certificate
 from pramana.release.certificate_fields import treatment_of
 from pramana.release.portable import PAGE, PROGRAM, answerable, portable_files, r_text
-from pramana.schema.domains import Bins, Categories, Label, label_key, label_text
+from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_key, label_text
 from pramana.schema.schema import COUNT, REPORTED, Column
 
 LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
@@ -474,6 +474,9 @@ def _domain(certificate: Certificate, column: Column) -> str:
         return "as it occurs"
     what = "bins" if isinstance(column.domain, Bins) else "categories"
     how = f", released as {column.domain.release}" if isinstance(column.domain, Bins) else ""
+    if isinstance(column.domain, NumberGrid):
+        steps = label_text(column.domain.step)
+        what = f"points of a grid: numbers in steps of {steps} were rounded to them by chance"
     return f"{what}{how}, {column.origin.words}"
 
 
