@@ -16,7 +16,7 @@ from pramana import api
 from pramana.errors import InvalidTable
 from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.io.opening import open_table
-from pramana.release.folder import fingerprint, read_certificate
+from pramana.release.folder import fingerprint, read_certificate, write_explanations
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.verify import verify_folder
@@ -63,6 +63,7 @@ def with_data(release, name: str, content: bytes):
     data = fingerprint(release.folder / name, before.format)
     certificate = replace(release.certificate, data=data)
     (release.folder / "certificate.json").write_bytes(certificate.to_bytes())
+    write_explanations(release.folder, certificate)
     return release.folder
 
 
