@@ -97,14 +97,7 @@ def demonstrate(
     begun: Callable[[Definition, int], None] | None = None,
     half_way: Callable[[Live], None] | None = None,
 ) -> Demonstrated:
-    """Make a survey in a new folder, let people answer it through HTTP, close and verify it.
-
-    Args:
-        number: how many people.
-        to: the folder.
-        begun: is told the definition and the port when people begin to answer.
-        half_way: is told what an office sees when half of them have.
-    """
+    """Make a survey in a new folder, let people answer it through HTTP, close and verify it."""
     require_server()
     # Refuse a demonstration whose promise so few people cannot be given.
     if not FEWEST <= number <= MOST:

@@ -100,14 +100,7 @@ def checked_by_truth(
     mechanism: Mechanism | None = None,
     say: Say | None = None,
 ) -> list[Check]:
-    """All that who has the original data can check of a release beyond what anyone can.
-
-    Args:
-        release: the release.
-        truth: the original data.
-        mechanism: the matrices that the owner kept, where the certificate has none.
-        say: is told in words which check was made.
-    """
+    """All that who has the original data can check of a release beyond what anyone can."""
     both = (release.certificate, release.opened, truth)
     again = designed_again(*both, mechanism=mechanism)
     found: list[Check] = []

@@ -445,14 +445,7 @@ class _Coded:
 def assess_utility(
     release: Release, truth: OpenedTable, *, target: str | None = None, seed: int = 20
 ) -> UtilityReport:
-    """Compare a release with the original data, at face value and by estimates.
-
-    Args:
-        release: the release.
-        truth: the table that was released.
-        target: a randomised column to learn a tree for; none by default.
-        seed: for the choice of the records that a tree is tested on.
-    """
+    """Compare a release with the original data, at face value and by estimates."""
     coded = _Coded.of(release, truth)
     notes: list[str] = []
     names = [column.name for column in coded.columns]

@@ -397,13 +397,7 @@ MOST_ROWS = 24
 def drawn_methods(
     points: Sequence[tuple[str, float, float, bool]], chances: Sequence[float], best: str
 ) -> str:
-    """Methods by loss and risk.
-
-    Args:
-        points: Name, loss, risk, and whether it is the best one.
-        chances: Asked for: a line each.
-        best: What the best one is called.
-    """
+    """Methods by loss and risk."""
     plot = frontier(
         "methods",
         [Point(*point) for point in points],

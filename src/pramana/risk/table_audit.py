@@ -178,21 +178,7 @@ def audit_table(
     household: str | None = None,
     asked: ReportedSets | None = None,
 ) -> TableAudit:
-    """Measure the risk of a table.
-
-    Args:
-        table: the table.
-        keys: the columns by which a person could be recognised.
-        k: a frequency below it is a violation.
-        sensitive: columns whose values must not be learned.
-        weight: the column of sampling weights.
-        missing: ``category`` or ``wildcard``.
-        width: subsets of up to this many keys are looked at.
-        schema: keys with a domain in it are looked at in its bins and categories.
-        released: whether the table is a release, whose values are those of the domains.
-        household: the column that numbers households.
-        asked: where records tell some columns each: which. They are alike only within their set.
-    """
+    """Measure the risk of a table."""
     require_number("k", k, low=1)
     require_number("width", width, low=0)
     others = [name for name in (weight, household) if name is not None]

@@ -294,15 +294,7 @@ def tree_accuracy(
     held_out: BoolArray,
     synthesized: tuple[Sequence[Codes], Codes] | None = None,
 ) -> TreeAccuracy:
-    """Learn ``target`` from the other columns, once from each table.
-
-    Args:
-        target: its name.
-        truth: codes of the other columns and of the target, true records.
-        released: the same of the released records.
-        held_out: which true records are kept for the test.
-        synthesized: the same of synthetic records, where the matrices are published.
-    """
+    """Learn ``target`` from the other columns, once from each table."""
     try:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
