@@ -21,7 +21,7 @@ import rdata
 import pramana as pm
 from pramana import api
 from pramana.api import open_source
-from pramana.engine import duckdb as duckdb_sums
+from pramana.engine import local as duckdb_sums
 from pramana.engine.base import SumsAsked
 from pramana.errors import InvalidTable, Notice
 from pramana.io.databases import ALONE
