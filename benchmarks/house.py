@@ -39,6 +39,14 @@ PHRASES = ("beside", "crowd", "crowds", "dial", "hang together", "hangs together
            "word for word")  # fmt: skip
 """Words and phrases of the old dialect in texts."""
 
+READERS = ("as it is", "as they are", "in truth", "promise", "promised", "promises")
+"""What readers stumble over as well, in pages, help texts and templates."""
+
+BARE_WHO = re.compile(
+    r"(?:(?<=[.:;] )|(?<=\bagainst )|(?<=\bthan )|(?<=\bfor )|(?<=\bto ))who [a-z]+s\b"
+)
+"""``who`` as a subject without a noun before it."""
+
 PRIVATE = re.compile(r"_(?!.*__$)")
 PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -205,6 +213,25 @@ class House:
 
 def _occurrences(word: str, text: str) -> int:
     return len(re.findall(rf"\b{re.escape(word)}\b", text))
+
+
+def dialect(text: str) -> dict[str, int]:
+    """How often words of the dialect are in a text for readers."""
+    lower = " ".join(text.lower().split())
+    counts = {word: _occurrences(word, lower) for word in (*PHRASES, *READERS)}
+    counts["who"] = len(BARE_WHO.findall(lower))
+    return {word: count for word, count in counts.items() if count}
+
+
+def prose(page: str) -> str:
+    """A Markdown page without code, formulas and targets of links."""
+    page = re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)", " ", page, flags=re.DOTALL)
+
+
+def template_text(source: str) -> str:
+    """What a template shows, without statements, comments, expressions and tags."""
+    return re.sub(r"\{[{%#].*?[}%#]\}|<[^>]*>", " ", source, flags=re.DOTALL)
 
 
 def walk_figures(walks: dict[str, list[str]]) -> dict[str, str]:

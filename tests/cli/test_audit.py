@@ -59,7 +59,7 @@ def test_audit_of_a_release_with_its_original(release: Path, run: Run) -> None:
     assert names[:2] == ["nearest record", "likeliest record"]
     assert found.json["holds"] is True
     words = run("audit release --original people.csv").out
-    assert "No promise is broken." in words
+    assert "No guarantee is exceeded." in words
     assert "guessing" in words
 
 

@@ -279,7 +279,7 @@ def test_what_a_seed_takes_away_is_not_shown_as_promised(steward: Path, run: Run
         shown = run(command)
         assert shown.code == 0, shown
         words = " ".join(shown.out.replace("*", "").split())
-        assert "Not promised with a seed, and not in the certificate: central epsilon" in words
+        assert "Not guaranteed with a seed, and not in the certificate: central epsilon" in words
         assert "Whoever sees the shuffled release" not in words
         form = run(f"{command} --json").json
         stated = json.loads(Path(place, "certificate.json").read_text())["guarantees"]

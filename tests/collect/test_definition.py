@@ -72,7 +72,7 @@ def test_a_promise_that_no_longer_holds_takes_no_answer_and_loses_none(
     with pytest.raises(SystemExit) as left:
         main(["collect", "close", str(survey_folder), "-o", str(tmp_path / "release")])
     assert not left.value.code
-    assert "People were promised more than holds" in capsys.readouterr().err
+    assert "People were shown a stronger guarantee" in capsys.readouterr().err
     release = pm.load(tmp_path / "release")
     assert release.records == 50
     assert pm.verify(tmp_path / "release").valid

@@ -281,7 +281,7 @@ def test_nobody_is_invited_to_a_survey_that_is_closed(
     folder, definition = coded
     with pytest.raises(SystemExit):
         main(["collect", "invite", str(folder), "1", "-o", str(tmp_path / "one")])
-    assert "1 code stands in" in capsys.readouterr().err
+    assert "1 code is in" in capsys.readouterr().err
     with opened_store(folder, definition) as kept:
         kept.finish()
     before = sorted(tmp_path.iterdir())

@@ -47,7 +47,7 @@ from tests.studio.test_jobs import running, slow
 def opened(visitor: Visitor) -> Visitor:
     """Someone who has opened the table and looked at its columns."""
     visitor.post("/open", {"file": "people.csv"})
-    assert "Changes are saved as they are made" in visitor.part("/columns/list")
+    assert "Every change is saved at once" in visitor.part("/columns/list")
     return visitor
 
 
@@ -57,7 +57,7 @@ def crowd(visitor: Visitor, folder: Path) -> Visitor:
     head, *rows = PEOPLE.splitlines()
     (folder / "crowd.csv").write_text("\n".join([head, *rows * 4]))
     visitor.post("/open", {"file": "crowd.csv"})
-    assert "Changes are saved as they are made" in visitor.part("/columns/list")
+    assert "Every change is saved at once" in visitor.part("/columns/list")
     return visitor
 
 
@@ -637,7 +637,7 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     ):
         assert found in text
     attacked = words(opened.part("/protect/attacked"))
-    assert "No promise is broken." in attacked
+    assert "No guarantee is exceeded." in attacked
     assert "records unique by their keys, before and after" in attacked
     assert verify(opened.session.folder / "out").valid
     assert load(opened.session.folder / "out").records == 400

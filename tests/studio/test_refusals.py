@@ -44,7 +44,7 @@ PATHS = ("/columns/{}", "/columns/{}/shape", "/surveys/{}", "/surveys/{}/live", 
 def opened(visitor: Visitor) -> Visitor:
     """Someone who has opened the table and looked at its columns."""
     visitor.post("/open", {"file": "people.csv"})
-    assert "Changes are saved as they are made" in visitor.part("/columns/list")
+    assert "Every change is saved at once" in visitor.part("/columns/list")
     return visitor
 
 

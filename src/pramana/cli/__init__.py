@@ -1,1 +1,1 @@
-"""The command line: the same verbs as the Python interface, and no statistics of its own."""
+"""The command line: the same verbs as the Python interface, without any statistics."""

@@ -93,7 +93,7 @@ def _command(name: str) -> Any:
     from pramana.cli.options import help_of, with_options
 
     verb = getattr(import_module(f"pramana.cli.{MODULES.get(name, name)}"), name)
-    if isinstance(verb, typer.Typer):  # a verb with verbs of its own
+    if isinstance(verb, typer.Typer):  # a verb with subcommands
         return typer.main.get_command(verb)
     kind = None
     if name in COMMANDS:
@@ -106,7 +106,7 @@ def _command(name: str) -> Any:
 BAD_INPUT = 2
 INTERRUPTED = 130
 SILENT = logging.NullHandler()
-"""What libraries log may show data: whoever wants it sets up logging of their own."""
+"""What libraries log may show data: logging is off unless the user sets it up."""
 
 # Newer versions of typer bring their own copy of click: its errors are found through this one.
 ClickError: type[Exception] = typer.BadParameter.__mro__[2]
@@ -128,7 +128,7 @@ app = typer.Typer(
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help keeps the lines of examples and shows in half the time
+    rich_markup_mode=None,  # keeps the lines of examples, and help shows in half the time
 )
 
 
@@ -137,7 +137,7 @@ def _options(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    # Without a docstring: what the command is for stands in ``app``.
+    # Without a docstring: its description is in ``app``.
     if version:
         from importlib.metadata import version as version_of
 
@@ -159,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _run(arguments)
     except (KeyboardInterrupt, typer.Abort):
         code = _interrupted(received)
-    except Exception as error:  # libraries may replace an interruption by errors of their own
+    except Exception as error:  # libraries may replace an interruption by another error
         code = _interrupted(received) if received else _failed(error)
     raise SystemExit(code)
 
@@ -220,7 +220,7 @@ def _notices_shown() -> Iterator[None]:
 
 def _interrupted(received: list[int]) -> int:
     number = received[0] if received else signal.SIGINT
-    word = "Interrupted" if number == signal.SIGINT else "Told to end"
+    word = "Interrupted" if number == signal.SIGINT else "Terminated"
     left = _written() if placed() else "What was not finished leaves nothing behind."
     return _fail(f"{word}. {left}", 128 + number)
 
@@ -228,7 +228,7 @@ def _interrupted(received: list[int]) -> int:
 def _fail(message: str, code: int) -> int:
     from pramana.errors import harmless
 
-    with suppress(OSError):  # where nobody can be told, the exit code tells
+    with suppress(OSError):  # if nothing can be printed, the exit code says it
         typer.echo(f"pramana: {harmless(' '.join(message.split()))}", err=True)
     return code
 
@@ -263,7 +263,7 @@ def _memory() -> str:
 
 
 def _written() -> str:
-    """What stands although the command failed."""
+    """The outputs that are complete although the command failed."""
     names = ", ".join(str(path) for path in placed())
     return f"Written before that: {names}." if names else "Nothing was written."
 

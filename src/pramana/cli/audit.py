@@ -46,9 +46,8 @@ def verify(
 ) -> None:
     """Check a release from its folder alone.
 
-    Is it whole, and does it keep what it promises? Looks at fingerprints, signature, number of
-    records, that every value lies in its domain, and computes every guarantee again from the
-    published matrices. Leaves with 1 if anything fails.
+    Checks digests, signature, number of records and domains, and recomputes every guarantee from
+    the published matrices. The exit code is 1 if a check fails.
 
     Options:
       --key PUB: Public key of the signer.
@@ -96,10 +95,10 @@ def audit(
 ) -> None:
     """Measure re-identification risk, attacks and guarantees.
 
-    Of a table: frequencies, uniques, violations, risk in the population by sampling weights, what
-    groups tell about sensitive columns, and the worst few keys. Of a release with its original:
-    linkage, inference and distances with intervals, each beside guessing and the promise. Leaves
-    with 1 if an attack breaks a promise.
+    Of a table: frequencies, unique records, violations of k, population risk, l-diversity,
+    t-closeness, and the riskiest combinations of keys. Of a release with its original data:
+    attacks with intervals, compared with guessing and with the guarantee. The exit code is 1 if an
+    attack exceeds a guarantee.
 
     Options:
       table TABLE: A table, or a release folder.
@@ -107,7 +106,7 @@ def audit(
       --k NUMBER: A frequency below it is a violation.
       --sensitive NAMES: Columns that no outsider knows.
       --weight NAME: Sampling weights.
-      --missing: Missing is a value of its own, or could be any value.
+      --missing: Count a missing value as a category, or as any value.
       --width NUMBER: Largest number of keys in a subset.
       --original FILE: For a release: the original data, to attack the mechanism on these very
         people.
@@ -194,15 +193,17 @@ def _show_release(found: ReleaseAudit) -> None:
         (measured.name, *measured.cells(), "BROKEN" if measured.broken else "")
         for measured in found.measured
     ]
-    heads = ("attack", "right", "from", "to", "guessing", "not in it", "promised", "")
+    heads = ("attack", "right", "from", "to", "guessing", "not in it", "guaranteed", "")
     console.print(table_of(heads, rows, right=heads[1:7]))
     notes = dict.fromkeys(measured.note for measured in found.measured)
     for sentence in (*notes, *found.notes, *found.seen):
         bullet(console, sentence)
     console.print(found.standing_out)
-    verdict = "No promise is broken." if found.holds else "A promise is broken: do not publish."
+    verdict = (
+        "No guarantee is exceeded." if found.holds else "A guarantee is exceeded: do not publish."
+    )
     if not found.tested:
-        verdict = "No promise was put to the test: none of these attacks is bounded by one."
+        verdict = "No guarantee was tested: none bounds these attacks."
     console.print(f"[bold {'green' if found.holds else 'red'}]{verdict}[/]")
 
 
@@ -219,7 +220,7 @@ def attack(
 
     linkage: the strongest linker, who knows the original data and the matrices. repeated: perturb
     the release again and again. recovery: filter the noise out. composition: several releases of
-    the same people, what of k and epsilon remains. Leaves with 1 if a promise is broken.
+    the same people, what of k and epsilon remains. The exit code is 1 if a guarantee is exceeded.
 
     Options:
       name: What to try.
@@ -259,11 +260,11 @@ def report(
     rename: bool = False,
     json: bool = False,
 ) -> None:
-    """Write a report on a release, for the owner or for everybody.
+    """Write a report on a release, for the owner or for publication.
 
-    One page to decide and sign by: a verdict, three numbers, a chart. Then an annex: what is
-    promised and what is not, what was done to each column, how to analyse the data; with the
-    original also what attacks achieve and what is lost. One file, without anything to load.
+    The first page is for the decision: verdict, three numbers, a chart. The annex has the
+    guarantees, what they do not guarantee, the treatment of each column, and how to analyse the
+    data; with the original data also attacks and losses. One self-contained file.
 
     Options:
       --output -o FILE: Output file: .html or .pdf.
@@ -305,4 +306,4 @@ def report(
         return
     out().print(f"{output} holds the report.", markup=False)
     if not made.external:
-        note("It contains figures of the true table: for the owner, not for publication.")
+        note("It contains statistics of the original data: for the owner, not for publication.")

@@ -42,7 +42,7 @@ collect = typer.Typer(
         "Run a survey in which respondents randomise their own answers.\n\n"
         "\b\n"
         "Example:\n"
-        "  pramana collect new survey.toml -o survey/     the plan, the page, the promise\n"
+        "  pramana collect new survey.toml -o survey/     the plan, the page, the guarantee\n"
         "  pramana collect serve survey/                  people answer\n"
         "  pramana collect close survey/ -o release/      a release like any other"
     ),
@@ -52,7 +52,7 @@ collect = typer.Typer(
 
 @collect.callback()
 def _alone(context: typer.Context) -> None:
-    # Without a docstring: what the commands are for stands in ``collect``.
+    # Without a docstring: the description is in ``collect``.
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -161,11 +161,11 @@ def serve(
     with opened_store(folder, definition, database) as store, listener_at(host, port) as at:
         if definition.consent() != consent_of(definition):
             by = definition.maker or "of an earlier version"
-            note(f"What people are told is as pramana {by} said it, not as this version would.")
+            note(f"People see the texts of pramana {by}, not of this version.")
         if page != page_of(definition):
             note("The page is not the one that this version makes: see pramana collect check.")
         if store.finished():
-            note("This survey is closed: who answers is told so, and nothing is taken.")
+            note("This survey is closed: no answer is accepted, and the page says so.")
         scheme = "http" if tls_cert is None else "https"
         where = public_address or f"{scheme}://{host}:{at.getsockname()[1]}/"
         out().print(f"People answer at {where} until this is stopped.", markup=False)
@@ -193,7 +193,7 @@ def invite(
     if json:
         show_json({"codes": number, "file": str(output)})
         return
-    codes = "1 code stands" if number == 1 else f"{number:,} codes stand"
+    codes = "1 code is" if number == 1 else f"{number:,} codes are"
     note(f"{codes} in {output}. Send one to each person, and then remove the file.")
 
 
@@ -243,7 +243,7 @@ def close(
 ) -> None:
     """Close the survey and publish the answers as a release folder.
 
-    Closing is final. It needs the minimum of answers that people were promised.
+    Closing is final. It needs the minimum number of answers that the survey states.
 
     Options:
       --output -o FOLDER: Release folder.
@@ -260,7 +260,7 @@ def close(
         odd = status_of(definition, store).suspicions
     short = definition.short_of(release.records)
     if definition.promises_too_much:
-        note("People were promised more than holds: the certificate states what does. Tell them.")
+        note("People were shown a stronger guarantee than the certificate states: inform them.")
     for words in (*short, *odd):
         note(words)
     if json:
@@ -282,8 +282,8 @@ def demo(
 ) -> None:
     """Run a survey with simulated respondents, from the page to the release.
 
-    They answer through HTTP, as a page would; only the simulation knows what is true. When half of
-    them have answered, it is told what is known by then; at the end the release is verified.
+    They answer over HTTP, as the page does. Only the simulation knows the original answers. Shows
+    the status when half have answered, closes the survey, and verifies the release.
 
     Options:
       --people NUMBER: Number of simulated respondents.
@@ -313,8 +313,8 @@ def demo(
 
 
 def _begun(number: int, definition: Definition, port: int) -> None:
-    """What people are told, and where they answer."""
-    out().print("A survey of people who do not exist. Each is told:", markup=False)
+    """What people read, and where they answer."""
+    out().print("A survey of simulated respondents. Each reads:", markup=False)
     for sentence in definition.consent()[:3]:
         bullet(out(), sentence)
     out().print(f"{number:,} people answer at http://127.0.0.1:{port}/ ...", markup=False)

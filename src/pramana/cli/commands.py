@@ -2,7 +2,7 @@
 
 The registries are read when such a command runs or shows its help, so that registered members of
 other packages are offered too. ``--help`` shows the common options and the targets of the default
-method, ``--method NAME --help`` those of a method, ``--help-all`` all of them.
+method, ``--method NAME --help`` the options of a method, ``--help-all`` all of them.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _flag(name: str) -> str:
 
 
 def _target_fields(method: str | None) -> set[str]:
-    """The target fields of a method; without one, those of the brief help."""
+    """The target fields of a method; without one, the targets of the brief help."""
     if method is None:
         return {target.field for target in cli_options() if target.first}
     aims = METHODS[method].aims or list(GUARANTEES)

@@ -74,7 +74,7 @@ def _show(done: Demonstration) -> None:
     console.print(
         f"[bold]{plan.records:,} people who do not exist[/], each known by {keys}.\n"
         "Each of these values was kept or drawn anew by a chance that the design chose, then the "
-        "records were shuffled.\nWhat that promises:"
+        "records were shuffled.\nGuarantees:"
     )
     show_promises(console, plan, done.release.certificate)
     console.print("\nMarried people by age (the schema says that children are not):")
@@ -95,7 +95,7 @@ def _show(done: Demonstration) -> None:
     console.print(f"Verified from the release alone: {passed} checks, {outcome}.")
     if done.verdict.publishable is not None:
         show_publishable(console, done.verdict.publishable)
-    console.print(f"  {DATA}/     the true table and its schema, which a steward keeps")
+    console.print(f"  {DATA}/     the original data and their schema, which a steward keeps")
     console.print(f"  {RELEASE}/  the data and the certificate (seeded, so a demonstration only)")
     console.print("[bold]Try next[/]")
     for command in NEXT:
@@ -114,8 +114,8 @@ def experiment(
 ) -> None:
     """Reproduce tables and figures of the papers and check them.
 
-    A run writes CSV files, figures (PNG and SVG) and README.md, a page that puts the numbers beside
-    those that the paper prints. Leaves with 1 if a finding of the paper does not hold.
+    A run writes CSV files, figures (PNG and SVG) and README.md, which compares the numbers with the
+    printed ones. The exit code is 1 if a finding of the paper does not hold.
 
     Options:
       verb list|run: List the experiments, or run one.
@@ -236,9 +236,9 @@ def ledger(
 ) -> None:
     """Show the guarantees of all releases of a table together.
 
-    'pramana protect --ledger L' enters each release. show: the entries, and for each table what its
-    releases promise together. check: that no entry was changed, moved or removed. Leaves with 1 if
-    one was. L.key beside it stays with the steward.
+    'pramana protect --ledger L' enters each release. show: the entries, and the guarantees of all
+    releases of each table together. check: test that no entry was changed, moved or removed; the
+    exit code is 1 if one was. L.key stays with the steward.
 
     Options:
       what: What to do.
@@ -286,8 +286,8 @@ def clean(
 ) -> None:
     """Show and remove files left by interrupted writing.
 
-    A process that is killed leaves a hidden folder beside what it was writing, and the place itself
-    as it was. Folders of processes that still run are not touched.
+    A killed process leaves a hidden folder next to its target and does not change the target.
+    Folders of running processes are not touched.
 
     Options:
       folder FOLDER: Where something was written.

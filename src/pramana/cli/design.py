@@ -130,12 +130,12 @@ def design(
 
     Options:
       table FILE: The original data, where there is one.
-      --records N: How many records there will be, where there is no FILE yet.
+      --records N: Expected number of records, if there is no FILE yet.
 
     Seldom:
       --blind/--by-trials: Compare other ways by the schema and expected errors alone, or by
         trials on FILE. Blind where an epsilon is the target.
-      --smallest-group M: Without FILE: the fewest records that share the plain columns' values.
+      --smallest-group M: Without FILE: the smallest number of records with the same public values.
       --show-matrix: Show every matrix with its labels.
       --save-plan TOML: Write target and method as a plan file.
       --gamma LOW:HIGH: Instead of a target: find gamma in this range, and the number of bins,
@@ -217,14 +217,14 @@ def advise(
 ) -> None:
     """Compare all methods on your table and recommend one.
 
-    Each method is aimed at one chance in k, as its own promise says it; its release is attacked and
-    asked for your tables, and thrown away. Shows the truth beside what each would give, which is
-    for your eyes only.
+    Each method is designed for a re-identification probability of 1/k. Its trial release is
+    attacked, analysed and deleted. The output compares estimates with the original data: do not
+    publish it.
 
     Options:
-      --k NUMBER: Nobody shall be found with more than one in k.
-      --tables A*B,C*D: What will be asked for, as sex*age,region*sex.
-      --ask: What will be asked: sex*age, 'income by sex', 'income ~ age'.
+      --k NUMBER: Re-identification probability at most 1/k.
+      --tables A*B,C*D: Planned tables, such as sex*age,region*sex.
+      --ask: Planned analysis: sex*age, 'income by sex', 'income ~ age'.
       --method NAMES: Try these alone; all where not given.
 
     Example:
@@ -281,7 +281,7 @@ def _show_advice(found: Advice, commands: list[str], further: list[Hint]) -> Non
         bullet(
             console,
             f"Tried on {found.used:,} of {found.records:,} records, drawn by chance; with all of "
-            "them randomised tables are off by less.",
+            "them, tables of randomised columns have smaller errors.",
         )
     for command in commands:
         note(command)
@@ -303,18 +303,18 @@ def compare(
 ) -> None:
     """Compare targets and methods on a table.
 
-    Each scenario is designed, protected several times, attacked and compared with the truth;
-    nothing is published. Shows what is attained, how often the strongest link is right, what is
-    lost, and which scenarios nothing else beats. For method optimal, one in k means alpha = 1/k,
-    for inverse-frequency xi = 1/k.
+    Each scenario is designed, protected several times, attacked and compared with the original
+    data; nothing is published. Shows the attained guarantee, the success of the strongest linking
+    attack, the loss, and the scenarios that no other one beats. For method optimal, one in k means
+    alpha = 1/k, for inverse-frequency xi = 1/k.
 
     Options:
-      --plan TOML: Schema and what will be asked, from a plan file.
+      --plan TOML: Schema and planned analyses, from a plan file.
       --k NUMBERS: Targets, as 10,100.
       --epsilon NUMBERS: Targets, as 2,6.
-      --method NAMES: Methods to compare; all where not given, or with --epsilon those that
-        are not made from the data.
-      --ask: What will be asked: sex*age, 'income by sex', 'income ~ age'.
+      --method NAMES: Methods to compare; all where not given, or with --epsilon the methods
+        that are not designed from the data.
+      --ask: Planned analysis: sex*age, 'income by sex', 'income ~ age'.
       --output -o HTML: Write a page with the plot.
       --force: Replace an existing file.
 
@@ -342,7 +342,7 @@ def compare(
         )
     if output is not None and not found.refused:
         write_whole(output, found.to_html(), force=force)
-        note(f"{output} holds the page; it contains figures of the true table.")
+        note(f"{output} holds the page; it contains statistics of the original data.")
     reasons = {outcome.note for outcome in found.outcomes} if found.refused else set()
     if len(reasons) == 1:
         raise Infeasible(f"Every scenario was refused: {reasons.pop()}")
@@ -351,7 +351,7 @@ def compare(
     else:
         _show_comparison(found)
     if reasons:
-        raise Infeasible("Every scenario was refused, for the reasons told with each.")
+        raise Infeasible("Every scenario was refused, for the reasons given with each.")
 
 
 def _numbers(option: str, texts: list[str] | None) -> list[float]:

@@ -61,7 +61,7 @@ def estimate(
       --by COLUMNS: The columns of the table, with commas.
       --mean COLUMN: The mean of a column released unchanged.
       --total COLUMN: The total of a column released unchanged.
-      --proportion COMPARISON: Share beyond a number: 'income>=50000'.
+      --proportion COMPARISON: Share above or below a number: 'income>=50000'.
       --quantile COLUMN: Quantiles of a column released unchanged.
       --share: Shares of all, or within a row or column.
       --method: unbiased, clipped or shrunk; auto takes the best for the table.
@@ -87,11 +87,11 @@ def estimate(
     pair = {"difference": difference, "ratio": ratio}
     errors = {"infer": None if infer == "records" else infer, "replicates": replicates}
     if independence:
-        _refuse_beside("--independence", of | table_only | pair | errors | {"csv": csv or None})
+        _refuse_with("--independence", of | table_only | pair | errors | {"csv": csv or None})
     for verb in (verb for verb, column in of.items() if column is not None):
-        _refuse_beside(f"--{verb}", {"share": share} if verb in shrinking else table_only)
+        _refuse_with(f"--{verb}", {"share": share} if verb in shrinking else table_only)
     if difference or ratio:
-        _refuse_beside("one cell beside another", {"csv": csv or None})
+        _refuse_with("a comparison of two cells", {"csv": csv or None})
     release = api.load(folder)
     if independence:
         if len(columns) != 2:
@@ -222,15 +222,15 @@ def learn(
 ) -> None:
     """Learn a decision tree from a release and test it on other records.
 
-    The records are rebuilt first: each is drawn from what the release allows, so that dependence on
-    the target comes back. In Python any scikit-learn classifier can take the tree's place.
+    The tree is trained on synthetic records, which restore associations with the target. In Python
+    any scikit-learn classifier can be used instead.
 
     Options:
       --target NAME: What to predict.
       --test FILE: Clean records with the release's columns, to test on.
       --synthesis posterior|rank|none: Draw records around the target, one column at a time, or
         take them as released.
-      --draws NUMBER: Rebuilt tables to learn from; more for small releases where not given.
+      --draws NUMBER: Synthetic tables to learn from; more for small releases where not given.
       --target-population FILE: Records of another population that the model is for: it counts
         records by how much more frequent their like is there.
       --ratio classifier|nonparametric: How to estimate that: by a classifier, or by shares of
@@ -280,7 +280,7 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
     console.print(learned.rules(depth).rstrip(), markup=False, soft_wrap=True)
 
 
-def _refuse_beside(asked: str, others: Mapping[str, object]) -> None:
+def _refuse_with(asked: str, others: Mapping[str, object]) -> None:
     """Refuse options that would say nothing here, and be passed over in silence."""
     given = [f"--{name}" for name, value in others.items() if value is not None]
     if given:
@@ -328,7 +328,7 @@ BAR = 24
 """The longest bar, in letters."""
 
 MOST_ROWS = 200
-"""So many cells are shown; --json and --csv give all of them."""
+"""The largest number of cells shown; --json and --csv give all of them."""
 
 
 def show_estimate(estimate: Estimate, labels: Labels) -> None:

@@ -1,6 +1,6 @@
 """Options of verbs: their docstrings list them, and typer takes them from there.
 
-A verb's parameters have plain types and defaults. Its docstring explains each under ``Options``,
+A verb's parameters have simple types and defaults. Its docstring explains each under ``Options``,
 or under ``Seldom`` where only ``--help-all`` shows it. Shared options are explained here once.
 
 From the options of a command to a plan: which targets, which method, which people.
@@ -49,23 +49,23 @@ Options:
   table FILE: The original data: CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel, R.
   folder RELEASE: A release folder.
   --schema TOML: What each column is, as 'pramana describe' writes it.
-  --method NAME: One of the methods below; the usual one for the target where not given.
+  --method NAME: One of the methods below; the default depends on the target.
   --where FILTER: sex=F, region=north|south or income>=50000; may repeat.
   --level NUMBER: Confidence level of the intervals.
-  --json: Give the result as one JSON object.
+  --json: Print the result as one JSON object.
 
 Seldom:
   --plan TOML: A file with schema, target, method and planned analyses; options take precedence.
-  --origin WORD: Where method and target come from: declared, read-off or trials. The certificate
-    says it.
+  --origin WORD: Origin of method and target: declared, read-off or trials. The certificate
+    states it.
   --simultaneous: All intervals hold together.
   --unweighted: Count every record once, whatever its weight.
   --replicates COLUMNS: Columns of replicate weights: PWGTP* or names with commas.
-  --replication: How they were made; sdr is that of the ACS.
+  --replication: How they were made; the ACS uses sdr.
   --fay NUMBER: For --replication fay: what a half keeps.
-  --encoding NAME: Of original data that are text and not UTF-8, such as cp1252.
+  --encoding NAME: Encoding of original data that are not UTF-8, such as cp1252.
   --rename: Make duplicate column names of the original data unique.
-  --csv: Give the table as CSV.
+  --csv: Print the table as CSV.
 """
 
 Infer: TypeAlias = Literal["records", "population"]
@@ -132,7 +132,7 @@ def _options_in(
 
 
 def help_of(verb: Callable[..., None]) -> str:
-    """The docstring without its options; the lines of its example stay as they are."""
+    """The docstring without its options; the lines of its example stay unchanged."""
     blocks = cleandoc(verb.__doc__ or "").split("\n\n")
     told = [block for block in blocks if not block.startswith(("Options:", f"{SELDOM}:"))]
     return "\n\n".join(told).replace("\n\nExample:", "\n\n\b\nExample:")

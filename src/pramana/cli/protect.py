@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pramana.types import Form
 
 MOST_NAMED = 3
-"""So many releases beside a new one are named."""
+"""The largest number of neighbouring releases that are named."""
 
 PASSES = 2
 """Every record is reported once when it is randomised and once when it is written."""
@@ -76,14 +76,14 @@ def protect(
 ) -> None:
     """Write a release: randomised, shuffled, with a certificate.
 
-    The folder holds the data and a certificate that anyone can check. It can be published, and it
-    appears whole or not at all.
+    The folder contains the data and a certificate that anyone can check. It is written completely
+    or not at all.
 
     Options:
       --output -o FOLDER: Output folder.
 
     Seldom:
-      --format: Of the released data; that of FILE where not given.
+      --format: Format of the released data; by default the format of FILE.
       --force: Replace an existing release.
       --sign KEY: Sign the certificate.
       --seed NUMBER: For tests only: anyone who knows the seed can undo the release.
@@ -163,7 +163,7 @@ def _budget(
 
 
 def _together(ledger: Path) -> Together:
-    """What all releases of this table promise, the new one among them."""
+    """The guarantees of all releases of this table, including the new one."""
     return api.Ledger.load(ledger).together()
 
 
@@ -175,7 +175,7 @@ def _show_together(ledger: Path) -> None:
 
 
 def _warn_of_others(release: Release, place: Path) -> None:
-    """Several releases of the same people add up: say so where one lies beside the new one."""
+    """Several releases of the same people add up: say so if one is next to the new one."""
     others = api.earlier_releases(release)
     if not others:
         return
@@ -223,7 +223,7 @@ def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | No
     console.print(f"[bold]{escape(str(place))}[/] holds {release.records:,} released records.")
     console.print(
         f"  {escape(name)}, certificate.json, and README.md with what explains them: publish the "
-        "folder as it is."
+        "folder unchanged."
     )
     show_promises(console, plan, release.certificate)
     if seen is not None:
@@ -236,7 +236,7 @@ def _show(plan: Plan, release: Release, place: Path, seen: UnchangedRecords | No
 
 
 SURELY_TOLD = 20
-"""Of so many reports that are expected some come, whatever chance does."""
+"""From this expected number on, an attribute set is reported at least once."""
 
 
 def _first_asked(plan: Plan) -> Sequence[str]:

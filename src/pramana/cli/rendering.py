@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pramana.verification.whole_file import Publishable
 
 NOISY = 0.1
-"""Where tables are off by more, analysts get another estimate than the unbiased one by default."""
+"""Above this error, the default estimate is not the unbiased one."""
 
 WIDEST = 10
 """Matrices with more values than this do not fit on a screen."""
@@ -69,8 +69,8 @@ def show_json(form: Form) -> None:
 
 
 def note(message: str) -> None:
-    """One line for the person at the terminal, beside the result."""
-    with suppress(OSError):  # what was done is done, also where nobody can be told
+    """One line on stderr, apart from the result."""
+    with suppress(OSError):  # what was done is done, even if nothing can be printed
         _console(sys.stderr).print(escape(message), style="dim", soft_wrap=True)
 
 
@@ -80,7 +80,7 @@ LONG_NAME = 32
 def table_of(
     heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
 ) -> Table:
-    """A plain table; the columns named in ``right`` hold numbers.
+    """A table; the columns named in ``right`` hold numbers.
 
     Where it is wider than the screen, texts go on in the next line: nothing is cut.
     """
@@ -97,11 +97,11 @@ def table_of(
 
 
 MOST_SETS = 30
-"""So many sets of reports are listed; all are in the JSON."""
+"""The largest number of attribute sets listed; all are in the JSON."""
 
 
 def show_plan(plan: Plan) -> None:
-    """What will be done to each column, what that promises, and what it costs."""
+    """The treatment of each column, the guarantees, and the expected error."""
     console = out()
     form = plan.to_json()
     console.print(f"Method [bold]{escape(plan.method.name)}[/], {plan.records:,} records.")
@@ -163,13 +163,13 @@ def _sets(sets: list[Form]) -> Any:
 def _changes(form: Form) -> Iterable[str]:
     """What a design that looked at the data does to them."""
     if form.get("unchanged"):
-        yield "The data meet the target as they are: nothing is changed."
+        yield "The original data meet the target: nothing is changed."
         return
     if "expected_changes" in form:
         gap = form.get("gap")
         yield (
             f"About {form['expected_changes']:,.1f} values change in {form['records']:,} records; "
-            f"each stays as it is with at least {text_down(form['smallest_diagonal'])}."
+            f"each is unchanged with probability at least {text_down(form['smallest_diagonal'])}."
         )
         if gap is not None:
             yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."
@@ -216,7 +216,7 @@ def _label(label: Any) -> str:
 
 
 def plan_made(plan: Plan, made: Certificate) -> Form:
-    """The plan of a release as JSON; with a seed, only what its certificate promises."""
+    """The plan of a release as JSON; with a seed, only what its certificate guarantees."""
     form = plan.to_json()
     if not made.reproducible:
         return form
@@ -227,7 +227,7 @@ def plan_made(plan: Plan, made: Certificate) -> Form:
 
 
 def show_promises(console: Console, plan: Plan, made: Certificate | None = None) -> None:
-    """Each guarantee in plain words, with what was asked, and the expected error.
+    """Each guarantee in words, with what was asked, and the expected error.
 
     Of a release that was ``made`` with a seed, what its certificate leaves out is said to be.
     """
@@ -235,7 +235,7 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
     kept = {claim.name for claim in made.claims} if made is not None and seeded else set()
     for claim in plan.claims:
         if seeded and claim.name not in kept:
-            words = f"Not promised with a seed, and not in the certificate: {claim.attained}."
+            words = f"Not guaranteed with a seed, and not in the certificate: {claim.attained}."
             bullet(console, words)
             continue
         asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
@@ -248,14 +248,14 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         bullet(console, sentence)
     binned = [column.name for column in plan.schema.binned]
     if binned:
-        bullet(console, f"Binned, not randomised, so that no promise covers them: {_list(binned)}.")
+        bullet(console, f"Binned, not randomised, without a guarantee: {_list(binned)}.")
     noisy = [column.name for column in plan.schema.noisy]
     if noisy:
-        bullet(console, f"With noise, not randomised, so that no promise covers: {_list(noisy)}.")
+        bullet(console, f"With noise, not randomised, without a guarantee: {_list(noisy)}.")
     left = [column for column in plan.schema.released_as_is if not (column.binned or column.noisy)]
     as_is = [column.name for column in left]
     if as_is:
-        bullet(console, f"Released as they are, so that no promise covers them: {_list(as_is)}.")
+        bullet(console, f"Released unchanged, without a guarantee: {_list(as_is)}.")
     for words in plan.notices:
         bullet(console, words, style="red")
 
@@ -268,7 +268,7 @@ def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
 
 
 def paste(console: Console, command: str) -> None:
-    """A command on a line of its own, however long: what is folded cannot be pasted."""
+    """A command on one line, however long: a folded one cannot be pasted."""
     if command:
         console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
 
@@ -280,7 +280,7 @@ def _list(names: Sequence[str]) -> str:
 def side_by_side(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, fixed: int, width: int
 ) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    """A table in parts that fit beside each other; each begins with so many of its columns.
+    """A table in parts that fit the width; each begins with the same columns.
 
     >>> rows = [("north", "12", "11", "13")]
     >>> [part[0] for part in side_by_side(("area", "truth", "one", "two"), rows, fixed=2, width=20)]
@@ -381,7 +381,7 @@ def progress_bar(label: str, *, total: int | None) -> Iterator[Advance | None]:
         TaskProgressColumn(),
         TimeRemainingColumn(),
     )
-    # It draws itself when it is told something: a thread that draws would keep work from copies of
+    # It is drawn on updates only: a thread that draws would keep work from copies of
     # this process, which are made only where there is no other thread.
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:

@@ -42,10 +42,9 @@ def describe(
 ) -> None:
     """Suggest a role for each column of a table.
 
-    What you name is taken as you say: keys that you name are all keys, unless you add --suggest.
-    Of the other columns so many are released unchanged that few people are unique on them; the
-    rest is dropped, each with the reason. Nothing is decided until you have looked at the schema
-    file and used it.
+    Columns that you name keep your role. Keys that you name are all keys, unless you add --suggest.
+    Other columns are released unchanged as long as few people are unique on them, and dropped
+    otherwise, each with the reason. Check and edit the schema file before you use it.
 
     Options:
       --keys A,B: Columns by which a person is recognised.
@@ -54,7 +53,7 @@ def describe(
       --identifiers A,B: Columns to drop.
       --weight NAME: Sampling weights.
       --household NAME: The number of a household.
-      --suggest: Suggest keys beside those you name.
+      --suggest: Suggest keys in addition to those you name.
       --range NAME=LOW:HIGH: Put an amount on a grid in this public range, under the guarantee.
       --k NUMBER: Suggest recodings where fewer records hold a value.
       --output -o TOML: Write the schema here.
@@ -250,15 +249,15 @@ def schema(
 ) -> None:
     """Check a schema file, write a coarser one, or print the JSON schema of the format.
 
-    What is wrong is said with its line and key. docs/reference/schema.md has every entry.
+    Errors name line and key. docs/reference/schema.md has every entry.
 
     Options:
       path TOML: A schema file to check.
-      --json-schema: Print the form of schema files for editors.
+      --json-schema: Print the JSON Schema of schema files, for editors.
       --without A,B: Write it with these columns dropped.
       --coarsen A,B: Write it with half the bins, rarer values as one, or a weight in steps.
       --table FILE: The original data, to see which values are rare.
-      --output -o TOML: Where to write it.
+      --output -o TOML: Output file.
       --force: Replace an existing schema.
 
     Example:

@@ -52,7 +52,7 @@ class AttackResult(Shown):
 
     def shown(self) -> tuple[str, tuple[str, ...]]:
         """As the prompt and notebooks show it."""
-        words = "what is promised holds" if self.holds else "A PROMISE IS BROKEN"
+        words = "the guarantee holds" if self.holds else "A GUARANTEE IS EXCEEDED"
         return f"Attack {self.name}: {words}", self.sentences
 
     def to_json(self) -> Form:

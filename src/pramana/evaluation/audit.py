@@ -132,7 +132,7 @@ class ReleaseAudit(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether no promise is broken beyond its error level."""
+        """Whether no guarantee is exceeded beyond its error level."""
         return not any(found.broken for found in self.measured)
 
     @property
@@ -144,8 +144,8 @@ class ReleaseAudit(Shown):
     def verdict(self) -> str:
         """Whether promises hold, in words."""
         if not self.tested:
-            return "no promise was put to the test"
-        return "no promise is broken" if self.holds else "A PROMISE IS BROKEN"
+            return "no guarantee was tested"
+        return "no guarantee is exceeded" if self.holds else "A GUARANTEE IS EXCEEDED"
 
     def require(self) -> None:
         """Raise for the first broken promise."""

@@ -73,7 +73,7 @@ class CorrectMatch(Guarantee):
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--xi",
-            "Who searches by one key is right at most this often.",
+            "Probability of a correct match by one key, at most.",
             first=True,
             slider=("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
         ),

@@ -79,7 +79,7 @@ class SpontaneousRecognition(Guarantee):
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption(
             "--alpha",
-            "Who looks at a few keys recognises nobody beyond this.",
+            "Probability of recognising a person by a few keys, at most.",
             first=True,
             slider=("Who looks at a few keys is at most so sure", 0.01, 0.5, 0.1),
         ),

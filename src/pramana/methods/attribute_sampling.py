@@ -128,8 +128,8 @@ class AttributeSampling(Method):
 
     tables: tuple[Set, ...] = option(
         (),
-        "The tables that will be asked for, such as 'age*income,region*sex'; those of the schema "
-        "where not given, else all pairs.",
+        "The tables that will be asked for, such as 'age*income,region*sex'; by default tables "
+        "of the schema, else all pairs.",
         metavar="TABLES",
         read=tables_of,
     )

@@ -253,7 +253,7 @@ class Invariant(Withheld):
     """
 
     stay: float | None = option(None, "Each value stays with at least this chance (sdcMicro's pd).")
-    mixture: float = option(1.0, "The share of change beside staying (sdcMicro's alpha).")
+    mixture: float = option(1.0, "The share of change in addition to staying (sdcMicro's alpha).")
     matrices: Matrices = option(None, MATRIX_FILES, flag="--matrix", metavar="COLUMN=FILE",
                                 read=files_of)  # fmt: skip
 

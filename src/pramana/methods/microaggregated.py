@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pramana.microaggregation.groups import Key
     from pramana.microaggregation.merging import Sensitive
 
-ALLOW = "Release also where nothing differs beside keys: most records then stand as they were."
+ALLOW = "Release also if no other column differs: most records are then unchanged."
 
 Draw = Literal["whole", "sequential"]
 """Draw all keys of one member, or each key from a member of its own."""
@@ -87,12 +87,10 @@ class Grouped(Method):
         (), "Numbers that similar records should share.", flag="--response", metavar="COLUMNS",
         read=names_of,
     )  # fmt: skip
-    response_weight: float = option(1.0, "The weight of a response beside a key.")
-    max_size: int | None = option(None, "At most so many records in each group.")
-    distinct: int = option(1, "So many values of each sensitive column in each group.")
-    closeness: float = option(
-        1.0, "Sensitive values of each group at most so far from those of all."
-    )
+    response_weight: float = option(1.0, "The weight of a response relative to a key.")
+    max_size: int | None = option(None, "Largest number of records in each group.")
+    distinct: int = option(1, "Distinct values of each sensitive column in each group.")
+    closeness: float = option(1.0, "Largest distance of sensitive values of a group from all.")
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[str] = "groups"

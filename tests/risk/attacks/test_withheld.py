@@ -65,10 +65,10 @@ def test_without_columns_as_they_are_nobody_is_known_again(release):
 
 
 def test_an_audit_gives_what_needs_no_matrices(release):
-    """And says what is missing, and that no promise was put to the test."""
+    """And says what is missing, and that no guarantee was tested."""
     found = audit_release(release, open_table(truth()))
 
     assert [one.name for one in found.measured] == ["nearest record"]
     assert found.verbatim.share > 0
     assert "were not measured" in found.notes[0]
-    assert found.verdict == "no promise was put to the test"
+    assert found.verdict == "no guarantee was tested"

@@ -97,7 +97,7 @@ class Optimal(Method):
         "l2", "What is least: the squared error of shares, or their Kullback-Leibler divergence."
     )
     donors: Donors = option(
-        "any", "Whose records may change: any, or those of frequent cells, by their frequency."
+        "any", "Whose records may change: any, or records of frequent cells, by their frequency."
     )
 
     name: ClassVar[str] = "optimal"
