@@ -117,6 +117,8 @@ def test_a_release_is_verified_and_its_rows_are_the_cells(tmp_path):
     assert table.num_rows == sum(SIZES.values()) + 6 + 8 + 12
     sums = table.group_by(REPORTED).aggregate([(COUNT, "sum")])
     assert pm.verify(tmp_path / "release", original=people()).valid
+    with pytest.raises(pm.NotCovered, match="counts of tables and no records"):
+        pm.audit(release, original=people())
     assert set(sums[f"{COUNT}_sum"].to_pylist()) == {2_000}
     assert release.records == 2_000
     again = release.save(tmp_path / "csv", file_format="csv")
