@@ -57,9 +57,9 @@ def describe(
       --range NAME=LOW:HIGH: Put an amount on a grid in this public range, under the guarantee.
       --k NUMBER: Suggest recodings where fewer records hold a value.
       --output -o TOML: Write the schema here.
-      --force: Replace an existing schema.
 
     Seldom:
+      --force: Replace an existing schema.
       --all: Show every column of a wide table.
 
     Example:
