@@ -37,7 +37,7 @@ LINES: Final = {
     "audit": "Measure re-identification risk, attacks and guarantees.",
     "attack": "Attack a release with the data that an attacker has.",
     "compare": "Compare targets and methods on a table.",
-    "report": "Write a report on a release, for the owner or for everybody.",
+    "report": "Write a report on a release, for the owner or for publication.",
     "studio": "Protect and analyse tables in the browser.",
     "experiment": "Reproduce tables and figures of the papers and check them.",
     "collect": "Run a survey in which respondents randomise their own answers.",

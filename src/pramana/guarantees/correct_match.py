@@ -75,7 +75,7 @@ class CorrectMatch(Guarantee):
             "--xi",
             "Probability of a correct match by one key, at most.",
             first=True,
-            slider=("Who searches by one key is right at most so often", 0.01, 0.5, 0.1),
+            slider=("Probability of a correct match by one key", 0.01, 0.5, 0.1),
         ),
     )
     page: ClassVar[str] = "correct_match"
