@@ -162,7 +162,7 @@ CHANGES = (
 ABOUT_NEIGHBOURS = ("differential-privacy", "shuffled-privacy", "privacy-breach")
 """The guarantees that cover what one person's values change in what is published."""
 
-FROM_DATA = ("exit codes", "certificate.json", "README.md")
+FROM_DATA = ("exit codes", "certificate.json", "README.md", "analyse.html", "analyse.R")
 """Matrices or groups that are made from the data show in the certificate, and may be refused."""
 
 EXCEPTIONS = dict.fromkeys(
@@ -551,7 +551,8 @@ def _compare(world: World, one: Published, two: Published, free: tuple[str, ...]
         found.append("records, though nothing was kept")
     texts = [own for own in one.files if not own.startswith(("data.", *free))]
     if not same_records:
-        texts = [own for own in texts if own != "report.html"]  # it shows estimates
+        # The report shows estimates; the programs follow from the certificate and its checksums.
+        texts = [own for own in texts if own not in ("report.html", "analyse.html", "analyse.R")]
     found += [own for own in texts if _settled(own, one.files) != _settled(own, two.files)]
     # In pandas the type of integers depends on whether one is missing: on the released values.
     if one.types != two.types and (same_records or world.container != "pandas"):

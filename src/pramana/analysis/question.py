@@ -88,6 +88,25 @@ class Question:
         return quantile(self.level, numbers=numbers if self.simultaneous else 1)
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """What an estimate is, for the errors of rounded weights.
+
+    Attributes:
+        kind: A count or total, a mean or share beyond a number, a share of counts, a quantile.
+        of: The column of values, if there is one.
+        beyond: The number that values are compared with.
+        place: The column within which shares are taken; of all where there is none.
+        shares: Which quantiles.
+    """
+
+    kind: Literal["total", "mean", "share", "quantile"]
+    of: str | None = None
+    beyond: Condition | None = None
+    place: int | None = None
+    shares: tuple[float, ...] = ()
+
+
 USUAL = Question()
 """Intervals at 95 % about these records, each for itself."""
 

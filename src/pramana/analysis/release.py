@@ -26,6 +26,7 @@ from pramana.analysis.question import (
     CountMethod,
     Inference,
     Question,
+    Rounded,
     Where,
     conditions_of,
     of_values,
@@ -39,8 +40,7 @@ from pramana.analysis.regression_results import Regression
 from pramana.analysis.replicates import (
     replicated_estimate,
     replicated_regression,
-    rounded_estimate,
-    rounding_errors,
+    with_rounded_weights,
 )
 from pramana.analysis.shares import (
     NORMALIZE,
@@ -60,7 +60,6 @@ from pramana.errors import (
     InvalidNumber,
     InvalidTable,
     NotCovered,
-    TooLarge,
     UnknownColumn,
     harmless,
 )
@@ -290,6 +289,7 @@ class Release:
         require_choice("share", share, SHARES)
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         records = self._released_records
+        place = {"row": 0, "column": len(question.by) - 1}.get(str(share))
         estimate = cross_table(self.reading, records, question, method=method, share=share)
         return self._with_replicates(
             estimate,
@@ -298,7 +298,7 @@ class Release:
                 reading, records, question, method=reading.unbiased, share=share
             ),
             bounds=(0.0, 1.0 if share else np.inf),
-            rounded=None if share else _counted,
+            rounded=Rounded("share" if share else "total", place=place),
         )
 
     def mean(
@@ -321,7 +321,12 @@ class Release:
         """
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         question = replace(question, method=method)
-        return self._of_values(of, question, lambda one, asked: one.values(asked, of, total=False))
+        return self._of_values(
+            of,
+            question,
+            lambda one, asked: one.values(asked, of, total=False),
+            rounded=Rounded("mean", of),
+        )
 
     def total(
         self,
@@ -338,7 +343,10 @@ class Release:
         """The total of a column released unchanged, as ``mean`` is asked for; it is unbiased."""
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         return self._of_values(
-            of, question, lambda one, asked: one.values(asked, of, total=True), total=True
+            of,
+            question,
+            lambda one, asked: one.values(asked, of, total=True),
+            rounded=Rounded("total", of),
         )
 
     def proportion(
@@ -368,6 +376,7 @@ class Release:
             question,
             lambda reading, question: proportion(reading, question, condition),
             bounds=(0.0, 1.0),
+            rounded=Rounded("mean", condition.column, condition),
         )
 
     def median(
@@ -424,7 +433,10 @@ class Release:
             )
         self._released_records.require_without_noise([of])
         return self._of_values(
-            of, question, lambda reading, question: reading.quantile(question, of, shares=shares)
+            of,
+            question,
+            lambda reading, question: reading.quantile(question, of, shares=shares),
+            rounded=Rounded("quantile", of, shares=shares),
         )
 
     def independence(
@@ -584,7 +596,7 @@ class Release:
         )
         return replace(condition, values=values)
 
-    def _of_values(self, of: str, question: Question, ask: Ask, *, total: bool = False) -> Estimate:
+    def _of_values(self, of: str, question: Question, ask: Ask, *, rounded: Rounded) -> Estimate:
         """An estimate from the values of column ``of``, which may have been recoded.
 
         A weight is not weighed by itself: its total is the sum of the weights.
@@ -592,7 +604,7 @@ class Release:
         if of == self._weight(question):
             question = replace(question, weighted=False)
         estimate = of_values(ask(self.reading, question), self.certificate.schema.column(of))
-        return self._with_replicates(estimate, question, ask, rounded=ask if total else None)
+        return self._with_replicates(estimate, question, ask, rounded=rounded)
 
     def _with_replicates(
         self,
@@ -600,12 +612,12 @@ class Release:
         question: Question,
         ask: Ask,
         bounds: tuple[float, float] = (-np.inf, np.inf),
-        rounded: Ask | None = None,
+        *,
+        rounded: Rounded,
     ) -> Estimate:
         """The estimate, its errors by replicate weights where there are any.
 
-        ``rounded`` asks for the parts of a count or a total, whose errors include how weights were
-        rounded.
+        ``rounded`` says what it is, for the errors of rounded weights.
 
         ``ask`` repeats the question with each replicate. ``bounds`` are those of the quantity: a
         count is at least 0, a share at most 1.
@@ -620,38 +632,19 @@ class Release:
             estimate = replicated_estimate(
                 estimate, others, used, question, least=least, bounds=bounds
             )
-        if rounded is not None and not estimate.no_interval:
-            estimate = self._with_rounded_weights(estimate, question, rounded)
+        weight = self._weight(question)
+        if weight not in (None, rounded.of, *question.names) and not estimate.no_interval:
+            estimate = with_rounded_weights(
+                estimate, question, rounded, self.reading, self._released_records, bounds=bounds
+            )
         households = "" if estimate.no_interval else self._household_note(question, used)
         return replace(
             estimate,
-            weight=self._weight(question),
+            weight=weight,
             why=f"{estimate.why}{self._weight_note(question)}{households}",
             like=self.like,
             spoken=self.certificate.labels,
         )
-
-    def _with_rounded_weights(self, estimate: Estimate, question: Question, ask: Ask) -> Estimate:
-        """Errors of a weighted count or total, with how its weights were rounded."""
-        weight = self.certificate.schema.weight
-        if weight is None or not question.weighted or weight.name in question.names:
-            return estimate
-        if weight.recoding.round is None and weight.recoding.top is None:
-            return estimate
-        about = replace(question.about_records(), weighted=False, replicates=None)
-        try:
-            parts = ask(self.reading, replace(about, by=(*question.by, weight.name)))
-            records = _counted(self.reading, Question((weight.name,), weighted=False))
-        except (NotCovered, TooLarge):
-            return estimate
-        numbers = dict(zip(records.labels[0], records.estimate.tolist(), strict=True))
-        weights = parts.labels[-1]
-        at_each = np.array([numbers.get(label, 0.0) for label in weights])
-        errors = rounding_errors(weight.recoding, weights, at_each)
-        assert parts.unbiased is not None  # noqa: S101 - for the type checker
-        if parts.unbiased.shape[:-1] != estimate.estimate.shape:
-            return estimate  # values of a column without a domain that some weight does not have
-        return rounded_estimate(estimate, np.asarray(parts.unbiased), errors, question)
 
     def _replicates_for(
         self, question: Question, estimate: Estimate | None = None
@@ -705,10 +698,6 @@ class Release:
         if design_known or not self.certificate.households:
             return ""
         return " As if people had been drawn one by one: too narrow where households were."
-
-
-def _counted(reading: Reading, question: Question) -> Estimate:
-    return reading.counts(question, method=reading.unbiased, share=False)
 
 
 def load_release(folder: str | Path) -> Release:
