@@ -73,7 +73,7 @@ def answers(release: Any) -> list[tuple[str, tuple[str, ...], str | None, dict[s
     found = []
     for kind, by, of in QUESTIONS:
         if kind == "mean":
-            estimate = release.mean(of, by=list(by))
+            estimate = release.mean(of, by=list(by), method="unbiased")
         else:
             estimate = release.crosstab(*by, method="unbiased", share=kind == "share")
         figures = {
