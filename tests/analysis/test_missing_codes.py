@@ -15,6 +15,8 @@ from pramana.methods.frequencies import Invariant
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
+pytestmark = pytest.mark.usefixtures("risk_accepted")
+RISK_ACCEPTED = {"pay", "years"}
 SCHEMA = Schema(
     (
         Column("sex", Role.KEY, Categories(("f", "m"), missing_values=("x",))),

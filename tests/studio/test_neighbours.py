@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -47,7 +48,13 @@ def test_nothing_but_drawn_values_tells_neighbours_apart(visitor: Visitor, folde
     assert quoted(one / "data.csv") == quoted(two / "data.csv")
     for path in one.iterdir():
         if path.name not in ("certificate.json", "data.csv"):
-            assert path.read_bytes() == (two / path.name).read_bytes(), path.name
+            assert undigested(path) == undigested(two / path.name), path.name
+
+
+def undigested(path: Path) -> str:
+    """The text of a file without the digest of the drawn records."""
+    digest = hashlib.sha256((path.parent / "data.csv").read_bytes()).hexdigest()
+    return path.read_text().replace(digest, "")
 
 
 def quoted(path: Path) -> list[set[bool]]:
