@@ -96,8 +96,8 @@ def test_results_show_their_findings_at_the_prompt_and_in_notebooks(people, plan
     release = pm.protect(people, plan, to=tmp_path / "release", seed=1, accept_risk=["secret"])
     results = {
         "Audit of 1,000 records by": pm.audit(people, keys=["sex", "region"]),
-        "Audit of a release of 1,000 records: no promise": pm.audit(release, original=people),
-        "Attack linkage: what is promised holds": pm.attack("linkage", release, knowledge=people),
+        "Audit of a release of 1,000 records: no guarantee": pm.audit(release, original=people),
+        "Attack linkage: the guarantee holds": pm.attack("linkage", release, knowledge=people),
         "All verifiable checks passed": pm.verify(tmp_path / "release"),
         "Recommended: ": pm.compare(people, plan.schema, k=[10]),
     }
