@@ -493,7 +493,7 @@ def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Compan
     return Companion(tuple(int(code) for code in used), codes.astype(np.int64))
 
 
-Margins: TypeAlias = "str | Path | Mapping[str, Mapping[Label, float]]"
+Margins: TypeAlias = str | Path | Mapping[str, Mapping[Label, float]]
 """Published totals by column and value: a mapping, or a file of column, value and total."""
 
 
