@@ -84,7 +84,7 @@ def test_the_bound_can_be_said(monkeypatch):
             memory_bound()
 
 
-@pytest.mark.parametrize("limit", [2**28, 2**30])
+@pytest.mark.parametrize("limit", [2**29, 2**30])
 def test_too_little_memory_is_refused_in_one_line_before_libraries_break_down(tmp_path, limit):
     """Under a limit of address space they end the process in ways of their own."""
     command = [sys.executable, "-c", "from pramana.cli.app import main; main()"]

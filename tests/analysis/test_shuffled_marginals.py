@@ -303,3 +303,25 @@ def test_margins_that_say_nothing_are_refused(margins, error):
     """Other columns, other values, numbers that are none."""
     with pytest.raises(error):
         released(2).synthesize(seed=1, margins=margins)
+
+
+def test_errors_of_means_of_numbers_include_their_rounding():
+    """Records are rounded once for all rounds: where rounds are precise, this is most of the error.
+
+    Without it the intervals hold in about half of the releases at epsilon 8.
+    """
+    rng = np.random.default_rng(2)
+    pay = rng.integers(0, 10_001, 2000)
+    table = pa.table({"a": rng.choice(["p", "q"], 2000), "pay": pay})
+    schema = pm.Schema.from_toml(
+        '[columns.a]\nrole = "key"\ncategories = ["p", "q"]\n'
+        '[columns.pay]\nrole = "key"\nrange = [0, 10000]\ngrid = 5\n'
+    )
+    target = pm.ShuffledPrivacy(epsilon=8, delta=1e-6)
+    made = pm.design(schema, target, records=2000, method=pm.ShuffledMarginals())
+    made = replace(made, asked=(), attained=())
+    held = []
+    for seed in range(200):
+        cell = pm.protect(table, made, seed=seed).mean("pay")
+        held.append(bool(cell.low <= pay.mean() <= cell.high))
+    assert 0.9 <= np.mean(held) <= 0.99

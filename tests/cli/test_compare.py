@@ -74,7 +74,7 @@ def test_where_everything_is_refused_it_fails(steward: Path, run: Run) -> None:
     assert not Path("page.html").exists()
     several = run(f"{verb} --method retention,resample")
     assert several.code == 2
-    assert "for the reasons told with each" in several.err
+    assert "for the reasons given with each" in several.err
     words = " ".join(several.out.split())
     assert "retention, k = 100000: " in words
     assert "resample, k = 100000: " in words

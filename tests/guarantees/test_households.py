@@ -357,6 +357,9 @@ def test_the_crossing_forgets_no_method():
         "resample",
     }
     crossed |= {"permute", "centroid"}
+    crossed |= {
+        "shuffled-marginals"
+    }  # refuses what would stand beside an answer: test_shuffled_rounds.py
     assert set(METHODS) == crossed | {"matrix", "matrix-from-data", "gaussian"}
 
 

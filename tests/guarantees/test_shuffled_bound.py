@@ -347,7 +347,7 @@ def test_a_number_is_searched_for_once(monkeypatch):
 
     def counted(law, anonymity_set, delta, low, high):
         searched.append(anonymity_set)
-        return shuffled_bound._crossing(
+        return shuffled_bound.crossing(
             lambda at: delta_of(law, anonymity_set=anonymity_set, epsilon=at),
             delta,
             low,

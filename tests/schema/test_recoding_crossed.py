@@ -12,7 +12,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.methods.test_crossing import TARGETS, method_of
+from tests.methods.test_crossing import RECORDWISE, TARGETS, method_of
 
 import pramana as pm
 from pramana.api import open_source
@@ -137,7 +137,7 @@ def test_values_are_recoded_alike_wherever_they_lie(kind, tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [*(("csv", name) for name in METHODS), ("duckdb", "retention"), ("sav", "resample")],
+    [*(("csv", name) for name in RECORDWISE), ("duckdb", "retention"), ("sav", "resample")],
 )
 def test_every_method_releases_recoded_values_and_says_so(kind, name, tmp_path):
     """Released values are of the recoded domain, the owner's check passes, codebook says how."""

@@ -66,8 +66,8 @@ class Scored(VaryTogether):
 
     @property
     def unbiased(self) -> FloatArray:
-        """One number a group."""
-        return np.nan_to_num(self.figures)
+        """One number a group; nan where it can be anything."""
+        return self.figures
 
     @property
     def degrees(self) -> float:

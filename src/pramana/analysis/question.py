@@ -340,7 +340,9 @@ def of_values(found: Estimate, column: Column) -> Estimate:
 def recoded_words(columns: Iterable[Column]) -> str:
     """What was done to values before they left, where numbers made of them are not of the truth."""
     told = {
-        column.name: _cut(column.recoding).sentence() for column in columns if not column.randomised
+        column.name: _cut(column.recoding).sentence()
+        for column in columns
+        if not column.randomised or column.gridded
     }
     words = "; ".join(f"{name}, {own}" for name, own in told.items() if own)
     return f" As released: {words}." if words else ""

@@ -37,6 +37,7 @@ from pramana.analysis.attribute_sampling_sums import (
 from pramana.analysis.contrasts import VaryTogether
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.independence import IndependenceTest
+from pramana.analysis.numbers import values_of_numbers
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.regression import Family
@@ -376,6 +377,8 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
                 f"No round holds {' and '.join(names)} together, so there is no "
                 f"{'total' if total else 'mean'} by them. Ask for fewer columns."
             )
+        if self.records.certificate.schema.column(of).gridded:  # rounded once for all rounds
+            return values_of_numbers(self, self.records, question, of, total=total)
         numbers = self._numbers(of)
         told = ~np.isnan(numbers)
         if question.beyond is not None:

@@ -19,7 +19,7 @@ from pramana.guarantees.base import Evidence
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
 from pramana.guarantees.shuffled_law import BlanketLaw
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, mixture_above
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.schema.origins import ALL_DECLARED, DataChoices
 from pramana.schema.schema import Role
 from pramana.types import Entries, Form
@@ -55,6 +55,13 @@ class Outline:
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
+        if isinstance(mechanism, ShuffledRounds):
+            # One shuffle of whole records, from which each round can be shuffled by itself.
+            steps = tuple(
+                ((Fraction(1), one.matrix.size, Fraction(one.matrix.gamma)),)
+                for one in mechanism.sets
+            )
+            return cls(Fraction(mechanism.gamma), swap, steps)
         if isinstance(mechanism, AttributeSampler):
             sets = tuple(
                 (Fraction(one.weight, TOTAL), one.matrix.size, Fraction(one.matrix.gamma))

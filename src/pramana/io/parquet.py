@@ -74,7 +74,11 @@ class ParquetFormat(Format):
     writes: ClassVar[bool] = True
     in_python: ClassVar[str] = "pd.read_parquet(HERE / {name})"
     in_r: ClassVar[str] = (
-        "as.data.frame(arrow::Scanner$create(arrow::open_dataset({name}))$ToTable())"
+        'as.data.frame(if (requireNamespace("arrow", quietly = TRUE)) '
+        "arrow::Scanner$create(arrow::open_dataset({name}))$ToTable() "
+        'else if (requireNamespace("nanoparquet", quietly = TRUE)) '
+        "nanoparquet::read_parquet({name}) "
+        'else stop("Parquet needs the package arrow or nanoparquet."))'
     )
 
     def open(self, path: Path) -> OpenedTable:

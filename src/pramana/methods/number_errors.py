@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.errors import PramanaError
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.codec import between, encode
 from pramana.schema.domains import NumberGrid
@@ -96,7 +96,9 @@ class _People:
 
 def mean_errors(plan: Plan, opened: OpenedTable | None = None) -> tuple[MeanError, ...]:
     """Of the means that are asked for, or of all numbers by single keys; on data where given."""
-    found = []
+    found: list[MeanError] = []
+    if isinstance(plan.mechanism, ShuffledRounds):
+        return ()  # its errors are those of tables put together from all rounds
     for of, by in _asked(plan):
         people = (
             _even(plan.schema, of, by) if opened is None else _read(plan.schema, opened, of, by)

@@ -1,4 +1,4 @@
-# Estimates from this release in R: the same numbers as `pramana estimate`.
+# Unbiased estimates from this release in R, as of `pramana estimate --method unbiased`.
 #
 #   source("analyse.R")
 #   records <- pm_load()                                # the released records, with labels
@@ -7,7 +7,8 @@
 #   pm_table(records, "region", share = TRUE)           # shares
 #   pm_mean(records, "income", by = "education")        # means of a number
 #
-# Base R is enough; a Parquet file also needs the package 'arrow' or 'nanoparquet'.
+# Base R is enough; a Parquet file also needs the package 'arrow' or 'nanoparquet'. Where weights
+# were rounded before the release, errors do not include it; `pramana estimate` does.
 # Estimates are unbiased. Intervals hold for the people in the table.
 
 pm_load <- function(folder = ".") {
@@ -59,6 +60,9 @@ pm_table <- function(records, by, share = FALSE, level = 0.95) {
 }
 
 pm_mean <- function(records, of, by, level = 0.95) {
+  if (!pm_column(of)$numeric || !is.numeric(records[[of]])) {
+    stop("'", of, "' is randomised, or holds no numbers: ask for its table with pm_table.", call. = FALSE)
+  }
   z <- qnorm((1 + level) / 2)
   sampled <- !is.null(pm$sets) && any(vapply(by, function(name) pm_column(name)$randomised, NA))
   if (sampled) pm_sampled_means(records, of, by, z) else pm_whole_means(records, of, by, z)

@@ -497,6 +497,7 @@ const analyse = (() => {
     }
 
     means(of, by, {level = 0.95} = {}) {
+      if (!this.describe(of).numeric) throw new Error(`'${of}' is randomised: ask for its table instead.`);
       const z = quantile(level), sampled = this.sets && by.some((name) => this.describe(name).randomised);
       return (sampled ? sampledMeans : wholeMeans)(this, of, by, z);
     }

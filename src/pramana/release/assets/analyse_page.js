@@ -54,7 +54,9 @@
 
   const filled = (values) => values.filter((value) => value !== null && value !== undefined);
   const few = (values) => new Set(filled(values).map(String)).size <= 30;
-  const isNumeric = (values) => filled(values).every((value) => typeof value !== "boolean" && !(value instanceof Date) && !Number.isNaN(Number(value)));
+  /** Numbers, or texts of a CSV file that are written as numbers: 01 is a code. */
+  const isNumeric = (values) => filled(values).every((value) => typeof value === "number" || typeof value === "bigint"
+    || (typeof value === "string" && /^-?(0|[1-9][0-9]{0,14})([.][0-9]+)?(e[+-][0-9]+)?$/.test(value)));
 
   /** All numbers of a table have the same decimals: none for people, three digits for means. */
   function writer(kind, cells) {
