@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pramana import api, learn_tree
+from pramana import api
 from pramana.base.text import percent, records_that
 from pramana.cli.options import Infer, Replication, names_of, original_data, replicates_of
 from pramana.cli.rendering import bullet, out, show_json, table_of
@@ -241,6 +241,8 @@ def learn(
     Example:
       pramana learn release/ --target class --test clean.csv
     """
+    from pramana import learn_tree  # scikit-learn is an extra
+
     learned = learn_tree(
         folder,
         target=target,

@@ -31,13 +31,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-
 from pramana.base.processes import stop_on_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.definition import Definition
 from pramana.collect.store import Outcome, Sent, Store
 from pramana.errors import InputError, MissingExtra
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+except ImportError:
+    raise MissingExtra("The collector needs more: pip install 'pramana[collect]'.") from None
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
