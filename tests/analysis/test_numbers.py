@@ -75,7 +75,7 @@ def test_the_variance_of_rounding_is_near_that_of_every_number(points, fall):
             counts[place] += weight * w
     found = rounding_variance(column, scores, GapShape.of(column, counts)) @ counts
 
-    assert found == pytest.approx(added, rel=0.15)
+    assert found == pytest.approx(added, rel=0.2)
 
 
 def test_a_gap_of_one_step_rounds_nothing():

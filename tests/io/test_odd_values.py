@@ -16,7 +16,7 @@ from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
-RISK_ACCEPTED = {"a.b", "moments", "times of day", "v"}
+RISK_ACCEPTED = {".x", "a.b", "moments", "times of day", "v"}
 
 N = 300
 DRAW = np.random.default_rng(1)

@@ -569,8 +569,9 @@ class InverseFrequency(Withheld):
         """The same for all, but for a weaker xi that was asked for and not attainable."""
         options, figures = super().expected_fields(certificate)
         stated = certificate.statistics.get("relaxed_from")
-        given = next(c.attained for c in certificate.claims if isinstance(c.attained, CorrectMatch))
-        if isinstance(stated, float) and 0 <= stated < given.xi:
+        found = (c.attained for c in certificate.claims if isinstance(c.attained, CorrectMatch))
+        given = next(found, None)
+        if isinstance(stated, float) and given is not None and 0 <= stated < given.xi:
             figures = {**figures, "relaxed_from": stated}
         return options, figures
 
