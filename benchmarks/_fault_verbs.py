@@ -393,9 +393,9 @@ def all_leftovers(folder: Path):
 
 def hidden(name: str) -> bool:
     """Whether a path leads into a hidden folder in which something was written."""
-    from pramana.base.atomic_files import NAME
+    from pramana.base.atomic_files import HIDDEN_NAME
 
-    return any(NAME.fullmatch(part) for part in name.split("/"))
+    return any(HIDDEN_NAME.fullmatch(part) for part in name.split("/"))
 
 
 def faults(folder: Path, before: dict[str, str], verb: Verb) -> list[str]:

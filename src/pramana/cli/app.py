@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from pramana.base.atomic_files import forget_placed, placed
+from pramana.base.atomic_files import forget_written_outputs, written_outputs
 from pramana.base.processes import interrupt_on_signals, memory_bound, require_some
 from pramana.errors import InputError, Notice, PramanaError
 
@@ -151,7 +151,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code; a failure is one line on stderr."""
-    forget_placed()
+    forget_written_outputs()
     logging.getLogger().addHandler(SILENT)
     received: list[int] = []
     try:
@@ -221,7 +221,7 @@ def _notices_shown() -> Iterator[None]:
 def _interrupted(received: list[int]) -> int:
     number = received[0] if received else signal.SIGINT
     word = "Interrupted" if number == signal.SIGINT else "Terminated"
-    left = _written() if placed() else "What was not finished leaves nothing behind."
+    left = _written() if written_outputs() else "What was not finished leaves nothing behind."
     return _fail(f"{word}. {left}", 128 + number)
 
 
@@ -264,7 +264,7 @@ def _memory() -> str:
 
 def _written() -> str:
     """The outputs that are complete although the command failed."""
-    names = ", ".join(str(path) for path in placed())
+    names = ", ".join(str(path) for path in written_outputs())
     return f"Written before that: {names}." if names else "Nothing was written."
 
 

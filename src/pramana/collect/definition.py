@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import log_up
 from pramana.base.text import percent_up

@@ -18,8 +18,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from pramana.base.atomic_files import require_free, stands, whole_file, whole_folder, write_whole
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import (
+    note_written,
+    read_file,
+    require_free,
+    whole_file,
+    whole_folder,
+    write_whole,
+)
 from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
 from pramana.collect.channel import follow
@@ -281,7 +287,7 @@ def invite(
         for own in waves:
             with opened_store(folder, own, database) as store, defer_signals():
                 store.invite(spelled)
-                stands(folder)
+                note_written(folder)
 
 
 def pages_of(definition: Definition) -> tuple[bytes, bytes]:

@@ -43,7 +43,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file
 from pramana.base.rounding import log_up
 from pramana.base.text import names_of_table, percent_down, percent_up, text_up
 from pramana.errors import InputError, InvalidSchema, PramanaError

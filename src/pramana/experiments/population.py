@@ -26,8 +26,7 @@ from numpy.typing import ArrayLike
 
 from pramana import api
 from pramana.analysis.release import Release
-from pramana.base.atomic_files import whole_folder
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file, whole_folder
 from pramana.base.randomness import Keystream
 from pramana.base.rounding import require_number
 from pramana.errors import OutputExists

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pramana.base.atomic_files import write_whole
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file, write_whole
 from pramana.base.randomness import Keystream
 from pramana.errors import DoesNotHold, InputError, NotCovered
 from pramana.types import Entries, Form

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file
 from pramana.base.text import counted
 from pramana.errors import InputError, InvalidMatrix
 from pramana.guarantees.base import Guarantee

@@ -29,8 +29,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pramana.base.atomic_files import write_whole
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file, write_whole
 from pramana.base.text import Shown, text_up
 from pramana.errors import DoesNotHold, InputError, PramanaError, harmless
 from pramana.guarantees.base import Guarantee, Need

@@ -25,8 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pramana.base.atomic_files import require_name, require_not_here, whole_folder
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file, require_name, require_not_here, whole_folder
 from pramana.base.text import listed
 from pramana.engine.base import write_opened
 from pramana.errors import AlteredRelease, InputError, InvalidTable, NotARelease, OutputExists

@@ -11,8 +11,7 @@ from cryptography.exceptions import InternalError, InvalidSignature, Unsupported
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from pramana.base.atomic_files import require_name, write_whole
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file, require_name, write_whole
 from pramana.errors import InputError, OutputExists
 from pramana.release.certificate import Certificate
 

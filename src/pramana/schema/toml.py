@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pramana.base.file_moves import read_file
+from pramana.base.atomic_files import read_file
 from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError
 from pramana.schema.dataset import Dataset
