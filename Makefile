@@ -7,7 +7,7 @@ INSTALLED := $(BIN)/python -m pip install --quiet --disable-pip-version-check --
 # Commands and workers that start often would be compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all test-rest test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel chromium r collect-demo test-postgres postgresql studio studio-demo studio-pictures
+.PHONY: help demo test test-all test-rest test-spark test-snippets test-faults check docs pictures bench clean setup setup-all java test-browser test-wheel test-r chromium r collect-demo test-postgres postgresql studio studio-demo studio-pictures
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
@@ -28,6 +28,11 @@ test-spark: java .venv/.spark ## run every test of the Spark engine; installs py
 
 test-snippets: r .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP
 	@$(BIN)/python -m pytest -q tests/release/test_explained.py tests/release/test_portable.py
+
+test-r: r .venv/.user ## check the R package in r/pramana, its pages and its tests; needs R
+	@rm -rf build/r && mkdir -p build/r
+	@cd build/r && export RETICULATE_PYTHON=$(CURDIR)/$(BIN)/python && R CMD build --quiet ../../r/pramana && \
+	  R CMD check --no-manual pramana_*.tar.gz | tee check.log && ! grep -Eq '^Status: .*(ERROR|WARNING)' check.log
 
 test-browser: chromium .venv/.browser ## run every test that needs a real browser; installs Playwright, needs Chromium
 	@PRAMANA_TEST_BROWSER=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/browser
@@ -127,13 +132,16 @@ java:
 INSTALL = [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 
+R_PACKAGES = r-base-core r-cran-digest r-cran-reticulate r-cran-knitr r-cran-markdown pspp
+
 chromium:
 	@command -v chromium >/dev/null || { $(INSTALL) chromium >/dev/null; } || \
 	  { echo "The tests in a browser need Chromium, and none was found. Install the package 'chromium'." >&2; exit 2; }
 
 r:
-	@{ command -v Rscript && command -v pspp; } >/dev/null || { $(INSTALL) r-base-core r-cran-digest pspp >/dev/null; } || \
-	  { echo "These tests need R and PSPP, and one was not found. Install the packages 'r-base-core' and 'pspp'." >&2; exit 2; }
+	@{ command -v pspp && Rscript -e 'for (p in c("digest", "reticulate", "knitr", "markdown")) stopifnot(nzchar(system.file(package = p)))'; } >/dev/null 2>&1 || \
+	  { $(INSTALL) --no-install-recommends $(R_PACKAGES) >/dev/null; } || \
+	  { echo "These tests need R and PSPP, and one was not found. Install the packages: $(R_PACKAGES)." >&2; exit 2; }
 
 postgresql:
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { $(INSTALL) postgresql >/dev/null; } || \
