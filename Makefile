@@ -62,11 +62,12 @@ test-faults: .venv/.developer ## kills, signals, pairs at once, full disks (as r
 	@$(BIN)/python -m benchmarks faults
 	@PRAMANA_KILLS=200 $(BIN)/python -m pytest -q tests/collect/test_server.py -k kill
 
-check: .venv/.developer ## ruff, mypy strict, import-linter, doctests
+check: .venv/.developer ## ruff, mypy strict, import-linter, spelling, doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs src r
 	$(BIN)/python -m pytest -q --doctest-modules src
 
 docs: .venv/.docs ## build the documentation as a site, strictly, into build/site
