@@ -73,8 +73,7 @@ if TYPE_CHECKING:
     from pramana.release.signing import make_keys
     from pramana.schema.domains import Bins, Categories, NumberGrid
     from pramana.schema.recoding import Noise, Recoding
-    from pramana.schema.replicates import Replicates
-    from pramana.schema.schema import Column, Impossible, Role, Schema
+    from pramana.schema.schema import Column, Impossible, Replicates, Role, Schema
     from pramana.verification.checks import Verdict
 
 __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories",
@@ -130,8 +129,7 @@ _SOURCES = {
     "release.signing": "make_keys",
     "schema.domains": "Bins Categories NumberGrid",
     "schema.recoding": "Noise Recoding",
-    "schema.replicates": "Replicates",
-    "schema.schema": "Column Impossible Role Schema",
+    "schema.schema": "Column Impossible Replicates Role Schema",
     "verification.checks": "Verdict",
 }
 

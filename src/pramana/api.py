@@ -35,12 +35,12 @@ from pramana.methods.plan import PlanFile
 from pramana.release.folder import read_certificate, require_free
 from pramana.schema.describe import Description, complete, usual_k
 from pramana.schema.describe import describe as _describe
-from pramana.schema.json_schema import json_schema
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.schema import origin_named
+from pramana.schema.schema_entries import json_schema
+from pramana.schema.schema_file import text_of
 from pramana.schema.tally import shapes_of
-from pramana.schema.toml import text_of
 from pramana.schema.weights import coarse_weight_of
 from pramana.types import TableLike
 

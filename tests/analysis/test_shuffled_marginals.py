@@ -14,7 +14,7 @@ import pramana as pm
 from pramana.analysis.shuffled_marginals import AskedCells, CountedRound, Effects
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.rounds import draw_rounds
-from pramana.schema.toml import read_schema
+from pramana.schema.schema_file import read_schema
 
 SCHEMA = """
 [columns.a]

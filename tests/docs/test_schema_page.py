@@ -12,8 +12,7 @@ import pytest
 
 import pramana as pm
 from pramana.cli.app import main
-from pramana.schema.json_schema import json_schema
-from pramana.schema.toml import ENTRIES, TOP
+from pramana.schema.schema_entries import COLUMN_ENTRIES, TOP_ENTRIES, json_schema
 
 PAGES = (Path(__file__).parents[2] / "docs" / "reference").glob("schema*.md")
 PAGE = "\n".join(page.read_text() for page in sorted(PAGES))
@@ -29,10 +28,10 @@ def test_every_example_is_a_schema(number):
 
 def test_every_entry_is_on_a_page_and_in_an_example():
     """With its type and default in a table."""
-    for entry in {*ENTRIES, *TOP} - {"columns"}:
+    for entry in {*COLUMN_ENTRIES, *TOP_ENTRIES}:
         assert re.search(rf"^\| .*`{entry}`", PAGE, re.MULTILINE), entry
     shown = "\n".join(EXAMPLES)
-    for entry in {*ENTRIES, *TOP} - {"columns", "declared", "public", "weight", "release"}:
+    for entry in {*COLUMN_ENTRIES, *TOP_ENTRIES} - {"declared", "public", "weight", "release"}:
         assert re.search(rf"^{entry} = ", shown, re.MULTILINE), entry
 
 
@@ -41,8 +40,8 @@ def test_the_form_for_editors_has_every_entry_and_takes_every_example():
     form = json_schema()
     column = form["properties"]["columns"]["additionalProperties"]
 
-    assert set(column["properties"]) == set(ENTRIES)
-    assert set(form["properties"]) == set(TOP)
+    assert set(column["properties"]) == set(COLUMN_ENTRIES)
+    assert set(form["properties"]) == {"columns", *TOP_ENTRIES}
     for example in EXAMPLES:
         jsonschema.validate(tomllib.loads(example), form)
     wrong = tomllib.loads('[columns.age]\nrole = "key"\nround = 0')
@@ -58,7 +57,7 @@ def test_the_form_for_editors_has_every_entry_and_takes_every_example():
         ("[columns.\"a b\"]\nrole = 'kye'\n", "line 2, role", "must be one of"),
         ("keyz = ['age']\n", "line 1, keyz", "unknown entry"),
         ("[columns.sex]\nrole = 'key'\n\n[columns.pay]\nrole = 'key'\nnoise = 3\n",
-         "line 6, noise", "noise must read"),
+         "line 6, noise", "must state noise"),
         ("[columns.sex]\ncategories = ['F', 'M']\n", "line 1", "must have a role"),
         ("[columns.sex]\nrole = 'key'\nmerge = {'o' = ['a']}\nmissing_codes = ['a']\n",
          "line 3, merge", "every value once"),

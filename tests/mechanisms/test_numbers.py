@@ -21,7 +21,7 @@ from pramana.mechanisms.randomiser import Randomiser
 from pramana.schema.codec import encode
 from pramana.schema.domains import NumberGrid
 from pramana.schema.recoded_table import merge_values
-from pramana.schema.toml import read_schema, write_schema
+from pramana.schema.schema_file import read_schema, write_schema
 
 GRIDS = (NumberGrid((0, 4)), NumberGrid((0, 4, 8)), NumberGrid((0, 2, 8)), NumberGrid((0, 1, 3, 8)))
 

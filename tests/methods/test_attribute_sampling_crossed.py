@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.schema.toml import read_schema
+from pramana.schema.schema_file import read_schema
 
 N = 6_000
 SCHEMA = """strata = ["region"]

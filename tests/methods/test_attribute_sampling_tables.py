@@ -17,7 +17,7 @@ from pramana.errors import Infeasible, InvalidSchema
 from pramana.methods.expected_error import ExpectedError
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
-from pramana.schema.toml import read_schema, write_schema
+from pramana.schema.schema_file import read_schema, write_schema
 
 TEXT = """tables = ["age*income", "age * sex * region"]
 

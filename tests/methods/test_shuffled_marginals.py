@@ -19,7 +19,7 @@ from pramana.mechanisms.mechanism import ShuffledRounds
 from pramana.methods.shuffled_marginals import true_counts
 from pramana.release.certificate import Certificate
 from pramana.schema.schema import COUNT, REPORTED
-from pramana.schema.toml import read_schema
+from pramana.schema.schema_file import read_schema
 
 TEXT = """
 [columns.sex]

@@ -10,9 +10,8 @@ import jsonschema
 import pytest
 
 from pramana.errors import PramanaError
-from pramana.schema.json_schema import json_schema
 from pramana.schema.schema import Schema
-from pramana.schema.toml import ENTRIES, ROLES, SPELLINGS, TOP
+from pramana.schema.schema_entries import COLUMN_ENTRIES, ROLES, SPELLINGS, TOP_ENTRIES, json_schema
 
 SEX = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
 AGE = '[columns.age]\nrole = "key"\nbins = [0, 18, 65, 120]\n'
@@ -74,7 +73,7 @@ def is_read(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("entry", [*ENTRIES, *SPELLINGS])
+@pytest.mark.parametrize("entry", [*COLUMN_ENTRIES, *SPELLINGS])
 def test_what_is_read_of_a_column_is_right_for_editors(entry):
     """Every value in every column that may have it."""
     texts = [
@@ -89,7 +88,9 @@ def test_what_is_read_of_a_column_is_right_for_editors(entry):
     assert [text for text in read if not is_taken_by_editors(text)] == []
 
 
-@pytest.mark.parametrize("entry", [*TOP, "keyVars", "Sens-Att", "strataVar", "KEYS"])
+@pytest.mark.parametrize(
+    "entry", [*TOP_ENTRIES, "columns", "keyVars", "Sens-Att", "strataVar", "KEYS"]
+)
 def test_what_is_read_at_the_top_is_right_for_editors(entry):
     """In words of our own, and in those of other tools."""
     texts = [

@@ -67,7 +67,7 @@ def test_columns_are_refused():
     refuses("Role of 'c'", lambda: Column("c", "spam", ab))
     refuses("missing of 'c'", lambda: Column("c", Role.KEY, ab, missing="drop"))
     refuses("exempt of 'c'", lambda: Column("c", Role.KEY, ab, exempt=("z",)))
-    refuses("which the column refuses",
+    refuses("missing values, which it refuses",
             lambda: Column("c", Role.KEY, ab, missing="refuse", exempt=(None,)))  # fmt: skip
     refuses("'c' must have at least two values", lambda: Column("c", Role.KEY, Categories(("a",))))
     refuses("cannot be randomised", lambda: Column("c", Role.IDENTIFIER, randomise=True))

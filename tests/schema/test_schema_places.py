@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pramana.errors import PramanaError
-from pramana.schema.json_schema import COLUMN, TOP
 from pramana.schema.schema import Schema
+from pramana.schema.schema_entries import COLUMN_ENTRIES, TOP_ENTRIES
 
 KEY = '[columns.sex]\nrole = "key"\ncategories = ["F", "M"]\n'
 AGE = '[columns.age]\nrole = "key"\nbins = [0, 18, 65, 120]\n'
@@ -245,5 +245,5 @@ def test_what_is_wrong_is_found_on_its_line(key: str, text: str, tmp_path: Path)
 
 def test_every_key_of_the_reference_is_tried() -> None:
     """Those of columns, and those at the top."""
-    assert set(IN_COLUMNS) == set(COLUMN)
-    assert set(AT_THE_TOP) == set(TOP)
+    assert set(IN_COLUMNS) == set(COLUMN_ENTRIES)
+    assert set(AT_THE_TOP) == set(TOP_ENTRIES)

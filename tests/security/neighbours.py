@@ -37,7 +37,7 @@ from pramana import api
 from pramana.cli.app import main
 from pramana.errors import PramanaError
 from pramana.schema.domains import label_text
-from pramana.schema.toml import read_schema
+from pramana.schema.schema_file import read_schema
 
 Value = str | int | float | bool | dt.date | None
 

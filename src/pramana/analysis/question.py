@@ -24,8 +24,7 @@ from pramana.errors import InputError, InvalidNumber, NotCovered
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Bins, label_key, label_text
 from pramana.schema.recoding import Recoding
-from pramana.schema.replicates import Replicates
-from pramana.schema.schema import Column, Schema
+from pramana.schema.schema import Column, Replicates, Schema
 
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate

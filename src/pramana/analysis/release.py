@@ -80,7 +80,7 @@ from pramana.release.folder import (
     stamps_of,
 )
 from pramana.schema.opened_table import OpenedTable, TableFormat, require_unchanged
-from pramana.schema.replicates import Replicates
+from pramana.schema.schema import Replicates
 from pramana.types import TableLike
 from pramana.verification.checks import Verdict
 from pramana.verification.consistency import require_consistent

@@ -49,7 +49,7 @@ from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import NotCovered, TooLarge
 from pramana.schema.domains import Label, label_text
 from pramana.schema.recoding import Recoding
-from pramana.schema.replicates import Replicates
+from pramana.schema.schema import Replicates
 from pramana.types import FloatArray
 
 

@@ -49,7 +49,7 @@ from pramana.base.text import names_of_table, percent_down, percent_up, text_up
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Domain, Labels, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
-from pramana.schema.toml import read_toml
+from pramana.schema.schema_file import read_toml
 from pramana.types import Entries
 
 if TYPE_CHECKING:

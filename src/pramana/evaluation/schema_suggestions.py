@@ -28,8 +28,8 @@ from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import merge_values
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema, origin_named
+from pramana.schema.schema_file import entry_of, header_of, with_column_rewritten
 from pramana.schema.tally import tally
-from pramana.schema.toml import entry_of, header_of, rewritten
 from pramana.schema.weights import coarse_weight_of
 from pramana.types import Form
 
@@ -336,7 +336,7 @@ def changed_file(
         dropped = Column(schema.column(name).name, Role.IDENTIFIER)
         changed = with_column(schema, dropped)
         known = Provenance.weakest(schema.origin, origin_named(origin))
-        text = rewritten(text, replace(changed, origin=known), name)
+        text = with_column_rewritten(text, replace(changed, origin=known), name)
     for name in coarsen:
         schema = Schema.from_toml(text)
         column = _coarser(schema.column(name), opened)
@@ -347,7 +347,7 @@ def changed_file(
                 column=name,
             )
         known = Provenance.weakest(column.origin, origin_named(origin))
-        text = rewritten(text, with_column(schema, replace(column, origin=known)), name)
+        text = with_column_rewritten(text, with_column(schema, replace(column, origin=known)), name)
     return text
 
 

@@ -43,7 +43,7 @@ from pramana.schema.joint_cells import CellRules, Counts
 from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema
-from pramana.schema.toml import entry_of
+from pramana.schema.schema_file import entry_of
 from pramana.schema.weights import CoarseWeight, coarse_weight_of, require_finite
 
 NAMED = 5

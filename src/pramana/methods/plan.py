@@ -45,7 +45,7 @@ from pramana.methods.number_errors import mean_error_sentence, mean_errors
 from pramana.release.kinds import KINDS, Kind
 from pramana.schema.origins import DataChoices, Provenance
 from pramana.schema.schema import Schema, origin_named
-from pramana.schema.toml import entry_of, read_toml
+from pramana.schema.schema_file import entry_of, read_toml
 from pramana.types import Entries, Form
 
 

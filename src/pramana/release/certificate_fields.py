@@ -29,12 +29,10 @@ from pramana.mechanisms.mechanism import (
 )
 from pramana.mechanisms.sparse_rows import WEIGHTS, listed_form, listed_weights
 from pramana.mechanisms.transition import Label, UniformMixture
-from pramana.schema.dataset import Dataset
-from pramana.schema.domains import BinRelease, Bins, Categories, Domain, Labels, NumberGrid
+from pramana.schema.domains import Bins, Labels, NumberGrid
 from pramana.schema.origins import Provenance
-from pramana.schema.recoding import NOTHING, DatePart, Distribution, Noise, Recoding
-from pramana.schema.replicates import Replicates, Replication
-from pramana.schema.schema import Column, Impossible, Missing, Role, Schema
+from pramana.schema.schema import Column, Dataset, Impossible, Schema
+from pramana.schema.schema_entries import ReplicatesEntry, read_column, read_replicates
 from pramana.types import Entries, Form
 
 MOST_BYTES: Final = 2**28
@@ -105,7 +103,6 @@ MOST_MOVES: Final = 5_000_000
 AS_IT_IS: Final = "released as it is"
 BINNED: Final = "binned, not randomised"
 NOISY: Final = "released with noise, not randomised"
-ORIGINS: Final = {origin.words: origin for origin in Provenance}
 
 Text: TypeAlias = Annotated[str, Meta(max_length=100_000)]
 Int: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
@@ -118,85 +115,33 @@ Weight: TypeAlias = Annotated[str, Meta(pattern=r"\A(0|[1-9][0-9]{0,19})\Z")]
 
 # -- a schema --------------------------------------------------------------------------------------
 
-
-class NoiseForm(Struct):
-    """Noise that is added to a column."""
-
-    distribution: Distribution
-    scale: Number
-
-
-class RecodingForm(Struct):
-    """What becomes of the values of a column before randomisation."""
-
-    missing_codes: tuple[Value, ...] = ()
-    date: DatePart | None = None
-    date_format: Text | None = None
-    merge: dict[Text, list[Value]] | None = None
-    bottom: Number | None = None
-    top: Number | None = None
-    round: Number | None = None
-    noise: NoiseForm | None = None
-
-
-class ColumnForm(Struct):
-    """A released column; with categories or bins where values are drawn from a domain."""
-
-    name: Text
-    role: Role
-    treatment: Text
-    recoding: RecodingForm | None = None
-    categories: tuple[Value, ...] | None = None
-    ordered: bool = False
-    bins: Annotated[list[Number | None], Meta(min_length=1)] | None = None
-    release: BinRelease = "label"
-    labels: tuple[Text, ...] = ()
-    integers: bool = False
-    points: tuple[Number, ...] | None = None
-    step: Number = 1
-    missing_values: tuple[Value, ...] = ()
-    domain: Text = "declared"
-    missing: Missing = "refuse"
-    exempt: tuple[Value, ...] = ()
-
-
-class ReplicatesForm(Struct):
-    """Columns of replicate weights, and how variances follow from them."""
-
-    columns: tuple[Text, ...]
-    method: Replication
-    fay: Number | None = None
-    scale: Number | None = None
+OPEN_ENDS: Final = {-math.inf: None, math.inf: None}
 
 
 class SchemaForm(Struct):
-    """The released columns and the rules between them."""
+    """The released columns and the rules between them; columns have the entries of schema files."""
 
-    columns: list[ColumnForm]
+    columns: list[dict[Text, Any]]
     impossible: tuple[dict[Text, list[Value]], ...] = ()
     strata: tuple[Text, ...] = ()
     choices: tuple[tuple[Text, ...], ...] = ()
-    replicate_weights: ReplicatesForm | None = None
-    origin: Text = Provenance.DECLARED.words
+    replicate_weights: ReplicatesEntry | None = None
+    origin: Any = Provenance.DECLARED.words
     dataset: dict[Text, Text] | None = None
 
 
 def schema_to_json(schema: Schema, *, treatment: str = "randomised") -> Form:
     """The form of the released columns; dropped columns are not named."""
-    form: Form = {"columns": [_column_to_json(column, treatment) for column in schema.released]}
-    if schema.impossible:
-        form["impossible"] = [rule.to_dict() for rule in schema.impossible]
-    if schema.strata:
-        form["strata"] = list(schema.strata)
-    if schema.choices:
-        form["choices"] = [list(choice) for choice in schema.choices]
-    if schema.replicates is not None:
-        form["replicate_weights"] = schema.replicates.to_dict()
-    if not schema.origin.declared:
-        form["origin"] = schema.origin.words
-    if about := schema.dataset.to_dict():
-        form["dataset"] = about
-    return form
+    parts: Form = {
+        "impossible": [rule.to_dict() for rule in schema.impossible],
+        "strata": list(schema.strata),
+        "choices": [list(choice) for choice in schema.choices],
+        "replicate_weights": None if schema.replicates is None else schema.replicates.to_dict(),
+        "origin": "" if schema.origin.declared else schema.origin.words,
+        "dataset": schema.dataset.to_dict(),
+    }
+    columns = [_column_to_json(column, treatment) for column in schema.released]
+    return {"columns": columns} | {name: part for name, part in parts.items() if part}
 
 
 def _column_to_json(column: Column, treatment: str) -> Form:
@@ -207,9 +152,16 @@ def _column_to_json(column: Column, treatment: str) -> Form:
     }
     if column.recoding:
         form["recoding"] = column.recoding.to_dict()
-    if column.domain is None or not (column.coded or column.listed):
+    domain = column.domain
+    if domain is None or not (column.coded or column.listed):
         return form  # a domain that nothing is drawn from could only tell what occurred
-    form |= _domain_to_json(column.domain)
+    form |= domain.to_dict()
+    if isinstance(domain, Bins):
+        form["bins"] = [OPEN_ENDS.get(edge, edge) for edge in domain.edges]
+    elif isinstance(domain, NumberGrid):
+        del form["release"]
+    else:
+        form["ordered"] = domain.ordered
     form["domain"] = column.origin.words
     form["missing"] = column.missing or "refuse"
     if column.exempt:
@@ -226,20 +178,6 @@ def treatment_of(column: Column, treatment: str) -> str:
     return BINNED if column.binned else AS_IT_IS
 
 
-def _domain_to_json(domain: Domain) -> Form:
-    if isinstance(domain, NumberGrid):
-        form: Form = {"points": list(domain.values), "step": domain.step}
-    elif isinstance(domain, Categories):
-        form = {"categories": list(domain.values), "ordered": domain.ordered}
-    else:
-        edges = [edge if math.isfinite(edge) else None for edge in domain.edges]
-        form = {"bins": edges, "release": domain.release}
-        form |= {"labels": list(domain.names)} if domain.names else {}
-        form |= {"integers": True} if domain.integers else {}
-    codes = domain.missing_values
-    return form | ({"missing_values": list(codes)} if codes else {})
-
-
 def schema_of(form: SchemaForm) -> Schema:
     """The schema of a certificate."""
     stated = form.replicate_weights
@@ -248,65 +186,37 @@ def schema_of(form: SchemaForm) -> Schema:
         impossible=tuple(map(Impossible.of, form.impossible)),
         strata=form.strata,
         choices=form.choices,
-        replicates=None
-        if stated is None
-        else Replicates(stated.columns, kind=stated.method, fay=stated.fay, scale=stated.scale),
+        replicates=None if stated is None else read_replicates(msgspec.to_builtins(stated)),
         origin=_origin_of(form.origin),
         dataset=Dataset.of(form.dataset or {}),
     )
 
 
-def _origin_of(words: str) -> Provenance:
+def _origin_of(words: object) -> Provenance:
     """The origin that a certificate names."""
-    if words not in ORIGINS:
-        raise NotARelease(f"An origin must be one of: {', '.join(ORIGINS)}.")
-    return ORIGINS[words]
+    for origin in Provenance:
+        if origin.words == words:
+            return origin
+    raise NotARelease(f"An origin must be one of: {', '.join(o.words for o in Provenance)}.")
 
 
-def _column_of(form: ColumnForm) -> Column:
-    domain = _domain_of(form)
-    return Column(
-        form.name,
-        form.role,
-        domain,
-        missing=None if domain is None else form.missing,
-        exempt=form.exempt,
-        randomise=form.treatment not in (AS_IT_IS, BINNED, NOISY),
-        recoding=NOTHING if form.recoding is None else _recoding_of(form.recoding),
-        origin=_origin_of(form.domain),
-    )
-
-
-def _recoding_of(form: RecodingForm) -> Recoding:
-    noise = form.noise
-    return Recoding(
-        missing_codes=form.missing_codes,
-        date=form.date,
-        date_format=form.date_format,
-        merge=form.merge or {},
-        bottom=form.bottom,
-        top=form.top,
-        round=form.round,
-        noise=None if noise is None else Noise(noise.distribution, noise.scale),
-    )
-
-
-def _domain_of(form: ColumnForm) -> Domain | None:
-    codes = form.missing_values
-    if form.points is not None:
-        return NumberGrid(form.points, missing_values=codes, step=form.step)
-    if form.categories is not None:
-        return Categories(form.categories, ordered=form.ordered, missing_values=codes)
-    if form.bins is None:
-        return None
-    first, *inner = form.bins
-    *inner, last = inner or [None]
-    edges = (
-        -math.inf if first is None else first,
-        *(math.nan if edge is None else edge for edge in inner),  # only the ends may be open
-        math.inf if last is None else last,
-    )
-    return Bins(edges, form.release, codes, form.labels, form.integers)
+def _column_of(form: Form) -> Column:
+    """A column; whatever is read too kindly here differs when the certificate is written again."""
+    entries = dict(form)
+    name, recoding = entries.pop("name", None), entries.pop("recoding", {})
+    if not isinstance(name, str) or not isinstance(recoding, dict):
+        raise NotARelease("A column must have a name, and its recoding must be an object.")
+    entries |= recoding
+    entries["randomise"] = entries.pop("treatment", None) not in (AS_IT_IS, BINNED, NOISY)
+    entries["origin"] = _origin_of(entries.pop("domain", Provenance.DECLARED.words))
+    edges = entries.get("bins")
+    if isinstance(edges, list) and edges:
+        entries["bins"] = [
+            -math.inf if edges[0] is None else edges[0],
+            *(math.nan if edge is None else edge for edge in edges[1:-1]),  # ends may be open
+            *(math.inf if edge is None else edge for edge in edges[1:][-1:]),
+        ]
+    return read_column(name, entries)
 
 
 # -- labels ----------------------------------------------------------------------------------------

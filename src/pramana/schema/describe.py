@@ -43,8 +43,8 @@ from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
+from pramana.schema.schema_file import comment_of, entry_of, write_schema
 from pramana.schema.tally import Tally, ValueKind, tally
-from pramana.schema.toml import comment_of, entry_of, write_schema
 from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form

@@ -1,38 +1,49 @@
-"""Columns with their roles, and the schema that ties them together.
+"""Columns with their roles, and the schema that holds them together.
 
-A schema is immutable. The steward writes it as a TOML file, or ``describe`` proposes it.
+A schema is immutable. The data steward writes it as a TOML file, or ``describe`` proposes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from pramana.base.atomic_files import write_whole
+from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import Shown, as_table, counted, tables_of
-from pramana.errors import InvalidSchema, TooLarge, UnknownColumn, harmless
-from pramana.schema.dataset import Dataset
+from pramana.errors import InvalidNumber, InvalidSchema, TooLarge, UnknownColumn, harmless
 from pramana.schema.domains import Bins, Categories, Domain, Label, NumberGrid, find_label
 from pramana.schema.origins import Provenance
 from pramana.schema.recoding import NOTHING, Recoding
-from pramana.schema.replicates import Replicates
+from pramana.types import Form
 
-REPORTED = "reported"
-COUNT = "count"
+REPORTED: Final = "reported"
 """The column of a release by attribute sampling that names a record's attribute set."""
 
-RESERVED = "pramana:"
+COUNT: Final = "count"
+"""The column of a release of shuffled marginals that counts the records of a cell."""
+
+RESERVED: Final = "pramana:"
 """Prefix of statistics that are kept next to columns; no column name may begin with it."""
 
-CATEGORY_LIMIT = 100_000
+CATEGORY_LIMIT: Final = 100_000
 """The most values that one randomised column may have."""
 
+LONGEST_TEXT: Final = 2000
+
 Missing: TypeAlias = Literal["category", "keep", "refuse"]
-MISSING: tuple[Missing, ...] = ("category", "keep", "refuse")
+MISSING: Final[tuple[Missing, ...]] = ("category", "keep", "refuse")
+
+Replication: TypeAlias = Literal["brr", "fay", "jackknife", "bootstrap", "sdr"]
+"""Balanced half-samples, Fay's form of them, jackknife, bootstrap, successive differences (ACS)."""
+REPLICATIONS: Final[tuple[Replication, ...]] = get_args(Replication)
 
 
 class Role(StrEnum):
@@ -85,102 +96,84 @@ class Column:
                 column=self.name,
             )
         if self.role not in tuple(Role):
-            raise InvalidSchema(
-                f"Role of '{self.name}' must be one of {', '.join(Role)}, got {self.role!r}.",
-                column=self.name,
-                entry="role",
+            raise self._wrong(
+                "role", f"Role of {{}} must be one of {', '.join(Role)}, got {self.role!r}."
             )
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "origin", origin_named(self.origin, self.name))
         if self.missing is not None and self.missing not in MISSING:
-            raise InvalidSchema(
-                f"missing of '{self.name}' must be one of {', '.join(MISSING)}, "
-                f"got {self.missing!r}.",
-                column=self.name,
-                entry="missing",
+            known = ", ".join(MISSING)
+            raise self._wrong(
+                "missing", f"missing of {{}} must be one of {known}, got {self.missing!r}."
             )
-        if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
-            raise InvalidSchema(
-                f"'{self.name}' has role {self.role} and so cannot be randomised: "
-                "identifiers are dropped, weights are released unchanged.",
-                column=self.name,
-                entry="randomise",
-            )
-        self._check_recoding()
+        self._check_treatment()
         if isinstance(self.domain, Categories):
             values = self.recoding.listed(self.domain.values)
             if values != self.domain.values:
                 object.__setattr__(self, "domain", replace(self.domain, values=values))
-        self._check_size()
+        if self.domain is not None and self.randomised:
+            self._check_size(self.domain)
         object.__setattr__(self, "exempt", self.labels_of_domain(tuple(self.exempt), "exempt"))
 
-    def _check_recoding(self) -> None:
+    def _wrong(self, entry: str, text: str) -> InvalidSchema:
+        """The error that an entry of the column is wrong; ``{}`` in the text becomes its name."""
+        shown = text.replace("{}", f"'{self.name}'")
+        return InvalidSchema(shown, column=self.name, entry=entry)
+
+    def _check_treatment(self) -> None:
+        """Refuse a role with which the column cannot be treated as stated."""
+        if self.randomise and self.role in (Role.IDENTIFIER, Role.WEIGHT):
+            raise self._wrong(
+                "randomise",
+                f"{{}} has role {self.role} and so cannot be randomised: identifiers are dropped, "
+                "weights are released unchanged.",
+            )
         if self.gridded and not self.randomised:
-            raise InvalidSchema(
-                f"'{self.name}' has a grid and so must be randomised: give it role key or "
-                "sensitive, without randomise = false.",
-                column=self.name,
-                entry="points",
+            raise self._wrong(
+                "points",
+                "{} has a grid and so must be randomised: give it role key or sensitive, without "
+                "randomise = false.",
             )
         if self.recoding and self.role is Role.IDENTIFIER:
-            raise InvalidSchema(
-                f"'{self.name}' is an identifier and dropped: do not recode it.",
-                column=self.name,
-                entry=next(iter(self.recoding.to_dict())),
-            )
+            entry = next(iter(self.recoding.to_dict()))
+            raise self._wrong(entry, "{} is an identifier and dropped: do not recode it.")
         number = self.role is Role.SENSITIVE and not self.randomised and self.domain is None
         if self.noisy and not number:
-            raise InvalidSchema(
-                f"noise of '{self.name}' is for sensitive numbers that are neither randomised nor "
-                "binned. Give it role sensitive without bins, or take the noise out.",
-                column=self.name,
-                entry="noise",
+            raise self._wrong(
+                "noise",
+                "noise of {} is for sensitive numbers that are neither randomised nor binned. "
+                "Give it role sensitive without bins, or take the noise out.",
             )
 
-    def _check_size(self) -> None:
-        if self.domain is None or not self.randomised:
-            return
-        size = len(self.domain.labels)
+    def _check_size(self, domain: Domain) -> None:
+        entry = {Bins: "bins", NumberGrid: "points"}.get(type(domain), "categories")
+        size = len(domain.labels)
         if size > CATEGORY_LIMIT:
             raise TooLarge(
                 f"'{self.name}' has {size:,} categories, and a randomised column may have at most "
                 f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
                 column=self.name,
-                entry=self._domain_entry,
+                entry=entry,
             )
         if size + (self.missing in ("category", "keep")) < 2:
-            raise InvalidSchema(
-                f"'{self.name}' must have at least two values to be randomised, got one. "
-                "Add the values that can occur, or give it role public.",
-                column=self.name,
-                entry=self._domain_entry,
+            raise self._wrong(
+                entry,
+                "{} must have at least two values to be randomised, got one. Add the values that "
+                "can occur, or give it role public.",
             )
-
-    @property
-    def _domain_entry(self) -> str:
-        return {Bins: "bins", NumberGrid: "points"}.get(type(self.domain), "categories")
 
     def labels_of_domain(self, labels: tuple[Label, ...], entry: str) -> tuple[Label, ...]:
         """The labels as the domain spells them; ``entry`` of the schema lists them."""
         if self.domain is None:
             return labels
-        spelled: list[Label] = []
-        for label in labels:
-            try:
-                spelled.append(None if label is None else find_label(self.domain, label))
-            except KeyError:
-                raise InvalidSchema(
-                    f"{entry} of '{self.name}' must name values of its domain, got {label!r}.",
-                    column=self.name,
-                    entry=entry,
-                ) from None
-            if label is None and self.missing == "refuse":
-                raise InvalidSchema(
-                    f"{entry} of '{self.name}' names missing values, which the column refuses.",
-                    column=self.name,
-                    entry=entry,
-                )
-        return tuple(spelled)
+        if None in labels and self.missing == "refuse":
+            raise self._wrong(entry, f"{entry} of {{}} names missing values, which it refuses.")
+        try:
+            return tuple(
+                None if label is None else find_label(self.domain, label) for label in labels
+            )
+        except KeyError:
+            raise self._wrong(entry, f"{entry} of {{}} must name values of its domain.") from None
 
     @property
     def declared(self) -> bool:
@@ -208,12 +201,8 @@ class Column:
     def listed(self) -> bool:
         """Whether it is released unchanged and its domain lists codes for missing."""
         kept = not self.randomised and isinstance(self.domain, Categories)
-        return kept and self.names_missing and self.role not in (Role.IDENTIFIER, Role.WEIGHT)
-
-    @property
-    def names_missing(self) -> bool:
-        """Whether its domain lists codes for missing."""
-        return bool(self.codes_for_missing)
+        released = self.role not in (Role.IDENTIFIER, Role.WEIGHT)
+        return kept and released and bool(self.codes_for_missing)
 
     @property
     def codes_for_missing(self) -> tuple[Label, ...]:
@@ -304,6 +293,109 @@ class Impossible:
 
 
 @dataclass(frozen=True)
+class Dataset:
+    """What a steward says about the data set: published in certificates, reports and catalogues."""
+
+    title: str = ""
+    version: str = ""
+    description: str = ""
+    publisher: str = ""
+    contact: str = ""
+    licence: str = ""
+    purpose: str = ""
+
+    @classmethod
+    def of(cls, entries: object) -> Dataset:
+        """From texts by name; an unknown name or another value is refused."""
+        names = [field.name for field in fields(cls)]
+        if not isinstance(entries, Mapping) or not set(entries) <= set(names):
+            raise InvalidSchema(f"[dataset] takes {', '.join(names)}.", entry="dataset")
+        for name, text in entries.items():
+            if not isinstance(text, str) or not text.isprintable() or len(text) > LONGEST_TEXT:
+                raise InvalidSchema(
+                    f"{name} of [dataset] must be one line of at most {LONGEST_TEXT:,} characters.",
+                    entry="dataset",
+                )
+        return cls(**entries)
+
+    def to_dict(self) -> dict[str, str]:
+        """The entries that have a text."""
+        return {name: text for name, text in asdict(self).items() if text}
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Columns of replicate weights, and how variances follow from them.
+
+    Replicate weights identify the cluster and often the person. Released unchanged they count among
+    the known columns, unless the steward gives them the role sensitive.
+
+    >>> Replicates("PWGTP*", kind="sdr").columns_in(["PWGTP", "PWGTP1", "PWGTP10", "PWGTP2"])
+    ('PWGTP1', 'PWGTP2', 'PWGTP10')
+
+    Attributes:
+        columns: Their names, or one name with a star for the numbers at its end.
+        kind: ``brr``, ``fay``, ``jackknife`` (one cluster left out at a time), ``bootstrap``, or
+            ``sdr``: successive differences, as in the American Community Survey.
+        fay: For ``fay``, the share of its weight that a half-sample keeps when it is left out.
+        scale: The factor of the sum of squares, where it is none of these.
+    """
+
+    columns: str | tuple[str, ...]
+    kind: Replication = "brr"
+    fay: float | None = None
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.columns, str):
+            object.__setattr__(self, "columns", tuple(self.columns))
+        require_choice("kind of replicates", self.kind, REPLICATIONS)
+        if (self.kind == "fay") != (self.fay is not None):
+            raise InvalidNumber("fay is stated for kind fay, and for no other.")
+        if self.fay is not None:
+            require_number("fay", self.fay, low=0, high=1, high_open=True)
+        if self.scale is not None:
+            require_number("scale", self.scale, low=0, low_open=True, high=np.inf, high_open=True)
+
+    def columns_in(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns among those of a release; at least two."""
+        columns = (self.columns,) if isinstance(self.columns, str) else self.columns
+        if isinstance(self.columns, str) and self.columns.endswith("*"):
+            ends = {name: re.fullmatch(re.escape(self.columns[:-1]) + r"(\d+)", name)
+                    for name in names}  # fmt: skip
+            numbers = {name: int(end[1]) for name, end in ends.items() if end is not None}
+            columns = tuple(sorted(numbers, key=numbers.__getitem__))
+        lacking = [name for name in columns if name not in names]
+        if lacking or len(set(columns)) < max(2, len(columns)):
+            raise UnknownColumn(
+                f"Replicate weights must be two or more columns of the table, each named once; "
+                f"{len(set(columns))} are named, and {len(lacking)} of them are not there."
+            )
+        return columns
+
+    def named(self, names: Sequence[str]) -> Replicates:
+        """The same with every column by its name."""
+        return replace(self, columns=self.columns_in(names))
+
+    def to_dict(self) -> Form:
+        """As in a schema file and in a certificate."""
+        columns = self.columns if isinstance(self.columns, str) else list(self.columns)
+        numbers = {"fay": self.fay, "scale": self.scale}
+        stated = {name: value for name, value in numbers.items() if value is not None}
+        return {"columns": columns, "method": self.kind, **stated}
+
+    def factor(self, number: int) -> float:
+        """The factor of the sum of squares over this number of replicates."""
+        if self.scale is not None:
+            return self.scale
+        if self.kind == "jackknife":
+            return (number - 1) / number
+        if self.kind == "sdr":
+            return 4 / number
+        return 1 / (number * (1 - (self.fay or 0.0)) ** 2)
+
+
+@dataclass(frozen=True)
 class Schema(Shown):
     """The columns in order, with what ties them together.
 
@@ -341,16 +433,11 @@ class Schema(Shown):
         object.__setattr__(self, "tables", tables_of(self.tables))
         object.__setattr__(self, "origin", origin_named(self.origin))
         self._check_columns()
-        self._require_known_names()
-        for name in self.strata:
-            self._check_stratum(name)
-        for table in self.tables:
-            self._check_table(table)
-        if self.household is not None:
-            self._check_household(self._by_name[self.household])
+        self._check_names()
+        self._check_household_and_strata()
         if self.replicates is not None:
-            self._check_replicates(self.replicates)
-        rules = tuple(self._checked(rule) for rule in self.impossible)
+            object.__setattr__(self, "replicates", self._checked_replicates(self.replicates))
+        rules = tuple(map(self._checked_rule, self.impossible))
         object.__setattr__(self, "impossible", rules)
 
     def __repr__(self) -> str:
@@ -382,21 +469,8 @@ class Schema(Shown):
                 entry="role",
             )
 
-    def _check_table(self, table: tuple[str, ...]) -> None:
-        if not table or len(set(table)) < len(table):
-            raise InvalidSchema(
-                f"tables must name each column of a table once, got '{as_table(table)}'.",
-                entry="tables",
-            )
-        for name in (name for name in table if self._by_name[name].role is Role.IDENTIFIER):
-            raise InvalidSchema(
-                f"tables must name columns that are released, and '{name}' is dropped.",
-                column=name,
-                entry="tables",
-            )
-
-    def _require_known_names(self) -> None:
-        """Refuse entries of the schema that name a column which it does not have."""
+    def _check_names(self) -> None:
+        """Refuse entries that name columns which the schema does not have, or not release."""
         named = {
             "strata": self.strata,
             "choices": [name for choice in self.choices for name in choice],
@@ -407,52 +481,57 @@ class Schema(Shown):
         for entry, names in named.items():
             for name in names:
                 if name not in self._by_name:
-                    raise InvalidSchema(
-                        f"{entry} must name columns of the schema, got '{name}'.",
-                        column=name,
-                        entry=entry,
-                    )
+                    text = f"{entry} must name columns of the schema, got '{name}'."
+                    raise InvalidSchema(text, column=name, entry=entry)
+        for table in self.tables:
+            if not table or len(set(table)) < len(table):
+                text = f"tables must name each column of a table once, got '{as_table(table)}'."
+                raise InvalidSchema(text, entry="tables")
+            for name in table:
+                if self._by_name[name].role is Role.IDENTIFIER:
+                    text = f"tables must name columns that are released, and '{name}' is dropped."
+                    raise InvalidSchema(text, column=name, entry="tables")
 
-    def _check_household(self, column: Column) -> None:
-        if column.role is not Role.IDENTIFIER:
-            raise InvalidSchema(
-                f"household '{column.name}' must have role identifier, got {column.role}: if "
-                "released, it would keep the records of a household linked.",
-                column=column.name,
-                entry="household",
-            )
+    def _check_household_and_strata(self) -> None:
+        if self.household is not None:
+            role = self._by_name[self.household].role
+            if role is not Role.IDENTIFIER:
+                raise InvalidSchema(
+                    f"household '{self.household}' must have role identifier, got {role}: if "
+                    "released, it would keep the records of a household linked.",
+                    column=self.household,
+                    entry="household",
+                )
+        for name in self.strata:
+            column = self._by_name[name]
+            if column.randomised or column.role is Role.IDENTIFIER:
+                raise InvalidSchema(
+                    f"Stratum '{name}' must be released unchanged. "
+                    "Give it role public, or set randomise = false.",
+                    column=name,
+                    entry="strata",
+                )
 
-    def _check_replicates(self, replicates: Replicates) -> None:
+    def _checked_replicates(self, replicates: Replicates) -> Replicates:
+        """Replicate weights with their columns by name."""
+        entry = "replicate_weights"
         try:
             named = replicates.named(self.names)
         except UnknownColumn as error:
-            raise InvalidSchema(f"replicate_weights: {error}", entry="replicate_weights") from None
-        object.__setattr__(self, "replicates", named)
+            raise InvalidSchema(f"{entry}: {error}", entry=entry) from None
         if self.weight is None:
-            raise InvalidSchema(
-                "replicate_weights go with a column of role weight, got none.",
-                entry="replicate_weights",
-            )
+            raise InvalidSchema(f"{entry} go with a column of role weight, got none.", entry=entry)
         for name in named.columns:
             if self._by_name[name].role not in (Role.PUBLIC, Role.SENSITIVE):
                 raise InvalidSchema(
-                    f"Replicate weight '{name}' must leave as it is. Give it role public (anyone "
-                    "may know it: anonymity sets are counted by it), or sensitive.",
+                    f"Replicate weight '{name}' must be released unchanged. Give it role public "
+                    "(anyone may know it: anonymity sets are counted by it), or sensitive.",
                     column=name,
-                    entry="replicate_weights",
+                    entry=entry,
                 )
+        return named
 
-    def _check_stratum(self, name: str) -> None:
-        column = self._by_name[name]
-        if column.randomised or column.role is Role.IDENTIFIER:
-            raise InvalidSchema(
-                f"Stratum '{name}' must be released unchanged. "
-                "Give it role public, or set randomise = false.",
-                column=name,
-                entry="strata",
-            )
-
-    def _checked(self, rule: Impossible) -> Impossible:
+    def _checked_rule(self, rule: Impossible) -> Impossible:
         """The rule with labels spelled as the domains spell them."""
         cells = []
         for name, labels in rule.cells:
@@ -508,7 +587,7 @@ class Schema(Shown):
     @property
     def apart(self) -> tuple[str, ...]:
         """The columns in which each code for missing stays a separate value."""
-        return tuple(c.name for c in self.columns if c.randomised or c.names_missing)
+        return tuple(c.name for c in self.columns if c.randomised or c.codes_for_missing)
 
     @cached_property
     def noisy(self) -> tuple[Column, ...]:
@@ -567,21 +646,21 @@ class Schema(Shown):
 
     def to_toml(self) -> str:
         """The schema as a TOML text that can be edited."""
-        from pramana.schema.toml import write_schema
+        from pramana.schema.schema_file import write_schema
 
         return write_schema(self)
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:
         """The schema that a TOML text states."""
-        from pramana.schema.toml import read_schema
+        from pramana.schema.schema_file import read_schema
 
         return read_schema(text)
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """The schema in a TOML file."""
-        from pramana.schema.toml import read_schema_file
+        from pramana.schema.schema_file import read_schema_file
 
         return read_schema_file(Path(path))
 

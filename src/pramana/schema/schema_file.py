@@ -1,0 +1,348 @@
+"""Read and write schema files in TOML, and find the line of an entry.
+
+Neither tomllib nor tomlkit reports the positions of values, so that the line of an entry is found
+here: a schema file has one entry a line, below the header of its column.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pramana.base.atomic_files import read_file
+from pramana.base.text import as_table, names_of_table
+from pramana.errors import InvalidSchema, PramanaError
+from pramana.schema.origins import Provenance
+from pramana.schema.schema import Column, Dataset, Role, Schema
+from pramana.schema.schema_entries import (
+    ROLES,
+    STRATA,
+    TOP_ENTRIES,
+    Names,
+    as_list,
+    check_entry,
+    plain_term,
+    read_column,
+    read_combination,
+    read_replicates,
+    refuse_unknown,
+)
+from pramana.types import Form
+
+
+def text_of(path: Path) -> str:
+    """The text of a schema file."""
+    if not path.exists():
+        raise InvalidSchema(f"The schema file {path} does not exist.")
+    try:
+        return read_file(path, what="schema file").decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidSchema(f"The schema file {path} cannot be read as UTF-8 text.") from None
+
+
+def read_schema_file(path: Path) -> Schema:
+    """The schema in a TOML file; every error names the file, and the line where it has one."""
+    text = text_of(path)
+    try:
+        return read_schema(text)
+    except PramanaError as error:
+        line = line_of(text, error.fields.get("column"), error.fields.get("entry"))
+        number, entry = line or (None, None)
+        where = "".join(
+            [str(path), f", line {number}" if number else "", f", {entry}" if entry else ""]
+        )
+        raise error.reworded(f"{where}: {error}", file=str(path), line=number) from None
+
+
+def read_toml(text: str, *, what: str) -> Form:
+    """The tables of a TOML text; a text that is none, or is nested without end, is refused."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSchema(f"{what} must be valid TOML: {error}.") from None
+    except (ValueError, RecursionError):
+        raise InvalidSchema(
+            f"{what} must be valid TOML: a number has too many digits, or lists are too deep."
+        ) from None
+
+
+def read_schema(text: str) -> Schema:
+    """The schema that a TOML text states."""
+    raw = _dates_as_text(read_toml(text, what="The schema"))
+    tables = raw.pop("columns", {})
+    if not isinstance(tables, dict):
+        raise InvalidSchema(
+            "Columns must be given as tables, such as [columns.sex].", entry="columns"
+        )
+    roles: dict[str, Role] = {}
+    top: Form = {}
+    for word, value in raw.items():
+        term = plain_term(word)
+        entry = "strata" if term in STRATA else word
+        if entry in TOP_ENTRIES and term not in ROLES:
+            check_entry(entry, value, TOP_ENTRIES)
+            top[entry] = value
+        elif (role := ROLES.get(term)) is not None:
+            check_entry(word, value, {word: (Names, "a list of column names")})
+            _add_roles(roles, word, role, as_list(value))
+        else:
+            refuse_unknown(word, ("columns", *TOP_ENTRIES))
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise InvalidSchema(
+                f"Column '{name}' must be one of the tables, as {header_of(name)}.",
+                column=name,
+                entry=name,
+            )
+    names = list(dict.fromkeys([*tables, *roles]))
+    household = top.get("household")
+    if household is not None and household not in names:
+        names.append(household)
+        roles[household] = Role.IDENTIFIER
+    replicates = read_replicates(top.get("replicate_weights"))
+    if replicates is not None and not isinstance(replicates.columns, str):
+        fresh = [name for name in replicates.columns if name not in names]
+        names += fresh
+        roles |= dict.fromkeys(fresh, Role.PUBLIC)
+    codes = as_list(top.get("missing_codes", []))
+    return Schema(
+        columns=tuple(
+            read_column(name, tables.get(name, {}), role=roles.get(name), codes=codes)
+            for name in names
+        ),
+        impossible=tuple(map(read_combination, as_list(top.get("impossible", [])))),
+        strata=tuple(as_list(top.get("strata", []))),
+        choices=tuple(tuple(as_list(choice)) for choice in top.get("choices", [])),
+        tables=tuple(names_of_table(table) for table in as_list(top.get("tables", []))),
+        household=household,
+        replicates=replicates,
+        origin=top.get("origin", Provenance.DECLARED),
+        drops_rest=top.get("rest") == "drop",
+        dataset=Dataset.of(top.get("dataset", {})),
+    )
+
+
+def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) -> None:
+    if role is Role.WEIGHT and len(names) > 1:
+        raise InvalidSchema(f"{word} must name one column, got {len(names)}.", entry=word)
+    for name in names:
+        if roles.setdefault(name, role) is not role:
+            raise InvalidSchema(
+                f"'{name}' has two roles, {roles[name]} and {role} (by {word}). Give it one.",
+                column=name,
+                entry=word,
+            )
+
+
+def _dates_as_text(value: Any) -> Any:
+    """Dates of TOML as their ISO text: they are labels."""
+    if isinstance(value, dict):
+        return {name: _dates_as_text(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_dates_as_text(part) for part in value]
+    if isinstance(value, dt.date | dt.time):
+        return str(value).removesuffix(" 00:00:00")
+    return value
+
+
+# -- the line of an entry --------------------------------------------------------------------------
+
+HEADER: Final = re.compile(r"^\s*\[+\s*(.+?)\s*\]+\s*(#.*)?$")
+KEY: Final = re.compile(
+    r"""^\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*="""
+)
+ELSEWHERE: Final = "\0"
+"""Stands for the tables of a file that are no columns, such as ``[[impossible]]``."""
+
+
+def line_of(text: str, column: str | None, entry: str | None) -> tuple[int, str | None] | None:
+    r"""The line of an entry of a column, else of the whole schema, else of the column's header.
+
+    Returns:
+        The number of the line, counted from 1, and the entry; nothing where no line fits.
+
+    >>> line_of("[columns.age]\nrole = 'key'\nbins = [1]\n", "age", "bins")
+    (3, 'bins')
+    """
+    lines = _lines(text)
+    for owner in (column, None):
+        for number, where, key in lines:
+            if entry is not None and (where, key) == (owner, entry):
+                return number, key
+    headers = (
+        (number, None)
+        for number, where, key in lines
+        if column is not None and where == column and key is None
+    )
+    return next(headers, None)
+
+
+def _lines(text: str) -> list[tuple[int, str | None, str | None]]:
+    """Number, column and entry of each header (without an entry) and each entry."""
+    found: list[tuple[int, str | None, str | None]] = []
+    column: str | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := HEADER.match(line):
+            parts = _parts_of_key(header[1])
+            column = None if parts == ["columns"] else ELSEWHERE
+            if parts[:1] == ["columns"] and len(parts) == 2:
+                column = parts[1]
+                found.append((number, column, None))
+            elif column is not None and parts:
+                found.append((number, None, parts[0]))
+        elif key := KEY.match(line):
+            parts = _parts_of_key(key[1])
+            if column is None and parts[:1] == ["columns"] and len(parts) > 1:
+                found.append((number, parts[1], parts[2] if len(parts) > 2 else None))
+            elif parts:
+                found.append((number, column, parts[0]))
+    return found
+
+
+def _parts_of_key(dotted: str) -> list[str]:
+    """The parts of a key with dots, as TOML reads them."""
+    try:
+        table: Any = tomllib.loads(f"{dotted} = 0")
+    except (ValueError, RecursionError):
+        return []
+    parts = []
+    while isinstance(table, dict):
+        if not table:  # nothing but a comment
+            return []
+        name, table = next(iter(table.items()))
+        parts.append(name)
+    return parts
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+ORIGIN_NOTE: Final = (
+    "# of roles and targets: delete it if you state them without a look at the data"
+)
+READ_OFF: Final = "# read off the data: check that it lists every value that can occur"
+
+
+def write_schema(
+    schema: Schema,
+    *,
+    reasons: Mapping[str, str] | None = None,
+    notes: Mapping[str, Iterable[str]] | None = None,
+) -> str:
+    """The schema as a TOML text that ``read_schema`` reads.
+
+    Args:
+        schema: The schema.
+        reasons: A comment after the role of a column, by its name.
+        notes: Comments below a column, by its name.
+    """
+    lines: list[str] = []
+    if not schema.origin.declared:
+        lines.append(f"{entry_of('origin', str(schema.origin))}  {ORIGIN_NOTE}")
+    entries = {
+        "strata": list(schema.strata),
+        "rest": "drop" if schema.drops_rest else None,
+        "choices": [list(choice) for choice in schema.choices],
+        "tables": [as_table(table) for table in schema.tables],
+        "household": schema.household,
+        "replicate_weights": None if schema.replicates is None else schema.replicates.to_dict(),
+    }
+    lines += [entry_of(name, value) for name, value in entries.items() if value]
+    rules = [f"  {_value(rule.to_dict())}," for rule in schema.impossible]
+    lines += ["impossible = [", *rules, "]"] if rules else []
+    about = [entry_of(name, text) for name, text in schema.dataset.to_dict().items()]
+    lines += ["", "[dataset]", *about] if about else []
+    for column in schema.columns:
+        lines += ["", *_column_lines(column, (reasons or {}).get(column.name, ""))]
+        lines += [comment_of(text) for text in (notes or {}).get(column.name, ())]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def with_column_rewritten(text: str, schema: Schema, name: str) -> str:
+    """The text of a schema file with one column changed; written anew if that does not suffice."""
+    lines = text.splitlines()
+    starts = [number - 1 for number, column, key in _lines(text) if (column, key) == (name, None)]
+    if starts:
+        begin = starts[0]
+        after = (at for at in range(begin + 1, len(lines)) if HEADER.match(lines[at]))
+        end = next(after, len(lines))
+        gap = [""] if end < len(lines) else []
+        column = _column_lines(schema.column(name))
+        changed = "\n".join([*lines[:begin], *column, *gap, *lines[end:]]) + "\n"
+        try:
+            if read_schema(changed) == schema:
+                return changed
+        except PramanaError:
+            pass
+    return write_schema(schema)
+
+
+def _column_lines(column: Column, reason: str = "") -> list[str]:
+    comment = f"  {comment_of(reason)}" if reason else ""
+    lines = [header_of(column.name), f'role = "{column.role}"{comment}']
+    if column.domain is not None and column.origin is Provenance.READ_OFF:
+        lines.append(READ_OFF)
+    entries = {
+        **({} if column.domain is None else column.domain.to_dict()),
+        "missing": column.missing,
+        **column.recoding.to_dict(),
+        "exempt": list(column.exempt) or None,
+        "randomise": column.randomise,
+        "origin": None if column.declared else str(column.origin),
+    }
+    return lines + [entry_of(name, value) for name, value in entries.items() if value is not None]
+
+
+def header_of(name: str) -> str:
+    """The line above the entries of a column.
+
+    >>> header_of("age"), header_of("place of birth")
+    ('[columns.age]', '[columns."place of birth"]')
+    """
+    return f"[columns.{_key(name)}]"
+
+
+def entry_of(entry: str, value: object) -> str:
+    """One line of a schema file.
+
+    >>> entry_of("merge", {"other": ["5", "6"]})
+    'merge = {other = ["5", "6"]}'
+    """
+    return f"{entry} = {_value(value)}"
+
+
+def comment_of(text: str) -> str:
+    """A line that is a comment, whatever the text holds."""
+    return f"# {''.join(map(_visible, text))}"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "{missing = true}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + "".join(ESCAPES.get(letter) or _visible(letter) for letter in value) + '"'
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items())
+        return "{" + inside + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return str(value)
+
+
+ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _visible(letter: str) -> str:
+    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
