@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -45,11 +45,21 @@ from pramana.schema.domains import label_text
 from pramana.types import Form
 
 Stages = tuple[int, int]
-"""How many words give each other cell: once for life, and in every wave."""
+"""How many of the 2**64 words give each other cell: in the permanent draw, and in every wave."""
 
 GRID: Final = 2**32
 MOST_PERMANENT: Final = 10_000
 """Permanent answers that a device keeps."""
+
+MOST_CELLS: Final = 5_000_000
+"""Over all sets of a survey: whoever serves it keeps each in memory."""
+
+Cell = tuple[str, ...]
+Answers = Mapping[str, Sequence[str]]
+"""The answers to each question."""
+
+
+# -- the two stages of a panel ---------------------------------------------------------------------
 
 
 def two_stages(
@@ -57,39 +67,32 @@ def two_stages(
 ) -> tuple[Mechanism, tuple[tuple[Stages, ...], ...]]:
     """The mechanism of one wave as a product whose first factor has this epsilon.
 
-    What one wave may tell is shared among steps as it was; the permanent budget in proportion.
+    Each step keeps its share of the epsilon of one wave; the permanent epsilon is shared alike.
     """
-    one = log_of(Fraction(mechanism.gamma))
-    if all_waves < one:
+    one_wave = log_of(Fraction(mechanism.gamma))
+    if all_waves < one_wave:
         raise Infeasible(
-            f"all_waves_epsilon must be at least that of one wave, {text_up(one, 3)}, got "
+            f"all_waves_epsilon must be at least that of one wave, {text_up(one_wave, 3)}, got "
             f"{text_down(all_waves, 6)}."
         )
-    scale = all_waves / one if one else 1.0
-    if isinstance(mechanism, AttributeSampler):
-        pairs = [_split(own.matrix, scale) for own in mechanism.sets]
-        _require_few([own.matrix.size for own in mechanism.sets], together=False)
-        sets = tuple(
-            replace(own, matrix=matrix)
-            for own, (matrix, _) in zip(mechanism.sets, pairs, strict=True)
-        )
-        return replace(mechanism, sets=sets), tuple((stages,) for _, stages in pairs)
-    matrices = [step.matrix for step in mechanism.steps if isinstance(step.matrix, UniformMixture)]
-    _require_few([matrix.size for matrix in matrices], together=True)
-    pairs = [_split(matrix, scale) for matrix in matrices]
-    steps = tuple(
-        replace(own, matrix=matrix) for own, (matrix, _) in zip(mechanism.steps, pairs, strict=True)
-    )
-    return replace(mechanism, steps=steps), (tuple(stages for _, stages in pairs),)
-
-
-def _require_few(sizes: Sequence[int], *, together: bool) -> None:
-    most = sum(sizes) if together else max(sizes)
-    if most > MOST_PERMANENT:
+    sampled = isinstance(mechanism, AttributeSampler)
+    steps = _steps_of(mechanism)
+    sizes = [step.matrix.size for step in steps if isinstance(step.matrix, UniformMixture)]
+    kept = max(sizes) if sampled else sum(sizes)
+    if kept > MOST_PERMANENT:
         raise Infeasible(
-            f"A panel keeps an answer for each of {most:,} cells on every device; at most "
+            f"A panel keeps an answer for each of {kept:,} cells on every device; at most "
             f"{MOST_PERMANENT:,} can be kept. Coarsen a question."
         )
+    scale = all_waves / one_wave if one_wave else 1.0
+    pairs = [_split(step.matrix, scale) for step in steps]
+    staged = tuple(
+        replace(step, matrix=matrix) for step, (matrix, _) in zip(steps, pairs, strict=True)
+    )
+    stages = [pair for _, pair in pairs]
+    if isinstance(mechanism, AttributeSampler):
+        return replace(mechanism, sets=staged), tuple((pair,) for pair in stages)
+    return replace(mechanism, steps=staged), (tuple(stages),)
 
 
 def _split(matrix: UniformMixture, scale: float) -> tuple[UniformMixture, Stages]:
@@ -112,23 +115,14 @@ def _on_grid(weight: Fraction, size: int) -> int:
 
 
 def product_of(size: int, stages: Stages) -> int:
-    """The weight of each other cell after both stages; exact, or there is none."""
+    """The weight of each other cell after both stages; -1 if it is not an integer."""
     first, second = stages
     kept = [TOTAL - (size - 1) * stage for stage in stages]
     exact = first * kept[1] + kept[0] * second + (size - 2) * first * second
     return exact // TOTAL if exact % TOTAL == 0 else -1
 
 
-def gamma_of(sizes: Sequence[int], weights: Sequence[int]) -> Fraction:
-    """The amplification of mixtures that are drawn independently."""
-    found = Fraction(1)
-    for size, other in zip(sizes, weights, strict=True):
-        if size > 1:
-            found *= Fraction(TOTAL - (size - 1) * other, other)
-    return found
-
-
-Cell = tuple[str, ...]
+# -- the channel -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -139,7 +133,7 @@ class Draw:
         columns: the questions.
         cells: the answers that can be given together.
         other: how many of the 2**64 words give each other cell.
-        stages: the same for life and for each wave, whose product it is; in a panel only.
+        stages: the same for the permanent draw and for each wave; in a panel only.
     """
 
     columns: tuple[str, ...]
@@ -158,22 +152,22 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """The probability that what is sent is what was said."""
+        """The probability that the true cell is sent."""
         return (TOTAL - (len(self.cells) - 1) * self.other) / TOTAL
 
     @property
     def kept_answers(self) -> list[float]:
-        """The same for each answer by itself, for whatever was said.
+        """The probabilities that the true answer to a single question is sent.
 
-        Of answers that are drawn together some come out as they were by chance: cells that agree
-        in one question differ in another. A question with one possible answer is no question.
+        Cells that agree in one question differ in another, so that some answers come out as they
+        were by chance. A question with one possible answer does not count.
         """
-        found = set()
+        agreeing = set()
         for column in zip(*self.cells, strict=True):
-            alike = Counter(column)
-            found |= set(alike.values()) if len(alike) > 1 else set()
+            counts = Counter(column)
+            agreeing |= {*counts.values()} if len(counts) > 1 else set()
         size = len(self.cells)
-        return [(TOTAL - (size - own) * self.other) / TOTAL for own in sorted(found)]
+        return [(TOTAL - (size - cells) * self.other) / TOTAL for cells in sorted(agreeing)]
 
     def place(self, truth: Cell) -> int:
         """The number of the cell that was answered."""
@@ -188,7 +182,7 @@ class Draw:
         return self.drawn(self.place(truth), word, self.other)
 
     def drawn(self, place: int, word: int, other: int) -> int:
-        """The number of the cell that comes of one, by a mixture with this weight."""
+        """The number of the cell drawn for a cell, by a mixture with this weight."""
         return word // other if word < len(self.cells) * other else place
 
     def to_json(self) -> Form:
@@ -199,7 +193,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class AskedTogether:
-    """What is asked together: the questions of whole records, or one set of a report."""
+    """The questions of whole records, or one set of attribute sampling."""
 
     draws: tuple[Draw, ...]
     weight: int = TOTAL
@@ -237,7 +231,7 @@ class SentRecord:
         """Of the same length whatever was answered and drawn."""
         numbers = (self.asked, *self.cells)
         padded = (*numbers, *([0] * (len(widths) - len(numbers))))
-        return ".".join(f"{one:0{width}d}" for one, width in zip(padded, widths, strict=True))
+        return ".".join(f"{number:0{width}d}" for number, width in zip(padded, widths, strict=True))
 
 
 @dataclass(frozen=True)
@@ -257,42 +251,34 @@ class AnswerChannel:
         cls, mechanism: Mechanism, stages: Sequence[Sequence[Stages]] | None = None
     ) -> AnswerChannel:
         """The channel of a plan that was made without data; of a panel with its two stages."""
-        asked = cls._of(mechanism)
-        if stages is None:
-            return asked
-        if [len(stage) for stage in stages] != [len(one.draws) for one in asked.asked]:
-            raise InvalidMatrix("A panel must have two stages for every draw.")
-        staged = tuple(
-            replace(one, draws=tuple(replace(draw, stages=(first, second))
-                                     for draw, (first, second) in zip(one.draws, own, strict=True)))
-            for one, own in zip(asked.asked, stages, strict=True)
-        )  # fmt: skip
-        return replace(asked, asked=staged)
-
-    @classmethod
-    def _of(cls, mechanism: Mechanism) -> AnswerChannel:
+        reports = isinstance(mechanism, AttributeSampler)
+        steps = _steps_of(mechanism)
+        pairs: list[Stages | None] = [None] * len(steps)
+        if stages is not None:
+            sizes = [1] * len(steps) if reports else [len(steps)]
+            if [len(group) for group in stages] != sizes:
+                raise InvalidMatrix("A panel must have two stages for every draw.")
+            pairs = [(first, second) for group in stages for first, second in group]
+        draws = tuple(
+            _draw(step.columns, step.matrix, pair) for step, pair in zip(steps, pairs, strict=True)
+        )
         if isinstance(mechanism, AttributeSampler):
-            return cls(
-                tuple(
-                    AskedTogether((_draw(one.columns, one.matrix),), one.weight)
-                    for one in mechanism.sets
-                ),
-                reports=True,
-            )
-        draws = []
-        for step in mechanism.steps:
-            if not isinstance(step.matrix, UniformMixture):
-                raise InvalidMatrix("People randomise their answers by uniform mixtures only.")
-            draws.append(_draw(step.columns, step.matrix))
-        return cls((AskedTogether(tuple(draws)),), reports=False)
+            weights = [one.weight for one in mechanism.sets]
+            sets = zip(draws, weights, strict=True)
+            return cls(tuple(AskedTogether((draw,), weight) for draw, weight in sets), reports=True)
+        return cls((AskedTogether(draws),), reports=False)
 
     def stage_gamma(self, stage: int) -> Fraction:
         """The amplification of one of the stages of a panel: of the set where it is largest."""
-        return max(
-            gamma_of([len(draw.cells) for draw in one.draws],
-                     [draw.stages[stage] for draw in one.draws if draw.stages is not None])
-            for one in self.asked
-        )  # fmt: skip
+        gammas = []
+        for asked in self.asked:
+            gamma = Fraction(1)
+            for draw in asked.draws:
+                if draw.stages is not None and len(draw.cells) > 1:
+                    other = draw.stages[stage]
+                    gamma *= Fraction(TOTAL - (len(draw.cells) - 1) * other, other)
+            gammas.append(gamma)
+        return max(gammas)
 
     def remember(self, words: Callable[[int], Sequence[int]]) -> Remembered:
         """Draw what a person of a panel keeps for life; ``words`` gives this many fresh ones."""
@@ -310,11 +296,11 @@ class AnswerChannel:
         self, remembered: Remembered, answers: Mapping[str, str], words: Sequence[int]
     ) -> SentRecord:
         """The record of a wave: from the permanent answer, one word a draw."""
-        own = self.asked[remembered.asked]
         cells = []
-        for draw, table, word in zip(own.draws, remembered.cells, words, strict=True):
-            truth = tuple(_answer(answers, name) for name in draw.columns)
+        draws = self.asked[remembered.asked].draws
+        for draw, table, word in zip(draws, remembered.cells, words, strict=True):
             assert draw.stages is not None  # noqa: S101 - something was remembered
+            truth = _answers_to(draw, answers)
             cells.append(draw.drawn(table[draw.place(truth)], word, draw.stages[1]))
         return SentRecord(remembered.asked, tuple(cells))
 
@@ -325,15 +311,15 @@ class AnswerChannel:
 
     @cached_property
     def _ends(self) -> list[int]:
-        return list(accumulate(one.weight for one in self.asked))
+        return list(accumulate(asked.weight for asked in self.asked))
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
         """Digits of the set and of each cell."""
-        most = [max(len(one.draws) for one in self.asked)]
+        longest = max(len(asked.draws) for asked in self.asked)
         cells = [
-            max(len(one.draws[at].cells) for one in self.asked if at < len(one.draws))
-            for at in range(most[0])
+            max(len(asked.draws[at].cells) for asked in self.asked if at < len(asked.draws))
+            for at in range(longest)
         ]
         return tuple(len(str(number - 1)) for number in (len(self.asked), *cells))
 
@@ -347,10 +333,9 @@ class AnswerChannel:
             raise InputError(f"A record needs {self.words} words of 64 bits.")
         place = self.set_of(words[0])
         rest = words[1:] if self.reports else words
-        own = self.asked[place]
         cells = (
-            draw.draw(tuple(_answer(answers, name) for name in draw.columns), word)
-            for draw, word in zip(own.draws, rest, strict=True)
+            draw.draw(_answers_to(draw, answers), word)
+            for draw, word in zip(self.asked[place].draws, rest, strict=True)
         )
         return SentRecord(place, tuple(cells))
 
@@ -364,18 +349,17 @@ class AnswerChannel:
         if not fits:
             raise InputError("A record must be spelled as the survey says, and this one is not.")
         place, *cells = map(int, parts)
-        own = self.asked[place].draws if place < len(self.asked) else ()
-        inside = all(cell < len(draw.cells) for cell, draw in zip(cells, own, strict=False))
-        if not own or not inside or any(cells[len(own) :]):
+        draws = self.asked[place].draws if place < len(self.asked) else ()
+        inside = all(cell < len(draw.cells) for cell, draw in zip(cells, draws, strict=False))
+        if not draws or not inside or any(cells[len(draws) :]):
             raise InputError("A record must be one that the survey can send, and this one is not.")
-        return SentRecord(place, tuple(cells[: len(own)]))
+        return SentRecord(place, tuple(cells[: len(draws)]))
 
     def values(self, record: SentRecord) -> dict[str, str]:
-        """What a record says: the answers of the questions that were asked."""
-        own = self.asked[record.asked]
+        """The answers in a record, by question."""
         return {
             name: answer
-            for draw, cell in zip(own.draws, record.cells, strict=True)
+            for draw, cell in zip(self.asked[record.asked].draws, record.cells, strict=True)
             for name, answer in zip(draw.columns, draw.cells[cell], strict=True)
         }
 
@@ -385,102 +369,96 @@ class AnswerChannel:
             "reports": self.reports,
             "widths": list(self.widths),
             "asked": [
-                {
-                    "end": str(end),
-                    "draws": [draw.to_json() for draw in one.draws],
-                }
-                for end, one in zip(self._ends, self.asked, strict=True)
+                {"end": str(end), "draws": [draw.to_json() for draw in asked.draws]}
+                for end, asked in zip(self._ends, self.asked, strict=True)
             ],
         }
 
 
-def _answer(answers: Mapping[str, str], name: str) -> str:
-    if name not in answers:
-        raise InputError(f"The question '{name}' must be answered.", column=name)
-    return answers[name]
-
-
-def _draw(columns: tuple[str, ...], matrix: UniformMixture) -> Draw:
+def _draw(columns: tuple[str, ...], matrix: Any, stages: Stages | None) -> Draw:
+    if not isinstance(matrix, UniformMixture):
+        raise InvalidMatrix("People randomise their answers by uniform mixtures only.")
     cells = tuple(
         label if all(type(part) is str for part in label) else tuple(map(label_text, label))
         for label in as_cells(matrix.labels, len(columns))
     )
-    return Draw(columns, cells, matrix.other if matrix.size > 1 else 0)
+    return Draw(columns, cells, matrix.other if matrix.size > 1 else 0, stages)
 
 
-MOST_CELLS: Final = 5_000_000
-"""Over all sets of a survey: each is kept in memory by who serves it."""
+def _answers_to(draw: Draw, answers: Mapping[str, str]) -> Cell:
+    for name in draw.columns:
+        if name not in answers:
+            raise InputError(f"The question '{name}' must be answered.", column=name)
+    return tuple(answers[name] for name in draw.columns)
 
-Answers = Mapping[str, Sequence[str]]
-"""The answers to each question."""
+
+def _steps_of(mechanism: Mechanism) -> Sequence[Any]:
+    """The parts of a mechanism that have one matrix each: its steps, or its attribute sets."""
+    return mechanism.sets if isinstance(mechanism, AttributeSampler) else mechanism.steps
 
 
-def follow(columns: Sequence[str], cells: Sequence[Any], answers: Answers) -> bool:
+# -- a mechanism in the file of a definition -------------------------------------------------------
+
+
+def are_all_combinations(columns: Sequence[str], cells: Sequence[Any], answers: Answers) -> bool:
     """Whether these cells are all combinations, in their order."""
     if not all(name in answers for name in columns) or len(cells) != _size(columns, answers):
         return False
-    return all(map(eq, cells, _every(columns, answers)))
+    return all(map(eq, cells, product(*(answers[name] for name in columns))))
 
 
 def _size(columns: Sequence[str], answers: Answers) -> int:
     return prod(len(answers[name]) for name in columns)
 
 
-def _every(columns: Sequence[str], answers: Answers) -> Iterator[tuple[str, ...]]:
-    return product(*(answers[name] for name in columns))
-
-
-def cells_over(mechanism: Mechanism) -> int:
+def number_of_cells(mechanism: Mechanism) -> int:
     """How many cells all sets have together, or all steps."""
-    return sum(len(part.cells) for part in _parts(mechanism) if part.matrix is not None)
+    return sum(len(step.cells) for step in _steps_of(mechanism) if step.matrix is not None)
 
 
-def _parts(mechanism: Mechanism) -> Sequence[Any]:
-    return mechanism.sets if isinstance(mechanism, AttributeSampler) else mechanism.steps
-
-
-def shortened(mechanism: Mechanism, answers: Answers) -> list[Form]:
-    """The plain form of a mechanism without the labels that follow from the questions."""
+def to_short_form(mechanism: Mechanism, answers: Answers) -> list[Form]:
+    """The JSON form of a mechanism without the labels that follow from the questions."""
     forms = []
-    for part in _parts(mechanism):
-        form, cells = part.to_json(), () if part.matrix is None else part.cells
-        if follow(part.columns, cells, answers):
+    for step in _steps_of(mechanism):
+        form, cells = step.to_json(), () if step.matrix is None else step.cells
+        if are_all_combinations(step.columns, cells, answers):
             del form["matrix"]["labels"]
         forms.append(form)
     return forms
 
 
-def spelled_out(forms: list[Any], answers: Answers, *, reports: bool) -> Mechanism:
+def from_short_form(forms: list[Any], answers: Answers, *, reports: bool) -> Mechanism:
     """The reverse: the mechanism, with the labels where there are none."""
-    known = [form["columns"] if _is_short(form, answers) else None for form in forms]
-    if sum(_size(own, answers) for own in known if own is not None) > MOST_CELLS:
+    short = [form["columns"] if _is_short(form, answers) else None for form in forms]
+    if sum(_size(columns, answers) for columns in short if columns is not None) > MOST_CELLS:
         raise NotARelease(f"A survey may have at most {MOST_CELLS:,} cells over all its sets.")
-    labels = [None if own is None else _labels(own, answers) for own in known]
+    labels = [
+        None
+        if columns is None
+        else tuple(
+            cell[0] if len(cell) == 1 else cell
+            for cell in product(*(answers[name] for name in columns))
+        )
+        for columns in short
+    ]
     if reports:
         return AttributeSampler(tuple(map(attribute_set_of, forms, labels)))
-    return mechanism_of([_spelled(form, own) for form, own in zip(forms, labels, strict=True)])
+    return mechanism_of(
+        [
+            form
+            if step_labels is None
+            else form
+            | {"matrix": form["matrix"] | {"labels": list(map(label_to_json, step_labels))}}
+            for form, step_labels in zip(forms, labels, strict=True)
+        ]
+    )
 
 
 def _is_short(form: Any, answers: Answers) -> bool:
-    """Whether it is of questions of the survey, and says nothing of their cells."""
+    """Whether a form is of questions of the survey, and lists no cells."""
     if not isinstance(form, dict):
         return False
     columns, matrix = form.get("columns"), form.get("matrix")
     if not isinstance(columns, list) or not isinstance(matrix, dict) or "labels" in matrix:
         return False
-    return bool(columns) and all(
-        isinstance(column, str) and column in answers for column in columns
-    )
-
-
-def _labels(columns: Sequence[str], answers: Answers) -> tuple[Any, ...]:
-    """The labels of a matrix over all combinations."""
-    return tuple(own[0] if len(own) == 1 else own for own in _every(columns, answers))
-
-
-def _spelled(form: Any, labels: tuple[Any, ...] | None) -> Any:
-    if labels is None:
-        return form
-    return form | {
-        "matrix": form["matrix"] | {"labels": [label_to_json(label) for label in labels]}
-    }
+    return bool(columns) and all(isinstance(name, str) and name in answers for name in columns)

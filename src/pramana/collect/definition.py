@@ -31,9 +31,9 @@ from pramana.collect.channel import (
     Remembered,
     SentRecord,
     Stages,
-    cells_over,
-    shortened,
-    spelled_out,
+    from_short_form,
+    number_of_cells,
+    to_short_form,
     two_stages,
 )
 from pramana.collect.survey import Survey, consent_of, read_survey
@@ -65,6 +65,10 @@ DEFINITION: Final = "definition.json"
 PAGE: Final = "survey.html"
 TRIAL: Final = "trial.html"
 METHODS: Final = ("retention", "attribute-sampling")
+MOST_KEPT: Final = 0.999
+"""Answers that are sent unchanged with a higher probability cannot be said to be chance."""
+
+FLAG: Final = re.compile(r"--([a-z-]+)")
 
 
 class DefinitionForm(Struct):
@@ -114,14 +118,16 @@ class Definition:
 
     def changed(self, **what: Any) -> Definition:
         """The same with another page, signature or wave: what was computed still holds."""
-        found = replace(self, **what)
-        known = {name: own for name, own in self.__dict__.items() if name in _LASTING}
-        found.__dict__.update(known)
-        return found
+        changed = replace(self, **what)
+        computed = ("survey", "channel", "identity", "keys", "promises_too_much", "_at_minimum",
+                    "_at_expected", "_matrices", "_consent_of_this_version")  # fmt: skip
+        kept = {name: value for name, value in self.__dict__.items() if name in computed}
+        changed.__dict__.update(kept)
+        return changed
 
     @cached_property
     def survey(self) -> Survey:
-        """What is asked."""
+        """The questions, the expected number of people, and the target."""
         return read_survey(self.source)
 
     @cached_property
@@ -170,7 +176,7 @@ class Definition:
 
     @cached_property
     def keys(self) -> list[str]:
-        """The same for all waves."""
+        """The keys of all waves."""
         if self.stages is None:
             return [self.identity]
         waves = range(1, self.survey.waves + 1)
@@ -195,42 +201,38 @@ class Definition:
         return Panel(self.wave, self.survey.waves, steady, changing)
 
     def consent(self) -> list[str]:
-        """What people are told before they answer, in plain words; as it was signed."""
-        return list(self.told or self._told_now)
+        """The consent text, as it was signed."""
+        return list(self.told or self._consent_of_this_version)
 
     @cached_property
-    def _told_now(self) -> list[str]:
-        """What this version says."""
+    def _consent_of_this_version(self) -> list[str]:
         return consent_of(self)
 
     def short_of(self, answers: int) -> list[str]:
-        """Where those who came are too few for what was asked, in words."""
-        found = {one.name: one for one in self.promised(answers)}
+        """The targets that this many answers miss, in words."""
+        attained = {one.name: one for one in self.promised(answers)}
         return [
             f"{answers:,} people answered where {self.survey.expected:,} were expected: "
-            f"{asked} was asked, and {found.get(asked.name, 'nothing')} is what holds. The "
+            f"{asked} was asked, and {attained.get(asked.name, 'nothing')} is what holds. The "
             "certificate states that; tell those who answered."
             for asked in self.asked
-            if asked.name not in found or not found[asked.name].implies(asked)
+            if asked.name not in attained or not attained[asked.name].implies(asked)
         ]
 
     @cached_property
     def promises_too_much(self) -> bool:
-        """Whether people or the office were promised more than this version finds to hold."""
-        found = {one.name: one for one in self.promised()}
-        more = [own for own in self.stated if not _implied(found.get(str(own.get("name"))), own)]
-        return bool(more or self._waves_too_much or self.short_of(self.survey.expected))
-
-    @property
-    def _waves_too_much(self) -> bool:
-        """Whether all waves together tell more than the survey asks for, of who answers alike."""
-        asked = self.survey.all_waves_epsilon
-        return (
-            self.panel is not None and asked is not None and self.panel.epsilon > asked * (1 + 1e-9)
-        )
+        """Whether people or the office read stronger guarantees than this version computes."""
+        attained = {one.name: one for one in self.promised()}
+        if not all(_is_implied(attained.get(str(form.get("name"))), form) for form in self.stated):
+            return True
+        if self.panel is not None:
+            asked = self.survey.all_waves_epsilon
+            if asked is not None and self.panel.epsilon > asked * (1 + 1e-9):
+                return True
+        return bool(self.short_of(self.survey.expected))
 
     def require_kept(self) -> None:
-        """Refuse to take answers under a promise that is not kept."""
+        """Refuse to take answers under a guarantee that does not hold."""
         if self.promises_too_much:
             raise AlteredRelease(
                 f"{DEFINITION} was altered, or made by a pramana that promised too much: it "
@@ -245,25 +247,21 @@ class Definition:
 
     @cached_property
     def _matrices(self) -> list[Form]:
-        """The plain form of the mechanism."""
-        return shortened(self.mechanism, self.answers)
+        return to_short_form(self.mechanism, self.answers)
 
     def _content(self) -> Form:
-        return {
+        content: Form = {
             "format": FORMAT,
             "version": VERSION,
             "survey": self.source,
             "method": self.method,
             "mechanism": self._matrices,
-        } | ({} if self.stages is None else {"stages": self._stages()})
-
-    def _stages(self) -> list[list[list[str]]]:
-        """As texts: they are beyond 2**53."""
-        return [[list(map(str, pair)) for pair in own] for own in self.stages or ()]
-
-    def signed_part(self) -> bytes:
-        """The bytes that a signature covers."""
-        return canonical(self._signed())
+        }
+        if self.stages is None:
+            return content
+        # As texts: the numbers are beyond 2**53.
+        stages = [[list(map(str, pair)) for pair in group] for group in self.stages]
+        return content | {"stages": stages}
 
     def _signed(self) -> Form:
         promises = list(self.stated) or [
@@ -277,6 +275,10 @@ class Definition:
             "pramana": self.maker,
         }
 
+    def signed_part(self) -> bytes:
+        """The bytes that a signature covers."""
+        return canonical(self._signed())
+
     def to_bytes(self) -> bytes:
         """The file of the definition."""
         signature = {} if self.signature is None else {"signature": self.signature}
@@ -284,10 +286,10 @@ class Definition:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Definition:
-        """Read a definition: strictly, and only if all that follows from it is as it follows.
+        """Read a definition strictly: every computed entry must follow from the others.
 
-        What people are told and promised is as the version said it that made the survey: they have
-        read it, and the office has signed it. Whether it holds is for ``require_kept``.
+        Consent text and guarantees are those of the version that made the survey: people have read
+        them, and the office has signed them. Whether they hold is for ``require_kept``.
         """
         form = converted(parse(content, what=DEFINITION), DefinitionForm, what=DEFINITION)
         if form.version != VERSION:
@@ -296,8 +298,23 @@ class Definition:
                 f"reads {VERSION}. Serve and close the survey with pramana {form.pramana}."
             )
         try:
-            found = cls._of(form)
-            written = found.to_bytes()
+            bare = cls(
+                source=form.survey,
+                method=form.method,
+                mechanism=Mechanism(()),
+                maker=form.pramana,
+                stages=None
+                if form.stages is None
+                else tuple(tuple((int(a), int(b)) for a, b in pairs) for pairs in form.stages),
+                page=form.page,
+                signature=form.signature,
+                told=tuple(form.consent),
+                stated=tuple(form.promises),
+            )
+            reports = form.method == "attribute-sampling"
+            mechanism = from_short_form(form.mechanism, bare.answers, reports=reports)
+            definition = bare.changed(mechanism=mechanism)
+            written = definition.to_bytes()
         except NotARelease:
             raise
         except PramanaError as error:
@@ -305,25 +322,10 @@ class Definition:
             raise NotARelease(f"{DEFINITION} contradicts itself: {error} {way}") from None
         if written != content:
             raise AlteredRelease(
-                f"{DEFINITION} was altered: it does not follow from itself. {way_out(found.maker)}"
+                f"{DEFINITION} was altered: it does not follow from itself. "
+                f"{way_out(definition.maker)}"
             )
-        return found
-
-    @classmethod
-    def _of(cls, form: DefinitionForm) -> Definition:
-        bare = cls(
-            source=form.survey,
-            method=form.method,
-            mechanism=Mechanism(()),
-            maker=form.pramana,
-            stages=None if form.stages is None else _stages_of(form.stages),
-            page=form.page,
-            signature=form.signature,
-            told=tuple(form.consent),
-            stated=tuple(form.promises),
-        )
-        reports = form.method == "attribute-sampling"
-        return bare.changed(mechanism=spelled_out(form.mechanism, bare.answers, reports=reports))
+        return definition
 
     @classmethod
     def load(cls, folder: str | Path) -> Definition:
@@ -344,36 +346,26 @@ class Definition:
         return has_signature_of(self, key_file)
 
 
-_LASTING: Final = {
-    "survey", "channel", "identity", "keys", "promises_too_much", "_at_minimum",
-    "_at_expected", "_matrices",
-    "_told_now",
-}  # fmt: skip
-"""What hangs on neither page nor signature nor wave."""
-
-
 def way_out(maker: str) -> str:
     """What to do with a survey that this version cannot read: nothing of it is lost."""
     return f"If pramana {maker} made it so, that version also serves and closes it."
 
 
-def _implied(found: Guarantee | None, stated: Entries) -> bool:
-    """Whether a promise that was signed is kept; one that nobody knows here is not."""
-    numbers = {letter: own for letter, own in stated.items() if letter != "name"}
+def _is_implied(attained: Guarantee | None, stated: Entries) -> bool:
+    """Whether a signed guarantee holds; one that is not known here does not."""
+    numbers = {entry: value for entry, value in stated.items() if entry != "name"}
     try:
-        return found is not None and found.implies(guarantee_from_json(found.name, numbers))
+        return attained is not None and attained.implies(
+            guarantee_from_json(attained.name, numbers)
+        )
     except PramanaError:
         return False
-
-
-def _stages_of(form: list[list[tuple[Weight, Weight]]]) -> tuple[tuple[Stages, ...], ...]:
-    return tuple(tuple((int(first), int(second)) for first, second in pairs) for pairs in form)
 
 
 def remember(definition: Definition) -> Remembered:
     """Draw what a person of a panel keeps for life, before the first wave."""
     definition.require_kept()
-    stream = Keystream.from_system()  # of this person's own: nobody shares chance with another
+    stream = Keystream.from_system()  # of this person alone: nobody shares chance with another
     begin = 0
 
     def words(count: int) -> list[int]:
@@ -385,10 +377,7 @@ def remember(definition: Definition) -> Remembered:
 
 
 def respond(
-    definition: Definition,
-    answers: Mapping[str, str],
-    *,
-    remembered: Remembered | None = None,
+    definition: Definition, answers: Mapping[str, str], *, remembered: Remembered | None = None
 ) -> SentRecord:
     """Randomise the answers of one person: what may be sent, and all that may be kept.
 
@@ -396,7 +385,7 @@ def respond(
     they remember goes into the record of every wave.
     """
     definition.require_kept()
-    stream = Keystream.from_system()  # of this record's own: two that share chance can be compared
+    stream = Keystream.from_system()  # of this record alone: two that share chance can be compared
     if (definition.stages is None) != (remembered is None):
         raise InputError("A panel, and nothing else, needs what the person keeps: remember(...).")
     if remembered is not None:
@@ -406,69 +395,59 @@ def respond(
     return definition.channel.send(answers, words)
 
 
-MOST_KEPT: Final = 0.999
-"""Where answers are kept with this probability there is no chance left to speak of."""
-
-FLAG: Final = re.compile(r"--([a-z-]+)")
-
-
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:
-    """The plan that keeps the promise at the least error on the tables that will be asked for."""
-    # By each method that can keep the promise and be served; why not, where none can.
-    asked = _asked(survey)
-    plans, wrong = list[Plan](), list[PramanaError]()
+    """The plan that meets the target at the least error on the tables that will be asked for.
+
+    It is made from metadata alone, by each method that meets the target and can be served.
+    """
+    try:
+        asked = guarantees_from_options(survey.target)
+    except InputError as error:  # a survey file has entries, not options
+        words = FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
+        raise InvalidSchema(words) from None
+    plans, refused = list[Plan](), list[PramanaError]()
     for name in (survey.method,) if survey.method else METHODS:
         try:
             plan = design(survey.schema, *asked, records=survey.expected, method=name)
-            if cells_over(plan.mechanism) > MOST_CELLS:
+            if number_of_cells(plan.mechanism) > MOST_CELLS:
                 raise TooLarge(
                     f"A survey may have at most {MOST_CELLS:,} cells over all its sets. Ask less, "
                     "or give fewer answers to choose from."
                 )
             plans.append(plan)
         except PramanaError as error:
-            wrong.append(error)
+            refused.append(error)
     if not plans:
-        raise wrong[-1]
-    best = min(plans, key=_error)
+        raise refused[-1]
+    best = min(plans, key=_mean_error)
     mechanism, stages = best.mechanism, None
     if survey.all_waves_epsilon is not None:
         mechanism, stages = two_stages(mechanism, survey.all_waves_epsilon)
         if mechanism.gamma == 1 or mechanism.gamma > best.mechanism.gamma:
             raise Infeasible(
-                "A panel with so small an epsilon sends nothing but chance: promise a larger one."
+                "A panel with so small an epsilon sends nothing but chance: state a larger one."
             )
     maker = version_of("pramana")
-    made = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
-    # Refuse a survey in which nobody could say that what was sent was chance.
-    kept = max(draw.kept for one in made.channel.asked for draw in one.draws)
+    definition = Definition(source, best.method.name, mechanism, stages=stages, maker=maker)
+    kept = max(draw.kept for together in definition.channel.asked for draw in together.draws)
     if kept >= MOST_KEPT:
         raise InvalidNumber(
             f"Answers would be sent as they were given with a probability of {percent_up(kept)}, "
             "and people are told that it may be chance. Ask for a smaller epsilon or a larger k."
         )
-    return made, best
+    return definition, best
 
 
-def _asked(survey: Survey) -> list[Guarantee]:
-    """What is promised; a refusal names entries of a survey, not options of commands."""
-    try:
-        return guarantees_from_options(survey.target)
-    except InputError as error:
-        words = FLAG.sub(lambda flag: flag[1].replace("-", "_"), str(error))
-        raise InvalidSchema(words) from None
-
-
-def _error(plan: Plan) -> float:
-    """The mean error over the tables asked for, of whichever sets of columns both state."""
-    error = plan.expected_error
-    if error is None:
+def _mean_error(plan: Plan) -> float:
+    """The mean error over the planned tables, or over the widest ones if none are planned."""
+    if plan.expected_error is None:
         return float("inf")
-    widest = max(len(columns) for columns, _ in error.tables)
-    wanted = {frozenset(table) for table in plan.schema.tables}
-    own = [
-        value
-        for columns, value in error.tables
-        if (frozenset(columns) in wanted if wanted else len(columns) == widest)
+    tables = plan.expected_error.tables
+    widest = max(len(columns) for columns, _ in tables)
+    planned = {frozenset(table) for table in plan.schema.tables}
+    errors = [
+        error
+        for columns, error in tables
+        if (frozenset(columns) in planned if planned else len(columns) == widest)
     ]
-    return sum(own) / len(own) if own else float("inf")
+    return sum(errors) / len(errors) if errors else float("inf")

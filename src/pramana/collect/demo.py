@@ -1,4 +1,4 @@
-"""A survey of people who do not exist: they answer through HTTP, and only this module knows them.
+"""A survey of simulated people: they answer through HTTP, and only this module knows them.
 
 Each simulated person opens a connection, randomises by the channel of the definition as a page
 would, and sends the record. Then the survey is closed, and what the release says stands next to the
@@ -66,6 +66,7 @@ PATIENCE: Final = 120
 FEWEST: Final = 100
 MOST: Final = 1_000_000
 AGES: Final = ("[0, 18)", "[18, 30)", "[30, 45)", "[45, 65)", "[65, 120]")
+TRAVEL: Final = ("on foot", "bicycle", "bus", "car")
 SHARES: Final = {"age": (0.18, 0.33, 0.52, 0.8), "travel": (0.15, 0.4, 0.7)}
 
 
@@ -132,21 +133,20 @@ def demonstrate(
 def people(number: int, *, seed: int) -> list[dict[str, str]]:
     """The original data: who works, and how they get there, depends on their age."""
     drawn = Keystream.from_seed(seed).uniforms("survey", 0, 3 * number).reshape(number, 3)
-    found = []
+    simulated = []
     for age, work, way in drawn.tolist():
-        old = sum(age >= bound for bound in SHARES["age"])
-        employed = work < (0.1, 0.7, 0.85, 0.75, 0.1)[old]
-        travel = ("on foot", "bicycle", "bus", "car")[
-            sum(way >= bound * (1.2 if old < 2 else 0.8) for bound in SHARES["travel"])
-        ]
-        found.append(
+        group = sum(age >= bound for bound in SHARES["age"])
+        employed = work < (0.1, 0.7, 0.85, 0.75, 0.1)[group]
+        shift = 1.2 if group < 2 else 0.8
+        travel = TRAVEL[sum(way >= bound * shift for bound in SHARES["travel"])]
+        simulated.append(
             {
-                "age": AGES[old],
+                "age": AGES[group],
                 "employed": "yes" if employed else "no",
                 "travel": travel if employed else SKIPPED,
             }
         )
-    return found
+    return simulated
 
 
 PROGRAM: Final = """
@@ -206,19 +206,16 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], said: IO[bytes]) -> N
 def answer_all(
     definition: Definition, simulated: Sequence[Mapping[str, str]], *, port: int
 ) -> list[int]:
-    """Everybody answers through HTTP; gives the status of each reply."""
-    return asyncio.run(_answer_all(definition, simulated, port))
+    """Everybody answers through HTTP, on a few connections; the status of each reply."""
+
+    async def answer() -> list[list[int]]:
+        parts = [simulated[at::CONNECTIONS] for at in range(CONNECTIONS)]
+        return await asyncio.gather(*(_answer_in_turn(definition, part, port) for part in parts))
+
+    return [status for statuses in asyncio.run(answer()) for status in statuses]
 
 
-async def _answer_all(
-    definition: Definition, simulated: Sequence[Mapping[str, str]], port: int
-) -> list[int]:
-    parts = [simulated[at::CONNECTIONS] for at in range(CONNECTIONS)]
-    found = await asyncio.gather(*(_answer_some(definition, part, port) for part in parts))
-    return [status for part in found for status in part]
-
-
-async def _answer_some(
+async def _answer_in_turn(
     definition: Definition, simulated: Sequence[Mapping[str, str]], port: int
 ) -> list[int]:
     """One connection, one person after the other."""
@@ -228,27 +225,20 @@ async def _answer_some(
     tokens = Keystream.from_system()
     statuses = []
     for number, person in enumerate(simulated):
-        channel = definition.channel
         form = {
             "survey": definition.identity,
-            "record": respond(definition, person).spelled(widths=channel.widths),
+            "record": respond(definition, person).spelled(widths=definition.channel.widths),
             "token": tokens.words("tokens", 4 * number, 4).tobytes().hex(),
             "work": "",
         }
         body = json.dumps(form).encode()
         head = "POST /answer HTTP/1.1\r\nHost: demo\r\nContent-Type: application/json\r\n"
-        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-        writer.write(request)
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         await writer.drain()
-        statuses.append(await _status(reader))
+        lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+        length = next(line for line in lines if line.startswith("content-length:"))
+        await reader.readexactly(int(length.partition(":")[2]))
+        statuses.append(int(lines[0].split()[1]))
     writer.close()
     await writer.wait_closed()
     return statuses
-
-
-async def _status(reader: asyncio.StreamReader) -> int:
-    head = await reader.readuntil(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")
-    length = next(int(x.split(":")[1]) for x in lines if x.lower().startswith("content-length"))
-    await reader.readexactly(length)
-    return int(lines[0].split()[1])

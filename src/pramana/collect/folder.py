@@ -11,6 +11,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
@@ -28,7 +29,7 @@ from pramana.base.atomic_files import (
 )
 from pramana.base.processes import defer_signals
 from pramana.base.randomness import Keystream
-from pramana.collect.channel import follow
+from pramana.collect.channel import are_all_combinations
 from pramana.collect.definition import DEFINITION, PAGE, TRIAL, Definition, define, way_out
 from pramana.collect.store import (
     DAMAGED,
@@ -39,14 +40,12 @@ from pramana.collect.store import (
     open_store,
     reason_of,
 )
-from pramana.collect.survey import NOT_SAID, SKIPPED, WORDS, Survey, SurveyQuestion, consent_of
+from pramana.collect.survey import NOT_SAID, SKIPPED, WORDS, Survey, consent_of
 from pramana.errors import AlteredRelease, InputError, OutputExists, PramanaError
 from pramana.methods.plan import Plan
-from pramana.schema.domains import label_text
 from pramana.types import Form
 from pramana.verification.checks import Check, Verdict
 
-ANSWERS: Final = "answers.sqlite"
 ELSEWHERE: Final = "answers.elsewhere"
 """A file that says that the answers are kept in a database, and not in which one."""
 
@@ -71,15 +70,23 @@ def new_survey(source: Path, to: Path, *, sign_with: Path | None = None) -> tupl
     return definition, plan
 
 
+def load(folder: str | Path, *, wave: int | None = None) -> Definition:
+    """The definition of a survey folder, whose page is the one that it names; of a panel a wave.
+
+    One that another version made is read as it was signed, so that its answers can be closed.
+    """
+    definition, _ = _loaded(Path(folder))
+    return definition if wave is None else definition.of_wave(wave)
+
+
 def load_survey(folder: Path) -> tuple[Definition, bytes]:
-    """A survey that people may answer: its page, and a definition whose promises are kept."""
-    found = _loaded(folder)
-    found[0].require_kept()
-    return found
+    """A survey that people may answer: a definition whose guarantees hold, and its page."""
+    definition, page = _loaded(folder)
+    definition.require_kept()
+    return definition, page
 
 
 def _loaded(folder: Path) -> tuple[Definition, bytes]:
-    """The definition of a survey folder and its page, which must be the one of the definition."""
     definition = Definition.load(folder)
     _require_fitting(definition)
     try:
@@ -91,23 +98,42 @@ def _loaded(folder: Path) -> tuple[Definition, bytes]:
     return definition, page
 
 
-def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
-    """What anybody can check before they answer: definition, page and who signed.
+def _require_fitting(definition: Definition) -> None:
+    """Refuse matrices of other questions.
 
-    The page is made anew from the definition: one that does something else is another one, even if
-    its digest was entered in the definition.
+    Whoever changes a definition can also recompute what follows from it. The page must not ask or
+    send anything else than the survey file says.
+    """
+    from pramana.collect.closing import bare_certificate
+    from pramana.verification.consistency import matrix_checks
+
+    wrong = "its matrices are of other questions"
+    if {*definition.mechanism.columns} == {*definition.survey.schema.names}:
+        certificate = bare_certificate(definition, definition.survey.expected)
+        failed = [check.name for check in matrix_checks(certificate) if not check.ok]
+        if not failed:
+            return
+        wrong = f"{failed[0]} does not fit the survey"
+    raise AlteredRelease(f"{DEFINITION} was altered: {wrong}. {way_out(definition.maker)}")
+
+
+def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
+    """What anybody can check before they answer: definition, consent text, page and signature.
+
+    The page is made anew from the definition: one that does something else differs from it, even
+    if its digest was entered in the definition.
     """
     definition, page = load_survey(folder)
     same = page == page_of(definition)
     by = f"made by pramana {definition.maker}"
-    follows = f"promises and channel follow; survey {definition.identity}"
+    follows = f"guarantees and channel follow; survey {definition.identity}"
     about_page = (
         f"{'' if same else 'not '}the page that this version makes of it; "
         f"SHA-256 {definition.page}{'' if same else f'; {by}: check it with that one'}"
     )
     checks = [
         Check.decided("definition", True, follows),
-        _words(definition, by),
+        _check_of_words(definition, by),
         Check.decided("page", same, about_page),
     ]
     if key is not None:
@@ -118,60 +144,24 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
     return Verdict(tuple(checks))
 
 
-def page_of(definition: Definition) -> bytes:
-    """The page that this version makes of a definition."""
-    return pages_of(definition)[0]
-
-
-def _words(definition: Definition, by: str) -> Check:
-    """Whether people are told what this version says; nobody can check the office's own."""
-    own = definition.survey.words
-    changed = [word for word, text in own.items() if text != WORDS[word]]
-    theirs = f"in the office's own words, which are not checked: {', '.join(changed)}"
+def _check_of_words(definition: Definition, by: str) -> Check:
+    """Whether people read the consent text of this version; the office's own is not checked."""
+    changed = [word for word, text in definition.survey.words.items() if text != WORDS[word]]
+    words = f"in the office's own words, which are not checked: {', '.join(changed)}"
     if definition.consent() != consent_of(definition):
-        other = f"this version tells people something else; {by}: check it with that one"
-        return Check.decided("words", False, f"{other}; {theirs}" if changed else other)
+        differs = f"this version tells people something else; {by}: check it with that one"
+        return Check.decided("words", False, f"{differs}; {words}" if changed else differs)
     if changed:
-        return Check.asserted("words", f"{theirs}; all else is what this version says")
+        return Check.asserted("words", f"{words}; all else is what this version says")
     return Check.decided("words", True, "what people are told is what this version says")
 
 
-def _require_fitting(definition: Definition) -> None:
-    """Refuse matrices that are not those of these questions.
-
-    Who changes a definition can also make anew whatever follows from it. What must not pass is a
-    page that asks or sends something else than the survey file says.
-    """
-    from pramana.collect.closing import bare_certificate
-    from pramana.verification.consistency import matrix_checks
-
-    if set(definition.mechanism.columns) != {
-        question.name for question in definition.survey.questions
-    }:
-        raise AlteredRelease(
-            f"{DEFINITION} was altered: its matrices are of other questions. "
-            f"{way_out(definition.maker)}"
-        )
-    certificate = bare_certificate(definition, definition.survey.expected)
-    wrong = next((check for check in matrix_checks(certificate) if not check.ok), None)
-    if wrong is not None:
-        raise AlteredRelease(
-            f"{DEFINITION} was altered: {wrong.name} does not fit the survey. "
-            f"{way_out(definition.maker)}"
-        )
+# -- the store of answers --------------------------------------------------------------------------
 
 
 def kept_elsewhere(folder: Path) -> bool:
     """Whether the answers of a survey folder are kept in a database."""
     return (folder / ELSEWHERE).exists()
-
-
-def _require_here(folder: Path) -> None:
-    if kept_elsewhere(folder):
-        raise InputError(
-            f"The answers to the survey in {folder} are kept in a database: say in which one, by "
-            f"--database URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
-        )
 
 
 @contextmanager
@@ -180,30 +170,29 @@ def opened_store(
 ) -> Iterator[Store]:
     """The answers to a survey or a wave, in its folder or at the URL of a database.
 
-    That they are in a database is noted in the folder: nobody who leaves it out later opens an
+    A note in the folder says that they are in a database: nobody who leaves it out later opens an
     empty store instead, and lets codes answer there or closes it.
     """
-    if database is None:
-        _require_here(folder)
     with _opened(folder, definition, database) as store:
         if database is not None and not kept_elsewhere(folder):
-            with suppress(OSError, PramanaError):  # a folder to be read only, or another was first
+            with suppress(OSError, PramanaError):  # a read-only folder, or another was first
                 write_whole(folder / ELSEWHERE, "The answers are kept in a database.\n")
         yield store
 
 
 @contextmanager
 def _opened(folder: Path, definition: Definition, database: str | None) -> Iterator[Store]:
-    try:
-        store = open_store(
-            database or folder / _answers_of(definition),
-            identity=definition.key,
-            codes=definition.survey.codes,
+    if database is None and kept_elsewhere(folder):
+        raise InputError(
+            f"The answers to the survey in {folder} are kept in a database: say in which one, by "
+            f"--database URL. (If that is no longer so, remove {folder / ELSEWHERE}.)"
         )
-        try:
+    place = database or _store_file(folder, definition)
+    try:
+        with closing(
+            open_store(place, identity=definition.key, codes=definition.survey.codes)
+        ) as store:
             yield store
-        finally:
-            store.close()
     except Exception as error:
         if not isinstance(error, (*DAMAGED, *database_errors())):
             raise
@@ -216,29 +205,19 @@ def _opened(folder: Path, definition: Definition, database: str | None) -> Itera
 def seen_store(
     folder: Path, definition: Definition, database: str | None = None
 ) -> Iterator[Store]:
-    """The answers for somebody who looks: where none came yet, nothing is made to keep them."""
-    if database is None:
-        _require_here(folder)
-    if database is not None or (folder / _answers_of(definition)).exists():
+    """The answers for reading: no store is made where no answers came yet."""
+    if database or kept_elsewhere(folder) or _store_file(folder, definition).exists():
         with _opened(folder, definition, database) as store:
             yield store
         return
     codes = definition.survey.codes
-    with closing(SqliteStore(IN_MEMORY, identity=definition.key, codes=codes)) as nothing:
-        yield nothing
+    with closing(SqliteStore(IN_MEMORY, identity=definition.key, codes=codes)) as empty:
+        yield empty
 
 
-def _answers_of(definition: Definition) -> str:
-    return ANSWERS if definition.wave == 1 else f"answers-{definition.wave}.sqlite"
-
-
-def load(folder: str | Path, *, wave: int | None = None) -> Definition:
-    """The definition of a survey folder, whose page is the one that it names; of a panel a wave.
-
-    One that another version made is read as it was signed, so that its answers can be closed.
-    """
-    found = _loaded(Path(folder))[0]
-    return found if wave is None else found.of_wave(wave)
+def _store_file(folder: Path, definition: Definition) -> Path:
+    wave = "" if definition.wave == 1 else f"-{definition.wave}"
+    return folder / f"answers{wave}.sqlite"
 
 
 @contextmanager
@@ -250,44 +229,49 @@ def answers(
         yield store
 
 
-def _finished(folder: Path, definition: Definition, database: str | None) -> bool:
-    with opened_store(folder, definition, database) as store:
-        return store.finished()
-
-
 def invite(
     folder: Path, definition: Definition, number: int, to: Path, *, database: str | None = None
 ) -> None:
     """Draw invitation codes, let them answer, and write them down for who sends the invitations.
 
-    The store keeps their hashes only, and the file is for the office's eyes. It gets its name when
-    all of its codes can answer: a file that stands never has one that would be refused. Of a panel
-    they may answer in the waves that are not closed.
+    The store keeps their hashes only, and only the office can read the file. It gets its name when
+    all of its codes can answer: a file that is there never has one that would be refused. Of a
+    panel they may answer in the waves that are not closed.
     """
     if not 1 <= number <= MOST_CODES:
         raise InputError(f"The number of codes must lie between 1 and {MOST_CODES:,}.")
     if to.exists():
         raise OutputExists(f"{to} exists already. Choose another place for the codes.")
-    words = Keystream.from_system().words("codes", 0, CODE_WORDS * number)
-    codes = [
-        base64.b32encode(words[CODE_WORDS * at : CODE_WORDS * (at + 1)].tobytes()).decode()[:20]
-        for at in range(number)
-    ]
-    spelled = ["-".join(code[i : i + 5] for i in range(0, 20, 5)) for code in codes]
     if not definition.survey.codes:
         raise InputError("This survey takes no codes: its file must say codes = true.")
     require_free(to, force=False)
-    waves = [definition.changed(wave=wave) for wave in range(1, definition.survey.waves + 1)]
-    waves = [wave for wave in waves if not _finished(folder, wave, database)]
+    words = Keystream.from_system().words("codes", 0, CODE_WORDS * number).reshape(number, -1)
+    codes = [
+        "-".join(re.findall(".{5}", base64.b32encode(row.tobytes()).decode()[:20])) for row in words
+    ]
+    waves = []
+    for wave in range(1, definition.survey.waves + 1):
+        of_wave = definition.changed(wave=wave)
+        with opened_store(folder, of_wave, database) as store:
+            if not store.finished():
+                waves.append(of_wave)
     if not waves:
         raise InputError("This survey is closed: no more answers are taken, and no code is drawn.")
     with whole_file(to, mode=0o600) as place:
         place.touch(mode=0o600)
-        place.write_bytes("".join(f"{code}\n" for code in spelled).encode())
-        for own in waves:
-            with opened_store(folder, own, database) as store, defer_signals():
-                store.invite(spelled)
+        place.write_bytes("".join(f"{code}\n" for code in codes).encode())
+        for of_wave in waves:
+            with opened_store(folder, of_wave, database) as store, defer_signals():
+                store.invite(codes)
                 note_written(folder)
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def page_of(definition: Definition) -> bytes:
+    """The page that this version makes of a definition."""
+    return pages_of(definition)[0]
 
 
 def pages_of(definition: Definition) -> tuple[bytes, bytes]:
@@ -295,14 +279,14 @@ def pages_of(definition: Definition) -> tuple[bytes, bytes]:
 
     The latter is the same, and sends nothing.
     """
-    known = questionnaire(definition)
-    return _page(definition, known), _page(definition, known | {"trial": True})
+    content = questionnaire(definition)
+    return _page(definition, content), _page(definition, content | {"trial": True})
 
 
-def _page(definition: Definition, known: Form) -> bytes:
+def _page(definition: Definition, content: Form) -> bytes:
     survey = definition.survey
     style, script = _asset("page.css"), _asset("sampler.js") + _asset("page.js")
-    content = json.dumps(known, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, allow_nan=False)
     parts = {
         "language": html.escape(survey.language),
         "direction": survey.direction,
@@ -312,21 +296,21 @@ def _page(definition: Definition, known: Form) -> bytes:
         "style_hash": _digest(style),
         "style": style,
         # No text of the survey can end the element that holds it.
-        "survey": content.replace("<", "\\u003c"),
+        "survey": text.replace("<", "\\u003c"),
         "script": script,
     }
-    page = _asset("page.html")
-    head, *rest = page.split("{{")
-    filled = [head]
-    for part in rest:
-        name, after = part.split("}}", 1)
-        filled += [parts[name], after]
-    return "".join(filled).encode()
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html")).encode()
 
 
 def questionnaire(definition: Definition) -> Form:
     """All that the page knows."""
     survey = definition.survey
+    channel = definition.channel.to_json()
+    for forms, asked in zip(channel["asked"], definition.channel.asked, strict=True):
+        for form, draw in zip(forms["draws"], asked.draws, strict=True):
+            # The page lists cells that are all combinations of answers by itself.
+            if not are_all_combinations(draw.columns, draw.cells, definition.answers):
+                form["cells"] = [list(cell) for cell in draw.cells]
     return {
         "trial": False,
         "identity": definition.identity,
@@ -341,29 +325,18 @@ def questionnaire(definition: Definition) -> Form:
         "skipped": SKIPPED,
         "not_said": NOT_SAID,
         "consent": definition.consent(),
-        "questions": [_question(question) for question in survey.questions],
-        "channel": _channel(definition),
+        "questions": [
+            {
+                "name": question.name,
+                "text": question.text,
+                "answers": list(question.answers),
+                "labels": dict(question.labels),
+                "bins": list(question.bins) if question.bins else None,
+            }
+            for question in survey.questions
+        ],
+        "channel": channel,
         "words": {word: survey.said(word) for word in WORDS if not word.startswith("consent")},
-    }
-
-
-def _channel(definition: Definition) -> Form:
-    """The channel; cells that are all combinations of answers are left to the page to spell."""
-    form, answers = definition.channel.to_json(), definition.answers
-    for asked, one in zip(form["asked"], definition.channel.asked, strict=True):
-        for told, draw in zip(asked["draws"], one.draws, strict=True):
-            if not follow(draw.columns, draw.cells, answers):
-                told["cells"] = [list(cell) for cell in draw.cells]
-    return form
-
-
-def _question(one: SurveyQuestion) -> Form:
-    return {
-        "name": one.name,
-        "text": one.text,
-        "answers": [label_text(answer) for answer in one.domain.labels],
-        "labels": dict(one.labels),
-        "bins": list(one.bins) or None,
     }
 
 

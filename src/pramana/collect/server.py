@@ -26,7 +26,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
@@ -102,24 +101,18 @@ def read_token(definition: Definition, body: bytes) -> str:
     return _form(definition, body, {"survey", "token"})["token"]
 
 
-def _once(entries: list[tuple[str, object]]) -> dict[str, object]:
-    """An object of JSON in which no name stands twice."""
-    if len(dict(entries)) < len(entries):
-        raise ValueError("a name stands twice")
-    return dict(entries)
-
-
 def _form(definition: Definition, body: bytes, names: set[str]) -> dict[str, str]:
     if len(body) > MOST_BODY:
         raise InputError("The answer is too long.")
     try:
-        form = json.loads(body.decode("utf-8"), object_pairs_hook=_once)
+        pairs = json.loads(body.decode("utf-8"), object_pairs_hook=tuple)
     except (ValueError, RecursionError):
         raise InputError("The answer is not JSON.") from None
-    if not isinstance(form, dict) or set(form) != names:
+    form = dict(pairs) if isinstance(pairs, tuple) else {}
+    if set(form) != names or len(pairs) > len(names):
         raise InputError(f"The answer must have exactly {', '.join(sorted(names))}.")
-    if not all(isinstance(own, str) for own in form.values()):
-        raise InputError("Everything in an answer is a text.")
+    if not all(isinstance(value, str) for value in form.values()):
+        raise InputError("Every entry of an answer must be a text.")
     if form["survey"] != definition.key:
         raise InputError("The answer is to another survey, or to another version of this one.")
     token = form["token"]
@@ -144,12 +137,6 @@ def worked(definition: Definition, record: str, token: str, work: str) -> bool:
     return digest >> (32 - bits) == 0
 
 
-@dataclass(frozen=True)
-class _Waiting:
-    sent: Sent
-    done: asyncio.Future[Outcome]
-
-
 class Busy(InputError):
     """More is waiting than can be held."""
 
@@ -162,8 +149,8 @@ class Inbox:
         self._pause = stir_seconds
         self._fresh = True  # whoever was killed before may not have stirred
         self._next_stir = 0.0
-        self._next_word = 0.0
-        self._waiting: list[_Waiting] = []
+        self._next_complaint = 0.0
+        self._waiting: list[tuple[Sent, asyncio.Future[Outcome]]] = []
         self._some = asyncio.Event()
         self._keystream = Keystream.from_system()
         self._drawn = 0
@@ -173,7 +160,7 @@ class Inbox:
         if len(self._waiting) >= MOST_WAITING:
             raise Busy("Too many answers at once. Send it again in a minute.")
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(sent, done))
+        self._waiting.append((sent, done))
         self._some.set()
         return await done
 
@@ -188,35 +175,29 @@ class Inbox:
             batch, self._waiting = self._waiting[:MOST_BATCH], self._waiting[MOST_BATCH:]
             if not self._waiting:
                 self._some.clear()
-            await self._written(self._mixed(batch))
+            await self._write(batch)
 
-    def _mixed(self, batch: list[_Waiting]) -> list[_Waiting]:
-        """In the order of fresh words, all of one stream: its keystream keeps a key for each."""
+    async def _write(self, batch: list[tuple[Sent, asyncio.Future[Outcome]]]) -> None:
+        # In the order of fresh words, all of one stream: its keystream keeps a key for each.
         words = self._keystream.words("order", self._drawn, len(batch)).tolist()
         self._drawn += len(batch)
-        return [one for _, one in sorted(zip(words, batch, strict=True), key=itemgetter(0))]
-
-    async def _written(self, batch: list[_Waiting]) -> None:
+        batch = [batch[place] for place in sorted(range(len(batch)), key=words.__getitem__)]
         try:
-            found = await asyncio.to_thread(self._store.accept, [one.sent for one in batch])
-        except Exception as error:  # the disk is full, the database away: everyone is told
-            self._complain(error)
-            for waiting in batch:
-                if not waiting.done.done():
-                    waiting.done.set_exception(error)
+            outcomes = await asyncio.to_thread(self._store.accept, [sent for sent, _ in batch])
+        except Exception as error:  # the disk is full, the database away: every sender is told
+            if time.monotonic() >= self._next_complaint:
+                self._next_complaint = time.monotonic() + COMPLAIN_SECONDS
+                known = isinstance(error, InputError)
+                why = error if known else f"{type(error).__name__}: is the disk full, or locked?"
+                sys.stderr.write(f"Answers cannot be kept. {why}\n")
+            for _, done in batch:
+                if not done.done():
+                    done.set_exception(error)
             return
-        self._fresh = self._fresh or Outcome.ACCEPTED in found
-        for waiting, outcome in zip(batch, found, strict=True):
-            if not waiting.done.done():
-                waiting.done.set_result(outcome)
-
-    def _complain(self, error: Exception) -> None:
-        """Tell the office that answers are not kept: the kind of the fault, once a minute."""
-        if time.monotonic() >= self._next_word:
-            self._next_word = time.monotonic() + COMPLAIN_SECONDS
-            plain = isinstance(error, InputError)
-            why = error if plain else f"{type(error).__name__}: is the disk full, or locked?"
-            sys.stderr.write(f"Answers cannot be kept. {why}\n")
+        self._fresh = self._fresh or Outcome.ACCEPTED in outcomes
+        for (_, done), outcome in zip(batch, outcomes, strict=True):
+            if not done.done():
+                done.set_result(outcome)
 
     async def _stirred(self) -> None:
         """Hide the order of what is kept, every now and then."""
@@ -234,8 +215,8 @@ class Inbox:
         await self._stirred()
 
 
-class _Desk:
-    """What is done with each request of a survey."""
+class _Requests:
+    """The answer to each request."""
 
     def __init__(
         self, definition: Definition, store: Store, page: bytes, public_address: str | None
@@ -244,7 +225,7 @@ class _Desk:
         self._store = store
         self._public_address = public_address
         self._page = page
-        self._told = definition.to_bytes()
+        self._content = definition.to_bytes()
         self._inbox: Inbox | None = None
 
     @asynccontextmanager
@@ -266,10 +247,10 @@ class _Desk:
         del request
         return _response(self._page, "text/html; charset=utf-8")
 
-    async def tell(self, request: Request) -> Response:
+    async def definition(self, request: Request) -> Response:
         """The definition."""
         del request
-        return _response(self._told, "application/json")
+        return _response(self._content, "application/json")
 
     async def wave(self, request: Request) -> Response:
         """Which wave of a panel is under way."""
@@ -280,17 +261,17 @@ class _Desk:
         """A record that is randomised already."""
         inbox = self._inbox
         assert inbox is not None  # noqa: S101 - made when the application began
-        return await self._done(request, read_answer, inbox.take)
+        return await self._answered(request, read_answer, inbox.take)
 
     async def look_up(self, request: Request) -> Response:
         """Whether a code may answer, before anything is asked."""
 
-        async def found(token: str) -> Outcome:
+        async def look_up(token: str) -> Outcome:
             return await asyncio.to_thread(self._store.look_up, token)
 
-        return await self._done(request, read_token, found)
+        return await self._answered(request, read_token, look_up)
 
-    async def _done(
+    async def _answered(
         self,
         request: Request,
         read: Callable[[Definition, bytes], Read],
@@ -351,16 +332,16 @@ def application(
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    desk = _Desk(definition, store, page, public_address)
+    requests = _Requests(definition, store, page, public_address)
     found = Starlette(
         routes=[
-            Route("/", desk.show, methods=["GET"]),
-            Route("/definition.json", desk.tell, methods=["GET"]),
-            Route("/wave", desk.wave, methods=["GET"]),
-            Route("/answer", desk.answer, methods=["POST"]),
-            Route("/code", desk.look_up, methods=["POST"]),
+            Route("/", requests.show, methods=["GET"]),
+            Route("/definition.json", requests.definition, methods=["GET"]),
+            Route("/wave", requests.wave, methods=["GET"]),
+            Route("/answer", requests.answer, methods=["POST"]),
+            Route("/code", requests.look_up, methods=["POST"]),
         ],
-        lifespan=desk.life,
+        lifespan=requests.life,
     )
     found.router.redirect_slashes = False  # an answer goes nowhere that a request names
     return found
@@ -459,12 +440,6 @@ def serve_survey(
     """Listen until the process is told to stop; nothing about who sends is written anywhere."""
     require_server()
     import uvicorn
-
-    from pramana.collect.server import (
-        MOST_PER_CLIENT,
-        LimitedConnection,
-        available_connections,
-    )
 
     encryption = encryption or Encryption()
     most = available_connections()
