@@ -95,5 +95,5 @@ def test_a_change_between_passes_stops_the_release(tmp_path):
 def test_a_pipe_is_no_table(tmp_path, ending):
     """It may never say anything."""
     os.mkfifo(tmp_path / f"people.{ending}")
-    with pytest.raises(InvalidTable, match="is a pipe"):
+    with pytest.raises(InvalidTable, match="not a pipe"):
         pm.describe(tmp_path / f"people.{ending}")

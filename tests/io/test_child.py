@@ -82,7 +82,7 @@ def test_a_library_that_works_without_end_is_one_line(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(child, "PATIENCE", 0.5)
     monkeypatch.setattr(
-        child, "SERVE", child.SERVE.replace("; serve()", "; child.ROOMS = ('endless',); serve()")
+        child, "SERVE", child.SERVE.replace("; serve()", "; child.MODULES = ('endless',); serve()")
         .replace("import serve", "import serve; from pramana.io import subprocess_reader as child")
     )  # fmt: skip
     if os.getpid() in child._RUNNING:

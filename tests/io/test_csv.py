@@ -66,7 +66,7 @@ def test_a_letter_of_another_encoding_far_into_the_file_is_found(tmp_path):
     with pytest.warns(Notice, match="read as cp1252.*--encoding"):
         assert open_table(path).to_arrow()["a"][-1].as_py() == "é"
     path.write_bytes(b"a,b\n" + b"x,1\n" * 200_000 + b"\x81,2\n")
-    with pytest.raises(InvalidTable, match="byte 1 of line 200,002 is not"):
+    with pytest.raises(InvalidTable, match="byte 1 of line 200,002"):
         open_table(path)
     assert open_table(path, encoding="latin-1").to_arrow()["a"][-1].as_py() == "\x81"
 
@@ -76,10 +76,12 @@ def test_one_bad_byte_does_not_change_the_encoding(tmp_path, before):
     """A file with letters of UTF-8 is UTF-8; the line says where it is broken."""
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n" + "Zürich,1\n".encode() * before + b"Z\xfcrich,2\n")
-    with pytest.raises(InvalidTable, match=f"byte 2 of line {before + 2:,} is not.*--encoding"):
+    with pytest.raises(
+        InvalidTable, match=f"byte 2 of line {before + 2:,} cannot be decoded.*--encoding"
+    ):
         open_table(path)
     assert open_table(path, encoding="CP1252").to_arrow()["a"][-1].as_py() == "Zürich"
-    with pytest.raises(InvalidTable, match="not ascii text.*byte 2 of line 2 "):
+    with pytest.raises(InvalidTable, match="not valid ascii text.*byte 2 of line 2 "):
         open_table(path, encoding="ascii")
     with pytest.raises(InputError, match="--encoding must be"):
         open_table(path, encoding="base64")
@@ -99,7 +101,7 @@ def test_wide_letters_cut_in_half_are_a_broken_file(tmp_path):
     """A marked encoding is believed; nothing else is tried."""
     path = tmp_path / "t.csv"
     path.write_bytes("a,b\n1,2\n".encode("utf-16")[:-1])
-    with pytest.raises(InvalidTable, match="not utf-16 text"):
+    with pytest.raises(InvalidTable, match="not valid utf-16 text"):
         open_table(path)
 
 
@@ -291,12 +293,11 @@ PLAIN = "".join(f"{at},{'xyz'[at % 3]},{'' if at % 7 else at}\n" for at in range
         "a,b\n" + "\ufeffx,1\n" * 80,
     ],
 )
-def test_blocks_that_several_threads_read_are_the_file(tmp_path, monkeypatch, text):
-    """Line ends of all kinds, quotes early and late, empty lines: as one thread reads them."""
+def test_blocks_of_any_size_are_the_file(tmp_path, monkeypatch, text):
+    """Line ends of all kinds, quotes early and late, empty lines."""
     (tmp_path / "t.csv").write_bytes(text.encode())
     whole = open_table(tmp_path / "t.csv").to_arrow()
     monkeypatch.setattr(csv, "BLOCK", 64)
-    monkeypatch.setattr(csv, "default_threads", lambda: 3)
     cut = open_table(tmp_path / "t.csv")
 
     assert cut.to_arrow().to_pydict() == whole.to_pydict()
@@ -336,16 +337,6 @@ def test_labels_are_spelled_as_all_other_texts_are(tmp_path):
     assert written[0] == written[1]
     assert written[0].startswith(b'"a","b"\n"public","public"\n"",""\n"a ""word""","a ""word"""\n')
     assert written[0].endswith(b"\n,\n")
-
-
-def test_blocks_share_memory_and_no_values(tmp_path, monkeypatch):
-    """The memory of one is used again for another while its records are still held."""
-    monkeypatch.setattr(csv, "BLOCK", 64)
-    texts = [f"text {at * 7919}" for at in range(2000)]
-    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{one},{one}\n" for one in texts))
-    read = csv.CSV.open(tmp_path / "t.csv").to_arrow().to_pydict()
-
-    assert read == {"a": texts, "b": texts}
 
 
 @pytest.mark.parametrize("line", [0, 900, 1999])

@@ -24,7 +24,7 @@ from pramana.api import open_source
 from pramana.engine import local as duckdb_sums
 from pramana.engine.base import SumsAsked
 from pramana.errors import InvalidTable, Notice
-from pramana.io.databases import ALONE
+from pramana.io.databases import ISOLATED
 from pramana.io.opening import open_table
 
 pytestmark = pytest.mark.usefixtures("risk_accepted")
@@ -177,7 +177,7 @@ def test_a_sheet_is_named_and_the_row_of_names_is_told(tmp_path):
     notes = [("A file about people",), (), HEAD, *ROWS]
     path = xlsx(tmp_path / "people.xlsx", intro=[("x",), (1,)], data=notes)
 
-    with pytest.warns(Notice, match=r"2 sheets \(intro, data\), .*such as 'people.xlsx#data'"):
+    with pytest.warns(Notice, match=r"2 sheets \(intro, data\), .*write 'people.xlsx#data'"):
         assert open_source(path).schema.names == ["x"]
     assert open_source(f"{path}#data!3").rows == 60
     first = xlsx(tmp_path / "first.xlsx", intro=[("about",)], data=[HEAD, *ROWS])
@@ -207,7 +207,7 @@ def test_one_of_several_frames_or_tables_must_be_named(tmp_path):
     path = tmp_path / "all.rda"
     rdata.write_rda(path, {"a": FRAME[["age"]], "b": FRAME[["pay"]]})
     assert open_source(f"{path}#b").schema.names == ["pay"]
-    with pytest.raises(InvalidTable, match=r"2 data frames: say which, as all.rda#NAME"):
+    with pytest.raises(InvalidTable, match=r"2 data frames: name one, as all.rda#NAME"):
         open_source(path)
 
 
@@ -244,7 +244,7 @@ def test_databases_lay_no_records_down(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     many = "select i, hash(i) as h from range(4000000) t(i) order by h"
     duckdb.connect("all.duckdb").close()
-    small = {**ALONE, "memory_limit": "60MB", "threads": 1}
+    small = {**ISOLATED, "memory_limit": "60MB", "threads": 1}
     full = pytest.raises(duckdb.OutOfMemoryException)
     with duckdb.connect("all.duckdb", read_only=True, config=small) as base, full:
         base.sql(many).to_arrow_table()

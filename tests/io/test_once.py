@@ -46,13 +46,13 @@ def schema(*, declared=True):
 def passes(monkeypatch):
     """How often text is parsed, counted where the library is asked to."""
     seen = []
-    reader = csv._reader
+    reader = csv._arrow_batches
 
     def counted(path, dialect, **how):
         seen.append(path)
         return reader(path, dialect, **how)
 
-    monkeypatch.setattr(csv, "_reader", counted)
+    monkeypatch.setattr(csv, "_arrow_batches", counted)
     return seen
 
 

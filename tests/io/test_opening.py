@@ -243,7 +243,7 @@ def test_times_of_a_zone_that_nobody_knows_are_refused(tmp_path, zone, coded):
     times = times.dictionary_encode() if coded else times
     feather.write_feather(pa.table({"at": times, "a": ["x", "y"]}), tmp_path / "t.feather")
     if zone:
-        refused(tmp_path / "t.feather", "'at' holds times of a zone that is not known")
+        refused(tmp_path / "t.feather", "'at' holds times of an unknown time zone")
     else:
         assert open_table(tmp_path / "t.feather").rows == 2
 

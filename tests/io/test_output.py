@@ -330,5 +330,5 @@ def test_sets_leave_in_the_order_in_which_they_are_stated():
     assert left[0].column("a").to_pylist() == a.to_pylist()
     for wrong in ("a*c", None):
         batch = pa.record_batch({"a": a[:1], REPORTED: pa.array([wrong], pa.string())})
-        with pytest.raises(InvalidTable, match="the certificate states"):
+        with pytest.raises(InvalidTable, match="sets of the certificate"):
             OutputEncoder.of(schema, batch.schema, sets)(batch)

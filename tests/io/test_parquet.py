@@ -15,7 +15,7 @@ from pramana.engine.base import SumsAsked, sum_name
 from pramana.engine.local import LocalTable, grouped_sums
 from pramana.errors import InvalidTable
 from pramana.io import parquet
-from pramana.io.base import RecordStream, whole
+from pramana.io.base import RecordStream, validated
 from pramana.io.opening import open_table
 from pramana.io.parquet import PARQUET
 from pramana.schema.domains import Categories
@@ -65,7 +65,7 @@ def test_sums_read_the_folder_where_it_lies(folder):
 @pytest.mark.parametrize(
     ("other", "match"),
     [
-        ({"sex": ["F"], "x": [1]}, "'x' is int64 in part-1.parquet where it was double before"),
+        ({"sex": ["F"], "x": [1]}, "'x' is int64 in part-1.parquet and double before"),
         ({"sex": ["F"]}, "part-1.parquet lacks 'x'"),
         ({"sex": ["F"], "x": [1.0], "y": [1]}, "part-1.parquet has others"),
     ],
@@ -150,13 +150,13 @@ def test_an_index_that_leads_nowhere_is_found(kind, sliced):
         made = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
         return pa.table({"x": made.slice(1) if sliced else made})
 
-    assert whole(column([1, 0, 1])).num_rows == (2 if sliced else 3)
-    assert whole(column([0, 99, 1], missing=[1])).column(0).null_count == 1
+    assert validated(column([1, 0, 1])).num_rows == (2 if sliced else 3)
+    assert validated(column([0, 99, 1], missing=[1])).column(0).null_count == 1
     for wrong in ([0, 1, 2], [0, np.iinfo(kind.to_pandas_dtype()).max, 1]):
         with pytest.raises(pa.ArrowInvalid):
-            whole(column(wrong))
+            validated(column(wrong))
     if sliced:
-        assert whole(column([99, 0, 1])).num_rows == 2
+        assert validated(column([99, 0, 1])).num_rows == 2
 
 
 def test_a_label_that_is_no_text_is_found():
@@ -165,7 +165,7 @@ def test_a_label_that_is_no_text_is_found():
         pa.string(), 1, [None, pa.py_buffer(np.array([0, 2], np.int32)), pa.py_buffer(b"\xff\xfe")]
     )
     with pytest.raises(pa.ArrowInvalid):
-        whole(pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), bad)}))
+        validated(pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), bad)}))
 
 
 def test_threads_that_ask_for_all_of_many_columns_read_them_once(tmp_path, monkeypatch):

@@ -73,7 +73,7 @@ def test_codes_of_another_type_than_their_column_are_no_obstacle(tmp_path):
     opened = open_source(save_rds(tmp_path / "people.rds", people))
 
     assert opened.labels.missing == {"half": (9, 9.5)}
-    with pytest.warns(Notice, match="taken as missing"):
+    with pytest.warns(Notice, match="become missing"):
         assert opened.fitted(coded=()).to_arrow()["half"].to_pylist() == [1, None]
 
 

@@ -36,7 +36,7 @@ from pramana.engine.shuffle import Piece, Shuffler
 from pramana.errors import InputError, InvalidTable, NotARelease
 from pramana.io.base import require_distinct_names
 from pramana.io.disk_buffer import DiskBuffer
-from pramana.io.opening import checked, empty_like, open_table, to_kind, undressed
+from pramana.io.opening import checked, empty_like, open_table, to_kind, without_dictionaries
 from pramana.io.output import group_size, write_records
 from pramana.schema.codec import encode
 from pramana.schema.domains import Labels, label_text
@@ -269,7 +269,7 @@ class DuckdbEngine(LocalEngine):
         """A relation over the records."""
         import duckdb
 
-        table: pa.Table = undressed(opened.to_arrow(), relation_schema(like))
+        table: pa.Table = without_dictionaries(opened.to_arrow(), relation_schema(like))
         return duckdb.from_arrow(table)
 
 

@@ -30,12 +30,12 @@ from pramana.schema.opened_table import OpenedTable, TableFormat
 COMPRESSED: Final = (".gz", ".bz2", ".zst")
 
 BROKEN: Final = (pa.ArrowException, OSError, EOFError, ValueError, MemoryError, OverflowError)
-"""What libraries raise over a damaged file. Their words may show rows, and are never passed on."""
+"""What libraries raise over a damaged file. Their messages may show rows and are not passed on."""
 
 
 @dataclass(frozen=True)
 class RecordStream:
-    """Records for a file, in tables of one chunk and of one size but for the last, with labels."""
+    """Records for a file: tables of one chunk and, except for the last, of one size."""
 
     schema: pa.Schema
     groups: Iterable[pa.Table]
@@ -43,18 +43,18 @@ class RecordStream:
 
 
 class Format(Protocol):
-    """A format of files that hold one table; what most formats have in common stands here.
+    """A format of files that hold a table. The methods below suit most formats.
 
     Attributes:
-        name: As options and certificates call it.
-        title: As messages call it.
-        endings: Of its files; the first is that of files that are written.
-        marks: With what its files begin, where they all begin alike.
+        name: The name in options and certificates.
+        title: The name in messages.
+        endings: File endings; the first is that of files that are written.
+        marks: The first bytes of its files, if they all begin alike.
         writes: Whether it can be written.
-        parsed: Whether it takes many times as long to be read as its bytes take.
-        labelled: Whether its files say what columns and values are called.
+        parsed: Whether reading takes many times as long as its bytes take.
+        labelled: Whether its files hold labels of columns and values.
         media: The media type of its files.
-        in_python: How a program reads a file ``{name}`` beside it as a pandas table, if it can.
+        in_python: Python code that reads a file ``{name}`` as a pandas table, if there is any.
         in_r: The same in R.
     """
 
@@ -70,10 +70,10 @@ class Format(Protocol):
     in_r: ClassVar[str] = ""
 
     def open(self, path: Path) -> OpenedTable:
-        """Open a file; what cannot be read is refused in one line, without a cell of it."""
+        """Open a file; a file that cannot be read is refused in one line, without a cell of it."""
 
     def open_own(self, path: Path) -> OpenedTable:
-        """Open a file that this program wrote: with nothing to guess, where there is."""
+        """Open a file that this program wrote: nothing about it is guessed."""
         return self.open(path)
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -87,12 +87,12 @@ class Format(Protocol):
         return ()
 
     def found(self, path: Path, encoding: str | None) -> Iterator[tuple[str, str]]:
-        """What had to be found out about a file, in words."""
+        """What was detected about a file, as label and text."""
         del path, encoding
         yield from ()
 
     def lost(self, column: pa.ChunkedArray) -> str | None:
-        """Which values of a column it could not keep as they are, in words, if any."""
+        """Which values of a column it cannot store unchanged, in words, if any."""
         del column
         return None
 
@@ -122,7 +122,7 @@ FORMATS: Final[Registry[Format]] = Registry(
 
 
 def format_of(path: str | Path) -> TableFormat:
-    """The format that the ending of a path stands for.
+    """The format of a path, by its ending.
 
     >>> format_of("people.csv.gz"), format_of("people.pq")
     ('csv', 'parquet')
@@ -133,7 +133,7 @@ def format_of(path: str | Path) -> TableFormat:
     known = {ending: name for name, member in FORMATS.items() for ending in member.endings}
     if not endings or endings[-1] not in known:
         raise InvalidTable(
-            f"The ending of {path} does not tell its format. Known: {', '.join(known)}."
+            f"The ending of {path} is not that of a known format. Known: {', '.join(known)}."
         )
     return known[endings[-1]]
 
@@ -141,36 +141,34 @@ def format_of(path: str | Path) -> TableFormat:
 Checked = TypeVar("Checked", pa.Table, pa.RecordBatch)
 
 
-def whole(held: Checked, *, records: int | None = None) -> Checked:
-    """The records, once every buffer holds what its length, offsets and indices say.
+def validated(records: Checked, *, count: int | None = None) -> Checked:
+    """The records, once every buffer was found to hold what its length, offsets and indices say.
 
-    Nothing may look at records from a file before: the library follows an offset wherever it leads.
+    Nothing may look at records from a file before: Arrow follows an offset wherever it leads.
     """
-    held.validate()
-    for column in held.columns:
+    records.validate()
+    for column in records.columns:
         for array in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            # The library checks indices one by one; mostly the largest of them tells the same.
+            # Arrow checks indices one by one; the largest of them suffices.
             coded = pa.types.is_dictionary(array.type)
             sound = coded and points_inside(array.indices, len(array.dictionary))
             (array.dictionary if sound else array).validate(full=True)
-    if records is not None and held.num_rows != records:
-        raise ValueError("other records than stated")
-    return held
+    if count is not None and records.num_rows != count:
+        raise ValueError("the number of records is not the announced one")
+    return records
 
 
 def broken(path: Path) -> InvalidTable:
-    """What is said of a file that ends too early."""
+    """The error for a file that ends too early."""
     return InvalidTable(f"{path} cannot be read to its end: it is broken or cut short.")
 
 
-def metadata_keys(schema: pa.Schema) -> set[bytes]:
-    """Return the keys of the metadata of a schema and of its fields."""
-    return {*(schema.metadata or ()), *(key for item in schema for key in item.metadata or ())}
+# -- one of several tables in a file ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class PartOf:
-    """A file, and what was said about the table in it.
+    """A file, and the table in it that a path names.
 
     >>> PartOf.of(Path("people.xlsx#Sheet2!3"))
     PartOf(file=PosixPath('people.xlsx'), name='Sheet2', header=3)
@@ -182,7 +180,7 @@ class PartOf:
 
     @classmethod
     def of(cls, path: Path) -> PartOf:
-        """What a path says; a file that is there under the whole name is that file."""
+        """Split a path; if a file of the whole name exists, it is that file."""
         file, mark, part = path.name.partition("#")
         if not mark or path.exists():
             return cls(path)
@@ -191,42 +189,42 @@ class PartOf:
             raise InvalidTable(f"Behind the ! of {path} must stand the row of the column names.")
         return cls(path.with_name(file), name or None, int(row) if row else None)
 
+    def choose(self, names: Sequence[str], *, what: str, first: bool = False) -> str:
+        """The name asked for, or the only one; with ``first`` the first of several."""
+        if not names:
+            raise InvalidTable(f"{self.file} holds no {what}.")
+        available = listed(names, most=10)
+        if self.name is None:
+            if len(names) == 1 or first:
+                return names[0]
+            raise InvalidTable(
+                f"{self.file} holds {len(names)} {what}s: name one, as {self.file.name}#NAME. It "
+                f"has: {available}.",
+                code="several-tables",
+                file=self.file.name,
+                count=len(names),
+                kind=what,
+            )
+        if self.name not in names:
+            raise InvalidTable(f"{self.file} has no {what} '{self.name}'. It has: {available}.")
+        return self.name
+
 
 def names_alone(names: Iterable[str]) -> pa.Table:
-    """A table that has nothing but names, as one process tells another."""
+    """A table without records, by which the subprocess reader returns names."""
     return pa.table({name: pa.array([], pa.null()) for name in names})
 
 
-def chosen(part: PartOf, names: Sequence[str], *, what: str, first: bool = False) -> str:
-    """The name asked for, or the only one; the ``first`` of several where that is usual."""
-    if not names:
-        raise InvalidTable(f"{part.file} holds no {what}.")
-    held = listed(names, most=10)
-    if part.name is None:
-        if len(names) == 1 or first:
-            return names[0]
-        raise InvalidTable(
-            f"{part.file} holds {len(names)} {what}s: say which, as {part.file.name}#NAME. It has: "
-            f"{held}.",
-            code="several-tables",
-            file=part.file.name,
-            count=len(names),
-            kind=what,
-        )
-    if part.name not in names:
-        raise InvalidTable(f"{part.file} has no {what} '{part.name}'. It has: {held}.")
-    return part.name
-
+# -- column names -------------------------------------------------------------------------------
 
 _RENAMING: Final[ContextVar[bool]] = ContextVar("renaming", default=False)
 
-NAMED = 6
-"""So many names are listed in a message."""
+NAMES_LISTED = 6
 
 
 @contextmanager
 def renaming() -> Iterator[None]:
-    """What is opened inside has its columns of one name numbered."""
+    """Number duplicate column names of the files opened in this block."""
     token = _RENAMING.set(True)
     try:
         yield
@@ -235,75 +233,83 @@ def renaming() -> Iterator[None]:
 
 
 def is_renaming() -> bool:
-    """Whether columns of one name are numbered here."""
+    """Whether duplicate column names are numbered here."""
     return _RENAMING.get()
 
 
 def numbered_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The same names; one that was there before gets a number that no other name has.
+    """The same names; a duplicate gets a number that makes it unique.
 
     >>> numbered_names(["a", "b", "a", "a_2"])
     ('a', 'b', 'a_3', 'a_2')
     """
-    given, taken, numbers = set(names), set[str](), dict[str, int]()
-    found: list[str] = []
+    original, taken, next_number = set(names), set[str](), dict[str, int]()
+    unique: list[str] = []
     for name in names:
-        own, number = name, numbers.get(name, 2)
-        while own in taken or (own != name and own in given):
-            own, number = f"{name}_{number}", number + 1
-        numbers[name] = number
-        taken.add(own)
-        found.append(own)
-    return tuple(found)
+        candidate, number = name, next_number.get(name, 2)
+        while candidate in taken or (candidate != name and candidate in original):
+            candidate, number = f"{name}_{number}", number + 1
+        next_number[name] = number
+        taken.add(candidate)
+        unique.append(candidate)
+    return tuple(unique)
 
 
 def distinct_names(names: Sequence[str], *, where: str, rename: bool | None = None) -> list[str]:
-    """The names, numbered where that was asked; refused where it was not and two are the same."""
-    if not (is_renaming() if rename is None else rename):
-        require_distinct_names(names, where=where, offer=True)
-        return list(names)
-    return list(numbered_names(names))
+    """The names; duplicates are numbered where that was asked for, else refused."""
+    if is_renaming() if rename is None else rename:
+        return list(numbered_names(names))
+    require_distinct_names(names, where=where, offer=True)
+    return list(names)
 
 
-def require_distinct_names(
-    names: Sequence[str], *, where: str, offer: bool = False, way: str = ""
-) -> None:
-    """Refuse a table in which two columns have one name; ``offer`` or ``way`` say how to go on."""
+def require_distinct_names(names: Sequence[str], *, where: str, offer: bool = False) -> None:
+    """Refuse duplicate column names; ``offer`` says what --rename would call them."""
     times = Counter(names)
-    double = [name for name in times if times[name] > 1]
-    if double:
-        new = zip(numbered_names(names), names, strict=True)
-        called = [own for own, name in new if times[name] > 1]
-        way = way or (
-            f"Rename them, or add --rename: they are then called {listed(called, NAMED)}."
-            if offer
-            else "Rename them, or write the table to a file and add --rename."
-        )
-        found = listed([f"'{name}' {times[name]} times" for name in double], NAMED)
-        raise InvalidTable(
-            f"Column names must differ, and {where} has {found}. {way}", code="duplicate-columns"
-        )
+    duplicates = [name for name in times if times[name] > 1]
+    if not duplicates:
+        return
+    way = "Rename them, or write the table to a file and add --rename."
+    if offer:
+        pairs = zip(numbered_names(names), names, strict=True)
+        numbered = listed([new for new, name in pairs if times[name] > 1], NAMES_LISTED)
+        way = f"Rename them, or add --rename: they are then called {numbered}."
+    counts = listed([f"'{name}' {times[name]} times" for name in duplicates], NAMES_LISTED)
+    raise InvalidTable(
+        f"Column names must differ, and {where} has {counts}. {way}", code="duplicate-columns"
+    )
 
 
-def require_kept(table: pa.Table, file_format: TableFormat) -> None:
-    """Refuse what a file of text, or of a statistical package, would not hold as it is."""
-    lost = FORMATS[file_format].lost
+# -- values that a format cannot store ----------------------------------------------------------
+
+
+def require_storable(table: pa.Table, file_format: TableFormat) -> None:
+    """Refuse values that a format would not store unchanged."""
     for name in table.column_names:
-        reason = lost(table.column(name))
+        reason = FORMATS[file_format].lost(table.column(name))
         if reason is not None:
-            raise _refused(name, reason, file_format)
+            raise _not_storable(name, reason, file_format)
 
 
-def require_same(written: pa.Table, found: pa.Table, file_format: TableFormat) -> None:
-    """Refuse a file from which other values are read than were to be written."""
+def require_same(written: pa.Table, read: pa.Table, file_format: TableFormat) -> None:
+    """Refuse a file from which other values are read than were written."""
     for name in written.column_names:
-        if not _same(comparable(written.column(name)), comparable(found.column(name))):
-            raise _refused(name, "values", file_format)
+        before, after = comparable(written.column(name)), comparable(read.column(name))
+        same = written.num_rows == read.num_rows and before.null_count == after.null_count
+        if not same or not (before.null_count == len(before) or _equal(before, after)):
+            raise _not_storable(name, "values", file_format)
 
 
-def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
+def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    for kind in (before.type, pa.string()):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return bool(after.cast(kind).equals(before.cast(kind)))
+    return False
+
+
+def _not_storable(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
     return InvalidTable(
-        f"Column '{name}' holds {reason} that {file_format} cannot keep as they are: change the "
+        f"Column '{name}' holds {reason} that {file_format} cannot store unchanged: change the "
         "column, or write parquet or feather.",
         column=name,
     )
@@ -312,11 +318,11 @@ def _refused(name: str, reason: str, file_format: TableFormat) -> InvalidTable:
 def lost_in_text(
     column: pa.ChunkedArray, *, truth: bool = True, limit: float = float("inf")
 ) -> str | None:
-    """What would be lost in a file of text, of truth values, or of numbers from ``limit`` on."""
+    """What a file without ``truth`` values, or numbers at or above ``limit``, would lose."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
-        listed = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
-        if lost_in_text(listed, truth=truth, limit=limit) is None:  # of all that could be there
+        entries = pa.chunked_array([part.dictionary for part in column.chunks], kind.value_type)
+        if lost_in_text(entries, truth=truth, limit=limit) is None:
             return None
         return lost_in_text(column.cast(kind.value_type), truth=truth, limit=limit)
     if types.is_decimal(kind):
@@ -324,29 +330,15 @@ def lost_in_text(
     if types.is_boolean(kind) and not truth:
         return "truth values"
     if types.is_binary(kind) or types.is_fixed_size_binary(kind):
-        return None if _is_text(column) else "bytes"
+        try:
+            texts = column.unique().cast(pa.string()).drop_null().to_pylist()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return "bytes"
+        return "bytes" if "\x00" in "".join(texts) else None
     if types.is_string(kind):
-        gone = pc.any(pc.match_substring(column, "\x00")).as_py()
-        return "texts with a zero byte" if gone else None
+        has_zero_byte = pc.any(pc.match_substring(column, "\x00")).as_py()
+        return "texts with a zero byte" if has_zero_byte else None
     if types.is_floating(kind):
-        most = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
-        return "infinite or very large numbers" if most >= limit else None
+        largest = pc.max(pc.abs(column.cast(pa.float64()))).as_py() or 0.0
+        return "infinite or very large numbers" if largest >= limit else None
     return None
-
-
-def _is_text(column: pa.ChunkedArray) -> bool:
-    try:
-        return "\x00" not in "".join(column.unique().cast(pa.string()).drop_null().to_pylist())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-
-
-def _same(written: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
-    if written.null_count != found.null_count or len(written) != len(found):
-        return False
-    if written.null_count == len(written):
-        return True
-    for kind in (written.type, pa.string()):
-        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return bool(found.cast(kind).equals(written.cast(kind)))
-    return False

@@ -1,10 +1,9 @@
 """Detect how a text file is written: encoding, delimiter, quotes, header.
 
-Delimiter, quotes and header are detected from the beginning of the file. UTF-8 is detected from all
-of it: text in another encoding is hardly ever valid UTF-8 by chance. A file with letters of UTF-8
-and a byte that is none is broken, not written otherwise: read as cp1252 it would come out wrong
-without a word. Only a file without any letter of UTF-8 is taken for cp1252, if every byte has a
-meaning there.
+Delimiter, quotes and header are detected from the beginning of the file, UTF-8 from all of it: text
+in another encoding is hardly ever valid UTF-8 by chance. A file with multi-byte letters of UTF-8
+and one invalid byte is broken: read as cp1252 it would silently come out wrong. Only a file without
+any such letter is taken for cp1252, if every byte is defined there.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from pramana.errors import InputError, InvalidTable, Notice
 from pramana.io.base import distinct_names, require_distinct_names
 
-HEAD = 2**18
-ENOUGH = 2**15
-"""Letters by which delimiters are compared."""
+HEAD: Final = 2**18
+"""Bytes at the beginning of a file from which its dialect is detected."""
 
-END = r"(?m)'(?=[,;\t|\r]|$)"
-FIELD = re.compile(r'("(?:[^"]|"")*"|[^",\n]*)(?:,|\n|\Z)')
-DELIMITERS = (",", ";", "\t", "|")
-MARKS = {
+SAMPLE: Final = 2**15
+"""Letters by which dialects are compared."""
+
+DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tabulator", "|": "vertical bar"}
+BYTE_ORDER_MARKS: Final = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -39,10 +38,10 @@ MARKS = {
 
 CHUNK: Final = 2**22
 FALLBACK: Final = "cp1252"
-LETTER: Final = re.compile(
+MULTI_BYTE_LETTER: Final = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
-"""A letter of UTF-8 in several bytes."""
+FIELD: Final = re.compile(r'("(?:[^"]|"")*"|[^",\n]*)(?:,|\n|\Z)')
 
 
 @dataclass(frozen=True)
@@ -62,155 +61,124 @@ class Dialect:
     delimiter: str
     quote: str
     escape: str | None
-    names: tuple[str, ...]
-    header_lines: int
+    names: tuple[str, ...] = ()
+    header_lines: int = 0
+
+    def reader(self, text: str) -> Any:
+        """The rows of a text."""
+        return csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            escapechar=self.escape,
+            doublequote=self.escape is None,
+        )
+
+    def fitness(self, text: str) -> tuple[float, int]:
+        """The share of rows that have as many fields as the header, and that number."""
+        if len(text) > SAMPLE:
+            text = text[: text.rfind("\n", 0, SAMPLE) + 1] or text
+        try:
+            widths = [len(row) for row in self.reader(text) if row]
+        except csv.Error:  # a field too long: not this delimiter
+            return (0.0, 0)
+        if not widths or widths[0] < 2:
+            return (0.0, 0)
+        return (round(widths.count(widths[0]) / len(widths), 1), widths[0])
+
+
+def find_dialect(path: Path, *, encoding: str | None = None) -> Dialect:
+    """How a file is written; duplicate column names are refused, or numbered where asked."""
+    raw = _beginning(path)
+    encoding = encoding or _find_encoding(raw, path)
+    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
+    if not text.strip():
+        raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
+    lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
+    quote = _find_quote(lines)
+    escape = _find_escape(lines, quote)
+    candidates = {mark: Dialect(encoding, mark, quote, escape) for mark in DELIMITERS}
+    fitness = {mark: dialect.fitness(lines) for mark, dialect in candidates.items()}
+    best = max(DELIMITERS, key=fitness.__getitem__)
+    dialect = candidates[best if fitness[best] > (0.0, 0) else ","]
+    names, header_lines = _header(lines, dialect, path)
+    names = tuple(distinct_names(names, where=str(path)))
+    if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
+        raise InvalidTable(f"{path} has a header and no records.")
+    return Dialect(encoding, dialect.delimiter, quote, escape, names, header_lines)
 
 
 def own_dialect(path: Path) -> tuple[Dialect, frozenset[str]]:
     """The dialect of a file that this program wrote, and its columns of text, which are quoted."""
     raw = _beginning(path)
-    text = io.StringIO(raw.decode("utf-8", errors="replace"), newline="")
+    text = codecs.getincrementaldecoder("utf-8")(errors="replace").decode(raw)
+    dialect = Dialect("utf-8", ",", '"', None)
     try:
-        header = next(csv.reader(text), [])
+        names: list[str] = next(dialect.reader(text), [])
     except csv.Error:
-        raise _no_header(path) from None
-    require_distinct_names(header, where=str(path))
-    fields = _raw_fields(raw)
-    first = [next(fields, "") for _ in header]
-    texts: dict[int, bool] = {}
+        raise _unreadable_header(path) from None
+    require_distinct_names(names, where=str(path))
+    end = len(text) if len(raw) < HEAD else text.rfind("\n") + 1
+    fields = (found[1] for found in FIELD.finditer(text, 0, end))
+    header = [next(fields, "") for _ in names]
+    quoted: dict[int, bool] = {}  # by column, from its first field that is not empty
     for at, field in enumerate(fields):
         if field:
-            texts.setdefault(at % len(header), field[0] == '"')
-        if len(texts) == len(header):
+            quoted.setdefault(at % len(names), field[0] == '"')
+        if len(quoted) == len(names):
             break
-    lines = len(re.findall(r"\r\n|\r|\n", "".join(first))) + 1  # also those inside of names
-    names = tuple(header)
-    found = Dialect("utf-8", ",", '"', None, names, lines)
-    return found, frozenset(names[at] for at, quoted in texts.items() if quoted)
+    lines = len(re.findall(r"\r\n|\r|\n", "".join(header))) + 1  # also those inside of names
+    texts = frozenset(names[at] for at, is_quoted in quoted.items() if is_quoted)
+    return Dialect("utf-8", ",", '"', None, tuple(names), lines), texts
 
 
-def _raw_fields(raw: bytes) -> Iterator[str]:
-    """The fields of whole rows as they stand in the file."""
-    text = codecs.getincrementaldecoder("utf-8")(errors="replace").decode(raw)
-    end = len(text) if len(raw) < HEAD else text.rfind("\n") + 1
-    return (found[1] for found in FIELD.finditer(text, 0, end))
-
-
-def find_dialect(path: Path, *, encoding: str | None = None, distinct: bool = True) -> Dialect:
-    """How a file is written; duplicate names are refused or numbered if ``distinct``."""
-    raw = _beginning(path)
-    encoding = encoding or _encoding(raw, path)
-    text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(raw)
-    if not text.strip():
-        raise InvalidTable(f"{path} is empty. A table needs a line of names and at least a record.")
-    lines = text if len(raw) < HEAD else text[: text.rfind("\n") + 1] or text
-    quote = _quote(lines)
-    escape = _escape(lines, quote)
-    fits = {delimiter: _fitness(lines, delimiter, quote, escape) for delimiter in DELIMITERS}
-    best = max(DELIMITERS, key=fits.__getitem__)
-    delimiter = best if fits[best] > (0.0, 0) else ","
-    names, header_lines = _header(lines, delimiter, quote, escape, path)
-    if distinct:
-        names = tuple(distinct_names(names, where=str(path)))
-    if len(raw) < HEAD and not any(line.strip() for line in lines.splitlines()[header_lines:]):
-        raise InvalidTable(f"{path} has a header and no records.")
-    return Dialect(encoding, delimiter, quote, escape, names, header_lines)
-
-
-def _beginning(path: Path) -> bytes:
-    return next(_chunks(path, HEAD), b"")
-
-
-def _encoding(raw: bytes, path: Path) -> str:
-    for mark, encoding in MARKS.items():
-        if raw.startswith(mark):
-            return encoding
-    zeros = raw[:1000].count(0)
-    if zeros > len(raw[:1000]) // 3:  # Latin letters in two bytes, without a mark
-        return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
-    if zeros:
-        raise InvalidTable(f"{path} is not a text file, whatever its ending says.")
-    return "utf-8" if _fits(raw, "utf-8") else without_utf8(path)
-
-
-def _fits(raw: bytes, encoding: str) -> bool:
-    try:
-        codecs.getincrementaldecoder(encoding)().decode(raw)  # a letter may be cut at the end
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _quote(text: str) -> str:
+def _find_quote(text: str) -> str:
     """The double quote, unless single ones stand where only quotes of fields can stand."""
     if '"' in text:
         return '"'
-    single, double = (max(_fitness(text, d, q, None) for d in DELIMITERS) for q in ("'", '"'))
+    single, double = (
+        max(Dialect("", mark, quote, None).fitness(text) for mark in DELIMITERS)
+        for quote in ("'", '"')
+    )
     if single != double:
         return "'" if single > double else '"'
-    opening, closing = (len(re.findall(place, text)) for place in (r"(?m)(^|[,;\t|])'", END))
+    opening = len(re.findall(r"(?m)(^|[,;\t|])'", text))
+    closing = len(re.findall(r"(?m)'(?=[,;\t|\r]|$)", text))
     return "'" if opening == closing > 0 else '"'
 
 
-def _escape(text: str, quote: str) -> str | None:
+def _find_escape(text: str, quote: str) -> str | None:
     """The backslash, if quotes after one do not end their field; it may also be the last letter."""
     if f"\\{quote}" not in text:
         return None
-    inside = rf"\\{quote}(?![{quote},;\t|\r\n]|\Z)"
-    if re.search(inside, text):
+    if re.search(rf"\\{quote}(?![{quote},;\t|\r\n]|\Z)", text):
         return "\\"
-    without, with_ = (max(_fitness(text, d, quote, e) for d in DELIMITERS) for e in (None, "\\"))
-    return "\\" if with_ > without else None
-
-
-def _rows(text: str, delimiter: str, quote: str, escape: str | None) -> list[list[str]]:
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quotechar=quote,
-        escapechar=escape,
-        doublequote=escape is None,
+    without, with_escape = (
+        max(Dialect("", mark, quote, escape).fitness(text) for mark in DELIMITERS)
+        for escape in (None, "\\")
     )
-    try:
-        return [row for row in reader if row]
-    except csv.Error:  # a field too long: not this delimiter
-        return []
+    return "\\" if with_escape > without else None
 
 
-def _fitness(text: str, delimiter: str, quote: str, escape: str | None) -> tuple[float, int]:
-    """The share of rows that have as many fields as the header, and that number."""
-    if len(text) > ENOUGH:
-        text = text[: text.rfind("\n", 0, ENOUGH) + 1] or text
-    rows = _rows(text, delimiter, quote, escape)
-    width = len(rows[0]) if rows else 0
-    if width < 2:
-        return (0.0, 0)
-    return (round(sum(len(row) == width for row in rows) / len(rows), 1), width)
-
-
-def _header(
-    text: str, delimiter: str, quote: str, escape: str | None, path: Path
-) -> tuple[tuple[str, ...], int]:
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote, escapechar=escape
-    )
+def _header(text: str, dialect: Dialect, path: Path) -> tuple[tuple[str, ...], int]:
+    """The names of the columns, and the number of lines up to the first record."""
+    reader = dialect.reader(text)
     try:
         header = next((row for row in reader if any(field.strip() for field in row)), None)
     except csv.Error:  # a name longer than any
-        raise _no_header(path) from None
+        raise _unreadable_header(path) from None
     if header is None:
         raise InvalidTable(f"The first line of {path} must name the columns, and none has a name.")
     names = [" ".join(name.split()) for name in header]
-    if all(_is_number(name) for name in names):
+    if all(map(_is_number, names)):
         raise InvalidTable(
             f"The first line of {path} must name the columns, and it holds only numbers. Add names."
         )
     # Row numbers are often written under an empty name.
-    names = [name or f"column_{at}" for at, name in enumerate(names, 1)]
-    return tuple(names), reader.line_num
+    return tuple(name or f"column_{at}" for at, name in enumerate(names, 1)), reader.line_num
 
 
-def _no_header(path: Path) -> InvalidTable:
+def _unreadable_header(path: Path) -> InvalidTable:
     return InvalidTable(
         f"The first line of {path} must name the columns, and a name there does not end: look for "
         "a quote that is not closed."
@@ -225,65 +193,93 @@ def _is_number(text: str) -> bool:
     return True
 
 
+# -- encodings ----------------------------------------------------------------------------------
+
+
 def require_encoding(name: str) -> str:
-    """The encoding as Python calls it; refuses what is none of texts."""
+    """The encoding as Python calls it; refuses codecs that are not of text."""
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except (LookupError, ValueError):
-        found = None
-    if found is None or not getattr(found, "_is_text_encoding", True) or found.name == "undefined":
+        codec = None
+    if codec is None or not getattr(codec, "_is_text_encoding", True) or codec.name == "undefined":
         raise InputError(f"--encoding must be one that Python knows, such as cp1252, got '{name}'.")
-    return found.name
+    return codec.name
 
 
-def without_utf8(path: Path) -> str:
-    """The encoding of a file that is not UTF-8, if all of it supports one guess only."""
-    mixed, meant = False, True
+def _find_encoding(raw: bytes, path: Path) -> str:
+    for mark, encoding in BYTE_ORDER_MARKS.items():
+        if raw.startswith(mark):
+            return encoding
+    zeros = raw[:1000].count(0)
+    if zeros > len(raw[:1000]) // 3:  # Latin letters in two bytes, without a mark
+        return "utf-16-le" if raw[1:2] == b"\0" else "utf-16-be"
+    if zeros:
+        raise InvalidTable(f"{path} is not a text file, whatever its ending says.")
+    return "utf-8" if _decodes(raw, "utf-8") else encoding_besides_utf8(path)
+
+
+def _decodes(raw: bytes, encoding: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(raw)  # a letter may be cut at the end
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def encoding_besides_utf8(path: Path) -> str:
+    """cp1252 for a file that is not UTF-8, if the whole file allows no other guess."""
+    has_utf8_letters, is_fallback = False, True
     before = b""
     for chunk in _chunks(path):
-        mixed = mixed or LETTER.search(before + chunk) is not None
-        meant = meant and _fits(chunk, FALLBACK)
+        has_utf8_letters |= MULTI_BYTE_LETTER.search(before + chunk) is not None
+        is_fallback &= _decodes(chunk, FALLBACK)
         before = chunk[-3:]
-    if mixed or not meant:
-        line, byte = first_wrong(path, "utf-8")
+    if has_utf8_letters or not is_fallback:
+        line, byte = first_undecodable(path, "utf-8")
         raise InvalidTable(
-            f"{path} is no UTF-8 text: byte {byte:,} of line {line:,} is not. Mend it, or say in "
-            f"which encoding it is written (--encoding {FALLBACK})."
+            f"{path} is not valid UTF-8 text: byte {byte:,} of line {line:,} cannot be decoded. "
+            f"Correct it, or name the encoding of the file (--encoding {FALLBACK})."
         )
     warnings.warn(
-        f"{path} is no UTF-8 text and is read as {FALLBACK} (Western European, of Windows); if it "
-        "is written otherwise, say so with --encoding.",
+        f"{path} is not UTF-8 text and is read as {FALLBACK} (Western European, of Windows). Name "
+        "another encoding with --encoding.",
         Notice,
         stacklevel=2,
     )
     return FALLBACK
 
 
-def first_wrong(path: Path, encoding: str) -> tuple[int, int]:
-    """The line, and the byte of it, at which a text is not in an encoding; both count from one."""
+def first_undecodable(path: Path, encoding: str) -> tuple[int, int]:
+    """The line, and the byte in it, that cannot be decoded; both count from one."""
     decoder = codecs.getincrementaldecoder(encoding)()
-    lines, inside, held = 1, 0, b""
+    decoded = 0
+    pending = b""
     for chunk in (*_chunks(path), b""):
-        held += chunk
+        pending += chunk
         try:
-            text = decoder.decode(chunk, final=not chunk)
-            good = len(held) - len(decoder.getstate()[0])
+            decoder.decode(chunk, final=not chunk)
+            good = len(pending) - len(decoder.getstate()[0])
         except UnicodeError as error:
-            begin = error.start if isinstance(error, UnicodeDecodeError) else 0
-            whole = error.object if isinstance(error, UnicodeDecodeError) else held
-            good = max(0, len(held) - len(whole) + begin)
-            return _after(held[:good], lines, inside, plus=1)
-        del text
-        lines, inside = _after(held[:good], lines, inside)
-        held = held[good:]
-    return lines, inside + 1
+            failed = error if isinstance(error, UnicodeDecodeError) else None
+            start = failed.start if failed else 0
+            good = max(0, len(pending) - len(failed.object if failed else pending) + start)
+            decoded += good
+            break
+        decoded += good
+        pending = pending[good:]
+    lines, line_begin, position = 1, 0, 0
+    for chunk in _chunks(path):
+        part = chunk[: decoded - position]
+        lines += part.count(b"\n")
+        if (last := part.rfind(b"\n")) >= 0:
+            line_begin = position + last + 1
+        position += len(part)
+    return lines, decoded - line_begin + 1
 
 
-def _after(content: bytes, lines: int, inside: int, *, plus: int = 0) -> tuple[int, int]:
-    """Where one stands behind some more bytes."""
-    breaks = content.count(b"\n")
-    rest = len(content) - content.rfind(b"\n") - 1 if breaks else inside + len(content)
-    return lines + breaks, rest + plus
+def _beginning(path: Path) -> bytes:
+    return next(_chunks(path, HEAD), b"")
 
 
 def _chunks(path: Path, size: int = CHUNK) -> Iterator[bytes]:

@@ -17,19 +17,19 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from pramana.errors import InvalidTable, MissingExtra
-from pramana.io.base import Format, PartOf, chosen, names_alone
+from pramana.io.base import Format, PartOf, names_alone
 from pramana.io.subprocess_reader import read_in_child
 from pramana.schema.domains import Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 
 TITLE: Final = "a DuckDB database"
-ALONE: Final[dict[str, str | bool | int | float | list[str]]] = {
+ISOLATED: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": "false",
     "lock_configuration": "true",
     "temp_directory": "",
 }
-"""A database that a stranger made may have views that read files of this machine; and a view that
-sorts would lay the truth down beside the file, for all to read, where a kill leaves it."""
+"""The views of an untrusted database may read other files of this machine, and sorting could write
+original data to a file next to it."""
 
 
 class DuckdbFileFormat(Format):
@@ -58,12 +58,12 @@ def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, La
 
     part = PartOf.of(Path(marked))
     try:
-        with duckdb.connect(str(path), read_only=True, config=ALONE) as database:
+        with duckdb.connect(str(path), read_only=True, config=ISOLATED) as database:
             named = "select table_name from information_schema.tables order by table_name"
             there = [name for (name,) in database.execute(named).fetchall()]
             if names:
                 return names_alone(there), Labels()
-            table = chosen(part, there, what="table")
+            table = part.choose(there, what="table")
             held = database.table(f'"{table.replace(chr(34), chr(34) * 2)}"').to_arrow_table()
     except duckdb.Error:
         raise InvalidTable(
@@ -76,7 +76,7 @@ def read_here(path: Path, *, marked: str, names: str = "") -> tuple[pa.Table, La
 DUCKDB_FILE: Final = DuckdbFileFormat()
 
 
-AT_ONCE: Final = 50_000
+FETCHED: Final = 50_000
 ADDRESS: Final = re.compile(r"^postgres(ql)?:/{1,2}")
 LIBRARY: Final = "Reading PostgreSQL needs an extra: pip install 'pramana[collect]'."
 
@@ -126,7 +126,7 @@ def _read(connection: Any, table: str, where: str) -> pa.Table:
 
     name = sql.Identifier(*table.split("."))
     with connection.cursor(name="pramana") as cursor:
-        cursor.itersize = AT_ONCE
+        cursor.itersize = FETCHED
         cursor.execute(sql.SQL("SELECT * FROM {}").format(name))
         batches = list(_batches(cursor))
     if not batches:
@@ -135,7 +135,7 @@ def _read(connection: Any, table: str, where: str) -> pa.Table:
 
 
 def _batches(cursor: Any) -> Iterator[pa.Table]:
-    while rows := cursor.fetchmany(AT_ONCE):
+    while rows := cursor.fetchmany(FETCHED):
         names = [column.name for column in cursor.description]
         yield pa.table(
             {name: pa.array([_value(row[at]) for row in rows]) for at, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Hold batches to read them again: in memory, and beyond a limit in a temporary file.
+"""Buffer batches to read them again: in memory, and beyond a limit in a temporary file.
 
 A text file, a generator or a database is read once, so that all passes see the same records.
 """
@@ -21,7 +21,7 @@ from pramana.base.processes import memory_bound
 from pramana.schema.opened_table import Part
 
 SHARE: Final = 16
-"""Of the memory allowed that is held before columns go to the temporary file."""
+"""Share of the memory limit, as 1 in 16, that is used before columns go to the file."""
 
 BYTE, WIDE = pa.uint8(), pa.int32()
 """Indices of dictionaries as they are held, and as readers give them."""
@@ -30,7 +30,7 @@ Place: TypeAlias = pa.Array | tuple[int, int]
 
 
 class ScratchFile:
-    """A temporary file without a name: it is gone when its holder or the process is."""
+    """A temporary file without a name: it ends with this object or the process."""
 
     def __init__(self, folder: Path | None = None) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -39,7 +39,7 @@ class ScratchFile:
         self._end = 0
 
     def append(self, data: Any) -> int:
-        """Write bytes at the end, and give where they begin."""
+        """Write bytes at the end; return where they begin."""
         begin, left = self._end, memoryview(data).cast("B")
         while len(left):
             written = os.pwrite(self._file, left, self._end)
@@ -48,7 +48,7 @@ class ScratchFile:
         return begin
 
     def read(self, begin: int, size: int) -> NDArray[np.uint8]:
-        """Bytes from a place on; threads may read at once."""
+        """Read bytes; threads may read at once."""
         data, done = np.empty(size, np.uint8), 0
         while done < size:  # one call reads at most 2 GiB
             done += os.preadv(self._file, [data[done:].data], begin + done)
@@ -77,11 +77,11 @@ class DiskBuffer:
             self.add(batch)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Hold one more batch."""
+        """Buffer one more batch."""
         self.put(len(self._batches), batch)
 
     def put(self, at: int, batch: pa.RecordBatch) -> None:
-        """Hold the columns of a batch beside those that are held of the same records."""
+        """Buffer columns of batch number ``at``, next to those that are buffered already."""
         arrays = list(map(_narrow, batch.columns))
         columns: dict[str, Place] = dict(zip(batch.schema.names, arrays, strict=True))
         self._types |= zip(batch.schema.names, batch.schema.types, strict=True)
@@ -95,7 +95,7 @@ class DiskBuffer:
         self.rows += batch.num_rows
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
-        """The batches of some columns, to be loaded by whoever comes first."""
+        """The batches of some columns, loaded when they are used."""
         position = 0
         for rows, places in self._batches:
             yield Part(position, rows, partial(self._load, places, tuple(columns)))
@@ -125,7 +125,7 @@ class DiskBuffer:
 
 
 def _narrow(array: pa.Array) -> pa.Array:
-    """Indices of few entries as bytes; those that are none of the entries stay as they are."""
+    """Dictionary indices as bytes, if there are few entries."""
     if not pa.types.is_dictionary(array.type) or array.type.index_type != WIDE:
         return array
     if len(array.dictionary) > 2**BYTE.bit_width:
@@ -138,7 +138,7 @@ def _narrow(array: pa.Array) -> pa.Array:
 
 
 def _as(kind: pa.DataType, array: pa.Array) -> pa.Array:
-    """Indices as they came: other batches of the column may have more entries."""
+    """Dictionary indices of the original width: other batches may have more entries."""
     if array.type == kind:
         return array
     indices = array.indices.cast(kind.index_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,38 +31,39 @@ from pramana.schema.domains import Label, Labels
 from pramana.schema.opened_table import OpenedTable, TableFormat
 from pramana.types import Form
 
-PACKAGES: dict[TableFormat, str] = {
-    "sav": "SPSS",
-    "dta": "Stata",
-    "sas7bdat": "SAS",
-    "xport": "SAS transport",
-}
 EXACT = 2**53
 CELL_BYTES = 24
-"""What a value takes while such a file is read, about."""
-SPSS_DATE = 92
-"""Where the head of an SPSS file has the date and the time of writing."""
-ROOM = 2**20
-"""Bytes that must still find room for a full disk not to be the reason of a failure."""
-HEADER, STATA_DATE = 4096, b"<timestamp>\x11"
+"""Memory that reading a value takes, about."""
+
 STATA_CODES: dict[str, int] = {letter: 2147483622 + at for at, letter in enumerate(ascii_lowercase)}
-"""How Stata keeps .a to .z in a column of long integers."""
-MOST_SPSS_CODES = 3
-"""An SPSS file can call so many values of a column missing one by one."""
-LONGEST_SPSS_CODE = 8
-"""And texts of up to so many bytes."""
+"""The numbers by which Stata stores the missing values .a to .z in a column of long integers."""
 
+STATA_VARIABLE_LABEL: Final = 80
+"""Letters of the label of a variable; labels of values may be longer."""
 
-def _pyreadstat(verb: str, file_format: TableFormat) -> ModuleType:
-    try:
-        import pandas  # noqa: F401 - pyreadstat writes from it
-        import pyreadstat
-    except ImportError:
-        raise MissingExtra(
-            f"{verb} {PACKAGES[file_format]} files needs an extra: pip install 'pramana[files]'."
-        ) from None
-    module: ModuleType = pyreadstat
-    return module
+STATA_LARGEST_LABELLED: Final = 2**31
+STATA_OLD: Final = tuple(
+    bytes((version, order, 1)) for version in range(104, 116) for order in (1, 2)
+)
+"""The first bytes of files of Stata 5 to 12: version and byte order."""
+
+STATA_DATE: Final = b"<timestamp>\x11"
+STATA_HEADER: Final = 4096
+
+SPSS_VARIABLE_LABEL: Final = 256
+SPSS_VALUE_LABEL: Final = 120
+"""Bytes of labels."""
+
+SPSS_CODES: Final = 3
+"""Values of a column that can be declared missing one by one."""
+
+SPSS_TEXT_CODE: Final = 8
+"""Bytes of a text that can be declared missing."""
+
+SPSS_DATE: Final = 92
+"""Position of the date and time of writing."""
+
+XPORT_LINE: Final = 80
 
 
 class LabelledFormat(Format):
@@ -72,360 +73,62 @@ class LabelledFormat(Format):
     labelled: ClassVar[bool] = True
 
     largest: ClassVar[float] = float("inf")
-    """From there on its numbers stand for missing."""
+    """Numbers from here on stand for missing values."""
 
     def open(self, path: Path) -> OpenedTable:
         """Open a file; system missing values and empty texts are missing.
 
-        Values that the file calls missing are kept and named in ``labels.missing``; fitted to a
-        schema, only columns that are randomised or list them keep each apart.
+        Values that the file declares missing are kept and listed in ``labels.missing``. When the
+        table is fitted to a schema, only columns that are randomised or list them keep them.
         """
-        _pyreadstat("Reading", self.name)
-        table, labels = read_in_child(__name__, path, title=self.title, file_format=self.name)
+        _pyreadstat("Reading", self.title)
+        table, labels = read_in_child(
+            __name__, path, title=self.title, file_format=self.name, called=self.title
+        )
         return opened_with_codes(table, path, self.name, labels)
 
     def lost(self, column: pa.ChunkedArray) -> str | None:
-        """What is neither a text nor a number that can be told from missing."""
+        """Everything but texts, and numbers that do not stand for missing."""
         return lost_in_text(column, truth=False, limit=self.largest)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with the labels of its columns, where the package's files are written."""
         if not self.writes:
             super().write(path, records)
-        _write(path, replace(records, labels=self._fitting(records.labels)), self.name)
+        _write(self, path, replace(records, labels=self._fitting(records.labels)))
 
-    def label_kept(self, label: str, *, of_value: bool) -> str:
-        """As much of a label as such files hold."""
-        del of_value
+    def variable_label(self, label: str) -> str:
+        """As much of the label of a column as such files store."""
         return label
 
-    def labels_value(self, value: Label) -> bool:
-        """Whether such files can label this value at all."""
+    def value_label(self, value: Label, label: str) -> str | None:
+        """As much of the label of a value as such files store, if any."""
         del value
-        return True
+        return label
 
     def _fitting(self, labels: Labels) -> Labels:
-        """What such files hold of the labels; whose are cut or left out is said."""
-        variables = {n: self.label_kept(own, of_value=False) for n, own in labels.variables.items()}
+        """The labels that such files can store; a notice names columns whose labels are cut."""
+        variables = {name: self.variable_label(own) for name, own in labels.variables.items()}
         values = {
             name: {
-                value: self.label_kept(label, of_value=True)
-                for value, label in own.items()
-                if self.labels_value(value)
+                value: cut
+                for value, label in of_values.items()
+                if (cut := self.value_label(value, label)) is not None
             }
-            for name, own in labels.values.items()
+            for name, of_values in labels.values.items()
         }
-        cut = [n for n in variables if variables[n] != labels.variables[n]]
-        cut += [n for n in values if values[n] != labels.values[n] and n not in cut]
-        if cut:
+        shortened = [name for name in variables if variables[name] != labels.variables[name]]
+        shortened += [
+            name for name in values if values[name] != labels.values[name] and name not in shortened
+        ]
+        if shortened:
             warnings.warn(
-                f"{self.title} files cannot hold all labels of {listed(cut, most=6)}: codebook.csv "
-                "has them whole.",
+                f"{self.title} files cannot hold all labels of {listed(shortened, most=6)}: "
+                "codebook.csv has them whole.",
                 Notice,
                 stacklevel=2,
             )
         return replace(labels, variables=variables, values=values)
-
-
-def read_here(path: Path, *, file_format: TableFormat) -> tuple[pa.Table, Labels]:
-    """What an SPSS, Stata or SAS file holds, read by this process: its own files, or as a child."""
-    library = _pyreadstat("Reading", file_format)
-    read = getattr(library, f"read_{file_format}")
-    try:
-        told = {"user_missing": True} if file_format in ("sav", "dta") else {}
-        _, about = read(str(path), metadataonly=True)
-        cells = (about.number_rows or 0) * (about.number_columns or 0)
-        require_memory(cells * CELL_BYTES, what=str(path))
-        columns, about = read(str(path), output_format="dict", **told)
-    except TooLarge:
-        raise
-    except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
-        raise InvalidTable(
-            f"{path} cannot be read as {PACKAGES[file_format]}: "
-            "it is broken, cut short, or not what its ending says."
-        ) from None
-    require_distinct_names(about.column_names, where=str(path))
-    if not about.column_names or not about.number_rows:
-        raise InvalidTable(f"{path} has no records.")
-    table = pa.table({name: _column(name, _coded(values)) for name, values in columns.items()})
-    labels = _labels(about, stata=file_format == "dta")
-    # The values of each column that the file calls missing: those that occur or have a label
-    found: dict[str, tuple[Label, ...]] = {}
-    for name, ranges in (about.missing_ranges or {}).items():
-        low_high = [(own["lo"], own["hi"]) for own in ranges]
-        codes = codes_within(low_high, table.column(name), labels.values.get(name, {}))
-        if codes:
-            found[name] = codes
-    for name in table.column_names:
-        occur = (about.missing_user_values or {}).get(name) or ()
-        labelled = labels.values.get(name, {})
-        letters = [c for letter, c in STATA_CODES.items() if letter in occur or c in labelled]
-        if letters:
-            found[name] = tuple(letters)
-    return table, replace(labels, missing=found)
-
-
-def opened_with_codes(
-    table: pa.Table, path: Path, file_format: TableFormat, labels: Labels
-) -> OpenedTable:
-    """The table with values that stand for missing as they are; as missing where fitted so."""
-
-    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
-        del text
-        gone = [name for name in labels.missing if name not in coded]
-        if gone:
-            warnings.warn(
-                f"Values that the file calls missing are taken as missing, all alike, in columns "
-                f"that are not randomised: {', '.join(gone)}. List them as missing_values of the "
-                "schema, beside categories or bins, to keep them apart.",
-                Notice,
-                stacklevel=2,
-            )
-        fitted = table
-        for name in gone:
-            column = _without(table.column(name), labels.missing[name])
-            fitted = fitted.set_column(table.column_names.index(name), name, column)
-        return replace(of_arrow(fitted), fit=fit)
-
-    def of_arrow(own: pa.Table) -> OpenedTable:
-        return OpenedTable.of_arrow(own, kind=file_format, source=path, labels=labels)
-
-    return replace(of_arrow(table), fit=fit if labels.missing else None)
-
-
-def _without(column: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
-    occur = set(column.unique().to_pylist())  # a code that only has a label may be of another type
-    gone = pc.is_in(column, value_set=pa.array([v for v in codes if v in occur], column.type))
-    return pc.if_else(gone, pa.scalar(None, column.type), column)
-
-
-def _coded(values: list[Any]) -> list[Any]:
-    """Stata's missing values .a to .z as the numbers by which Stata itself keeps them."""
-    kinds = set(map(type, values))
-    if not all(any(issubclass(own, kind) for own in kinds) for kind in (str, (int, float))):
-        return values
-    return [STATA_CODES.get(value, value) if isinstance(value, str) else value for value in values]
-
-
-def codes_within(
-    ranges: Sequence[tuple[Any, Any]], column: pa.ChunkedArray, labelled: Collection[Label]
-) -> tuple[Label, ...]:
-    """The values inside some ranges, in order: of those that occur or have a label."""
-    seen = {*column.unique().drop_null().to_pylist(), *labelled}
-    kind = str if isinstance(ranges[0][0], str) else (int, float)
-    fitting = (v for v in seen if isinstance(v, kind))
-    return tuple(sorted({_whole(v) for v in fitting if any(lo <= v <= hi for lo, hi in ranges)}))
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _column(name: str, values: list[Any]) -> pa.Array:
-    try:
-        array = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise InvalidTable(
-            f"Column '{name}' holds values of different kinds.", column=name
-        ) from None
-    if pa.types.is_string(array.type):
-        return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
-    if pa.types.is_floating(array.type):
-        return whole_numbers(array)
-    return array.cast(pa.float64()) if pa.types.is_null(array.type) else array
-
-
-def whole_numbers(array: pa.Array) -> pa.Array:
-    """Floating numbers as integers if all are: SPSS, Stata, SAS and R keep them floating."""
-    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), EXACT))
-    if array.null_count < len(array) and pc.all(whole).as_py():
-        return array.cast(pa.int64())
-    return array
-
-
-def _labels(about: Any, *, stata: bool) -> Labels:
-    """What the file says in words; of Stata's letters also those that no record has."""
-    variables = {name: text for name, text in about.column_names_to_labels.items() if text}
-    values = {
-        name: {STATA_CODES.get(value, value) if stata else value: text
-               for value, text in labels.items()}
-        for name, labels in about.variable_value_labels.items()
-    }  # fmt: skip
-    measures = {n: m for n, m in (about.variable_measure or {}).items() if m != "unknown"}
-    return Labels(variables, values, measures)
-
-
-def _write(path: Path, records: RecordStream, file_format: TableFormat) -> None:
-    """Write an SPSS or Stata file with the labels of the columns that it has."""
-    library = _pyreadstat("Writing", file_format)
-    schema = pa.schema([(item.name, _plain(item.type)) for item in records.schema])
-    table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
-    names, labels = table.column_names, records.labels
-    texts = {item.name for item in schema if pa.types.is_string(item.type)}
-    # Labels and codes of values that are still there: those of a number do not fit a bin's text.
-    named = {
-        name: {v: own for v, own in labels.values[name].items() if isinstance(v, str) == text}
-        for name, text in ((name, name in texts) for name in names if name in labels.values)
-    }
-    codes = {
-        name: tuple(labels.missing[name])
-        for name in names
-        if name in labels.missing
-        and all(isinstance(code, str) == (name in texts) for code in labels.missing[name])
-    }
-    options: Form = {
-        "column_labels": {name: labels.variables.get(name) for name in names},
-        "variable_value_labels": {name: own for name, own in named.items() if own},
-    }
-    if file_format == "sav":
-        options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
-    frame = _frame(table, file_format)
-    if file_format == "sav":
-        options["missing_ranges"] = _ranges(table, codes, options["variable_value_labels"])
-    else:
-        _in_letters(frame, options, codes)
-    broken = (library.ReadstatError, library.PyreadstatError)
-    write = partial(getattr(library, f"write_{file_format}"), dst_path=str(path))
-    try:
-        write(frame, **options)
-    except broken:
-        _require_space(path)
-        column, what = _unkept(frame, write, options, broken)
-        owner = "The records have" if column is None else f"Column '{column}'"
-        raise InvalidTable(
-            f"{owner} {what} that "
-            f"{PACKAGES[file_format]} files cannot keep: change that, or write parquet or feather.",
-            column=column,
-        ) from None
-    _undate(path, file_format)
-    if table.num_rows:
-        try:
-            require_same(table, read_here(path, file_format=file_format)[0], file_format)
-        except InvalidTable:
-            _require_space(path)
-            raise
-
-
-def _unkept(
-    frame: Any, write: Callable[..., None], options: Form, broken: Any
-) -> tuple[str | None, str]:
-    """The column that a library has refused, and what of it, found by writing each column alone."""
-
-    def goes(part: Any, **told: Any) -> bool:
-        try:
-            write(part, **told)
-        except broken:
-            return False
-        return True
-
-    for name in frame.columns:
-        if not goes(frame[[name]]):
-            named = goes(frame[[name]].set_axis(["x"], axis="columns"))
-            return name, "has a name" if named else "holds values"
-    for name in frame.columns:
-        own = {what: {name: told[name]} for what, told in options.items() if name in told}
-        if not goes(frame[[name]], **own):
-            return name, "has labels or codes of missing values"
-    return None, "labels or codes of missing values"
-
-
-def _frame(table: pa.Table, file_format: TableFormat) -> Any:
-    texts = [own.name for own in table.schema if pa.types.is_string(own.type)]
-    try:
-        # The library looks at every text several times: as objects they need not be made anew.
-        return table.to_pandas(date_as_object=True).astype(dict.fromkeys(texts, object))
-    except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
-        raise InvalidTable(
-            f"{PACKAGES[file_format]} files keep dates and times up to the year 9999, and the "
-            "records hold others. Write parquet or feather."
-        ) from None
-
-
-def _require_space(path: Path) -> None:
-    """Say so where a file could not be written because there is no room: the library does not."""
-    with path.with_name("room").open("wb") as file:
-        file.write(bytes(ROOM))
-        file.flush()
-        os.fsync(file.fileno())
-    path.with_name("room").unlink()
-
-
-def _ranges(
-    table: pa.Table, codes: Mapping[str, tuple[Label, ...]], labelled: Mapping[str, Collection[Any]]
-) -> dict[str, list[Any]]:
-    """Missing values as SPSS declares them; a notice names columns whose codes do not fit."""
-    found = {
-        name: _spss_missing(
-            own, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
-        )
-        for name, own in codes.items()
-    }
-    left = [name for name, own in found.items() if not own]
-    if left:
-        warnings.warn(
-            "SPSS calls missing up to three values of a column, or a range and one value, and no "
-            f"text of more than {LONGEST_SPSS_CODE} letters: the codes of {', '.join(left)} keep "
-            "their labels, and are ordinary values in the SPSS file.",
-            Notice,
-            stacklevel=2,
-        )
-    return {name: own for name, own in found.items() if own}
-
-
-def _spss_missing(codes: Sequence[Any], occur: Collection[Any]) -> list[Any]:
-    """Up to three values; or a range of which no other value is, and one value beside it."""
-    if any(isinstance(c, str) and len(c.encode()) > LONGEST_SPSS_CODE for c in codes):
-        return []
-    if len(codes) <= MOST_SPSS_CODES:
-        return list(codes)
-    ranked = [] if isinstance(codes[0], str) else sorted(codes)
-    others = [value for value in occur if value not in codes]
-    for alone in (None, ranked[0], ranked[-1]) if ranked else ():
-        within = [code for code in ranked if code != alone]
-        if not any(within[0] <= value <= within[-1] for value in others):
-            return [{"lo": within[0], "hi": within[-1]}, *([] if alone is None else [alone])]
-    return []
-
-
-def _in_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Label, ...]]) -> None:
-    """Numbers that Stata keeps for .a to .z as the letters that pyreadstat writes them from."""
-    letters: dict[Label, str] = {code: letter for letter, code in STATA_CODES.items()}
-    told = {name: own for name, own in codes.items() if all(code in letters for code in own)}
-    for name, own in told.items():
-        frame[name] = frame[name].astype(object).replace({code: letters[code] for code in own})
-        labelled = options["variable_value_labels"].get(name, {})
-        named = {letters.get(value, value): text for value, text in labelled.items()}
-        if named:
-            options["variable_value_labels"][name] = named
-    if told:
-        options["missing_user_values"] = {
-            name: [letters[code] for code in own] for name, own in told.items()
-        }
-
-
-def _undate(path: Path, file_format: TableFormat) -> None:
-    """Put one date into every file: the same records give the same bytes at any hour."""
-    with path.open("r+b") as file:
-        if file_format == "sav":
-            file.seek(SPSS_DATE)
-            file.write(b"01 Jan 7000:00:00")
-            return
-        at = file.read(HEADER).find(STATA_DATE)
-        if at < 0:  # the library says nothing where a disk is full
-            _require_space(path)
-            raise InvalidTable("The Stata file could not be written: it has no head.")
-        file.seek(at + len(STATA_DATE))
-        file.write(b"01 Jan 1970 00:00")
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-MOST_OF_VARIABLE: Final = 80
-MOST: Final = 2**31
-OLD: Final = tuple(bytes((version, order, 1)) for version in range(104, 116) for order in (1, 2))
-"""Files of Stata 5 to 12 begin with a version and the order of bytes."""
 
 
 class DtaFormat(LabelledFormat):
@@ -435,39 +138,21 @@ class DtaFormat(LabelledFormat):
     title: ClassVar[str] = "Stata"
     media: ClassVar[str] = "application/x-stata"
     endings: ClassVar[tuple[str, ...]] = (".dta",)
-    marks: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *OLD)
+    marks: ClassVar[tuple[bytes, ...]] = (b"<stata_dta>", *STATA_OLD)
     writes: ClassVar[bool] = True
     largest: ClassVar[float] = 8.9e307
     in_python: ClassVar[str] = "pyreadstat.read_dta(HERE / {name}, user_missing=True)[0]"
     in_r: ClassVar[str] = "as.data.frame(haven::read_dta({name}))"
 
-    def label_kept(self, label: str, *, of_value: bool) -> str:
-        """Stata counts letters, and only those of a variable's label."""
-        return label if of_value else label[:MOST_OF_VARIABLE]
+    def variable_label(self, label: str) -> str:
+        """Its first letters."""
+        return label[:STATA_VARIABLE_LABEL]
 
-    def labels_value(self, value: Label) -> bool:
-        """Whole numbers of 32 bits alone, among them those that are kept for .a to .z."""
-        if not isinstance(value, int | float):
-            return False
-        return float(value).is_integer() and -MOST < value < MOST
-
-
-DTA: Final = DtaFormat()
-
-
-class SasFormat(LabelledFormat):
-    """SAS files, with their labels."""
-
-    name: ClassVar[str] = "sas7bdat"
-    title: ClassVar[str] = "SAS"
-    endings: ClassVar[tuple[str, ...]] = (".sas7bdat",)
-
-
-SAS: Final = SasFormat()
-
-
-SAV_MOST_OF_VARIABLE: Final = 256
-MOST_OF_VALUE: Final = 120
+    def value_label(self, value: Label, label: str) -> str | None:
+        """The whole label of a whole number of 32 bits, among them the codes of .a to .z."""
+        if not isinstance(value, int | float) or not float(value).is_integer():
+            return None
+        return label if abs(value) < STATA_LARGEST_LABELLED else None
 
 
 class SavFormat(LabelledFormat):
@@ -482,16 +167,22 @@ class SavFormat(LabelledFormat):
     in_python: ClassVar[str] = "pyreadstat.read_sav(HERE / {name}, user_missing=True)[0]"
     in_r: ClassVar[str] = "as.data.frame(haven::read_sav({name}, user_na = TRUE))"
 
-    def label_kept(self, label: str, *, of_value: bool) -> str:
-        """SPSS counts bytes: the library would cut longer ones without a word."""
-        longest = MOST_OF_VALUE if of_value else SAV_MOST_OF_VARIABLE
-        return label.encode()[:longest].decode(errors="ignore")
+    def variable_label(self, label: str) -> str:
+        """Its first bytes: the library would cut it silently."""
+        return label.encode()[:SPSS_VARIABLE_LABEL].decode(errors="ignore")
+
+    def value_label(self, value: Label, label: str) -> str | None:
+        """Its first bytes: the library would cut it silently."""
+        del value
+        return label.encode()[:SPSS_VALUE_LABEL].decode(errors="ignore")
 
 
-SAV: Final = SavFormat()
+class SasFormat(LabelledFormat):
+    """SAS files, with their labels."""
 
-
-LINE = 80
+    name: ClassVar[str] = "sas7bdat"
+    title: ClassVar[str] = "SAS"
+    endings: ClassVar[tuple[str, ...]] = (".sas7bdat",)
 
 
 class XportFormat(SasFormat):
@@ -503,10 +194,330 @@ class XportFormat(SasFormat):
     marks: ClassVar[tuple[bytes, ...]] = (b"HEADER RECOR",)
 
     def open(self, path: Path) -> OpenedTable:
-        """Open a file; it has no end of its own, but comes in lines of 80 bytes."""
-        if path.stat().st_size % LINE:
+        """Open a file; it has no end mark, but consists of lines of 80 bytes."""
+        if path.stat().st_size % XPORT_LINE:
             raise broken(path)
         return super().open(path)
 
 
+DTA: Final = DtaFormat()
+SAV: Final = SavFormat()
+SAS: Final = SasFormat()
 XPORT: Final = XportFormat()
+
+
+def _pyreadstat(verb: str, title: str) -> ModuleType:
+    try:
+        import pandas  # noqa: F401 - pyreadstat writes from it
+        import pyreadstat
+    except ImportError:
+        raise MissingExtra(
+            f"{verb} {title} files needs an extra: pip install 'pramana[files]'."
+        ) from None
+    module: ModuleType = pyreadstat
+    return module
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def read_here(path: Path, *, file_format: TableFormat, called: str) -> tuple[pa.Table, Labels]:
+    """The records and labels of a file, read by this process."""
+    library = _pyreadstat("Reading", called)
+    read = getattr(library, f"read_{file_format}")
+    try:
+        options = {"user_missing": True} if file_format in ("sav", "dta") else {}
+        _, about = read(str(path), metadataonly=True)
+        cells = (about.number_rows or 0) * (about.number_columns or 0)
+        require_memory(cells * CELL_BYTES, what=str(path))
+        columns, about = read(str(path), output_format="dict", **options)
+    except TooLarge:
+        raise
+    except (library.ReadstatError, library.PyreadstatError, ValueError, OSError):
+        raise InvalidTable(
+            f"{path} cannot be read as {called}: it is broken, cut short, or not what its ending "
+            "says."
+        ) from None
+    require_distinct_names(about.column_names, where=str(path))
+    if not about.column_names or not about.number_rows:
+        raise InvalidTable(f"{path} has no records.")
+    table = pa.table({name: _column(name, values) for name, values in columns.items()})
+    codes = STATA_CODES if file_format == "dta" else {}
+    value_labels = {
+        name: {codes.get(value, value): text for value, text in of_values.items()}
+        for name, of_values in about.variable_value_labels.items()
+    }
+    labels = Labels(
+        {name: text for name, text in about.column_names_to_labels.items() if text},
+        value_labels,
+        {
+            n: measure
+            for n, measure in (about.variable_measure or {}).items()
+            if measure != "unknown"
+        },
+        _missing_codes(about, table, value_labels),
+    )
+    return table, labels
+
+
+def _missing_codes(
+    about: Any, table: pa.Table, value_labels: Mapping[str, Mapping[Label, str]]
+) -> dict[str, tuple[Label, ...]]:
+    """The values of each column that the file declares missing, and that occur or have a label."""
+    missing: dict[str, tuple[Label, ...]] = {}
+    letters = about.missing_user_values or {}
+    for name, ranges in (about.missing_ranges or {}).items():
+        low_high = [(own["lo"], own["hi"]) for own in ranges]
+        missing[name] = codes_within(low_high, table.column(name), value_labels.get(name, {}))
+    for name in table.column_names:
+        present, labelled = letters.get(name) or (), value_labels.get(name, {})
+        stata = [
+            code for letter, code in STATA_CODES.items() if letter in present or code in labelled
+        ]
+        missing[name] = tuple(stata) or missing.get(name, ())
+    return {name: codes for name, codes in missing.items() if codes}
+
+
+def codes_within(
+    ranges: Sequence[tuple[Any, Any]], column: pa.ChunkedArray, labelled: Collection[Label]
+) -> tuple[Label, ...]:
+    """The values inside some ranges, in order, of those that occur or have a label."""
+    values = {*column.unique().drop_null().to_pylist(), *labelled}
+    kind = str if isinstance(ranges[0][0], str) else (int, float)
+    inside = {
+        int(value) if isinstance(value, float) and value.is_integer() else value
+        for value in values
+        if isinstance(value, kind) and any(low <= value <= high for low, high in ranges)
+    }
+    return tuple(sorted(inside))
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    """One column; Stata's letters of missing values become the numbers that Stata stores."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, str) for kind in kinds) and any(
+        issubclass(kind, int | float) for kind in kinds
+    ):
+        values = [STATA_CODES.get(own, own) if isinstance(own, str) else own for own in values]
+    try:
+        array = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise InvalidTable(
+            f"Column '{name}' holds values of different kinds.", column=name
+        ) from None
+    if pa.types.is_string(array.type):
+        return pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
+    if pa.types.is_floating(array.type):
+        return whole_numbers(array)
+    return array.cast(pa.float64()) if pa.types.is_null(array.type) else array
+
+
+def whole_numbers(array: pa.Array) -> pa.Array:
+    """Floating numbers as integers if all are: SPSS, Stata, SAS and R store them so."""
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), EXACT))
+    if array.null_count < len(array) and pc.all(whole).as_py():
+        return array.cast(pa.int64())
+    return array
+
+
+def opened_with_codes(
+    table: pa.Table, path: Path, file_format: TableFormat, labels: Labels
+) -> OpenedTable:
+    """The table with codes of missing values; fitted to a schema, some become missing."""
+
+    def fit(*, text: Collection[str], coded: Collection[str]) -> OpenedTable:
+        del text
+        dropped = [name for name in labels.missing if name not in coded]
+        if dropped:
+            warnings.warn(
+                f"Values that the file declares missing become missing, all alike, in columns "
+                f"that are not randomised: {', '.join(dropped)}. List them as missing_values of "
+                "the schema, with categories or bins, to keep them apart.",
+                Notice,
+                stacklevel=2,
+            )
+        fitted = table
+        for name in dropped:
+            column = table.column(name)
+            present = set(column.unique().to_pylist())  # other codes may be of another type
+            codes = pa.array([v for v in labels.missing[name] if v in present], column.type)
+            cleared = pc.if_else(
+                pc.is_in(column, value_set=codes), pa.scalar(None, column.type), column
+            )
+            fitted = fitted.set_column(table.column_names.index(name), name, cleared)
+        return replace(opened(fitted), fit=fit)
+
+    def opened(own: pa.Table) -> OpenedTable:
+        return OpenedTable.of_arrow(own, kind=file_format, source=path, labels=labels)
+
+    return replace(opened(table), fit=fit if labels.missing else None)
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def _write(form: LabelledFormat, path: Path, records: RecordStream) -> None:
+    """Write an SPSS or Stata file, and read it back to compare."""
+    library = _pyreadstat("Writing", form.title)
+    fields = [
+        (item.name, item.type.value_type if pa.types.is_dictionary(item.type) else item.type)
+        for item in records.schema
+    ]
+    schema = pa.schema(fields)
+    table = pa.concat_tables([schema.empty_table(), *(g.cast(schema) for g in records.groups)])
+    try:
+        frame = table.to_pandas(date_as_object=True)
+        # pyreadstat looks at every text several times: as objects they are not made anew.
+        frame = frame.astype({name: object for name, kind in fields if pa.types.is_string(kind)})
+    except (pa.ArrowInvalid, OverflowError, ValueError):  # which quote a value
+        raise InvalidTable(
+            f"{form.title} files store dates and times up to the year 9999, and the records hold "
+            "others. Write parquet or feather."
+        ) from None
+    options = _label_options(form, table, frame, records.labels)
+    write = partial(getattr(library, f"write_{form.name}"), dst_path=str(path))
+    refused = (library.ReadstatError, library.PyreadstatError)
+    try:
+        write(frame, **options)
+    except refused:
+        _require_disk_space(path)
+        raise _refused_by_library(form, frame, write, refused) from None
+    _set_fixed_date(form, path)
+    if table.num_rows:
+        try:
+            written, _ = read_here(path, file_format=form.name, called=form.title)
+            require_same(table, written, form.name)
+        except InvalidTable:
+            _require_disk_space(path)
+            raise
+
+
+def _label_options(form: LabelledFormat, table: pa.Table, frame: Any, labels: Labels) -> Form:
+    """Labels and codes of missing values as pyreadstat takes them.
+
+    Those of a number do not fit a column of bins, whose values are texts, and are left out.
+    """
+    texts = {item.name for item in table.schema if pa.types.is_string(item.type)}
+    names = table.column_names
+    value_labels = {
+        name: {v: own for v, own in labels.values[name].items() if isinstance(v, str) == text}
+        for name, text in ((name, name in texts) for name in names if name in labels.values)
+    }
+    codes = {
+        name: tuple(labels.missing[name])
+        for name in names
+        if name in labels.missing
+        and all(isinstance(code, str) == (name in texts) for code in labels.missing[name])
+    }
+    options: Form = {
+        "column_labels": {name: labels.variables.get(name) for name in names},
+        "variable_value_labels": {name: own for name, own in value_labels.items() if own},
+    }
+    if form.name == "sav":
+        options["variable_measure"] = {n: m for n, m in labels.measures.items() if n in names}
+        options["missing_ranges"] = _spss_ranges(table, codes, options["variable_value_labels"])
+    else:
+        _use_stata_letters(frame, options, codes)
+    return options
+
+
+def _spss_ranges(
+    table: pa.Table, codes: Mapping[str, tuple[Label, ...]], labelled: Mapping[str, Collection[Any]]
+) -> dict[str, list[Any]]:
+    """Missing values as SPSS declares them; a notice names columns whose codes do not fit."""
+    ranges = {
+        name: _spss_range(
+            own, {*table.column(name).unique().drop_null().to_pylist(), *labelled.get(name, ())}
+        )
+        for name, own in codes.items()
+    }
+    undeclared = [name for name, own in ranges.items() if not own]
+    if undeclared:
+        warnings.warn(
+            "SPSS declares up to three values of a column missing, or a range and one value, and "
+            f"no text of more than {SPSS_TEXT_CODE} letters: the codes of {', '.join(undeclared)} "
+            "keep their labels, and are ordinary values in the SPSS file.",
+            Notice,
+            stacklevel=2,
+        )
+    return {name: own for name, own in ranges.items() if own}
+
+
+def _spss_range(codes: Sequence[Any], values: Collection[Any]) -> list[Any]:
+    """Up to three values; or a range that holds no other value, and one value apart from it."""
+    if any(isinstance(code, str) and len(code.encode()) > SPSS_TEXT_CODE for code in codes):
+        return []
+    if len(codes) <= SPSS_CODES:
+        return list(codes)
+    ranked = [] if isinstance(codes[0], str) else sorted(codes)
+    others = [value for value in values if value not in codes]
+    for alone in (None, ranked[0], ranked[-1]) if ranked else ():
+        inside = [code for code in ranked if code != alone]
+        if not any(inside[0] <= value <= inside[-1] for value in others):
+            return [{"lo": inside[0], "hi": inside[-1]}, *([] if alone is None else [alone])]
+    return []
+
+
+def _use_stata_letters(frame: Any, options: Form, codes: Mapping[str, tuple[Label, ...]]) -> None:
+    """Put the letters .a to .z, from which pyreadstat writes them, for the numbers of Stata."""
+    letters: dict[Label, str] = {code: letter for letter, code in STATA_CODES.items()}
+    by_column = {name: own for name, own in codes.items() if all(code in letters for code in own)}
+    for name, own in by_column.items():
+        frame[name] = frame[name].astype(object).replace({code: letters[code] for code in own})
+        labelled = options["variable_value_labels"].get(name, {})
+        if labelled:
+            options["variable_value_labels"][name] = {
+                letters.get(value, value): text for value, text in labelled.items()
+            }
+    if by_column:
+        options["missing_user_values"] = {
+            name: [letters[code] for code in own] for name, own in by_column.items()
+        }
+
+
+def _refused_by_library(form: LabelledFormat, frame: Any, write: Any, refused: Any) -> InvalidTable:
+    """Name the column that pyreadstat refuses, found by writing each column alone."""
+
+    def is_refused(part: Any) -> bool:
+        try:
+            write(part)
+        except refused:
+            return True
+        return False
+
+    column = next((name for name in frame.columns if is_refused(frame[[name]])), None)
+    what = "labels or codes of missing values"
+    if column is not None:
+        renamed = frame[[column]].set_axis(["x"], axis="columns")
+        what = "values" if is_refused(renamed) else "a name"
+    owner = "A column has" if column is None else f"Column '{column}' has"
+    return InvalidTable(
+        f"{owner} {what} that {form.title} files cannot keep: change that, or write parquet or "
+        "feather.",
+        column=column,
+    )
+
+
+def _require_disk_space(path: Path) -> None:
+    """Raise the system's error if the disk is full: pyreadstat does not."""
+    place = path.with_name("space")
+    with place.open("wb") as file:
+        file.write(bytes(2**20))
+        file.flush()
+        os.fsync(file.fileno())
+    place.unlink()
+
+
+def _set_fixed_date(form: LabelledFormat, path: Path) -> None:
+    """Write one date into every file: the same records give the same bytes at any hour."""
+    with path.open("r+b") as file:
+        if form.name == "sav":
+            file.seek(SPSS_DATE)
+            file.write(b"01 Jan 7000:00:00")
+            return
+        at = file.read(STATA_HEADER).find(STATA_DATE)
+        if at < 0:  # pyreadstat does not report a full disk
+            _require_disk_space(path)
+            raise InvalidTable("The Stata file could not be written: it has no header.")
+        file.seek(at + len(STATA_DATE))
+        file.write(b"01 Jan 1970 00:00")

@@ -1,12 +1,12 @@
 """Open files, data frames and database tables; return tables as the kind of object that was given.
 
-Unreadable sources are refused in one line. Messages of libraries may show rows of the file, so none
-of them is passed on.
+Unreadable sources are refused in one line. Messages of libraries may show rows and are not passed
+on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -27,7 +27,7 @@ from pramana.io.base import (
     PartOf,
     format_of,
     require_distinct_names,
-    whole,
+    validated,
 )
 from pramana.io.csv import CSV
 from pramana.io.databases import is_address, open_postgres
@@ -48,11 +48,11 @@ def open_table(
         source: A path, a pandas, Polars or PyArrow object, or a table that is open already.
         schema: If given, the table must have exactly its columns, columns with categories that
             are texts stay text, and randomised columns of text come as dictionaries.
-        encoding: Of a text file, where it is not to be found out.
+        encoding: Of a text file, where it is not detected.
     """
     if encoding is not None:
         if format_of(source) != CSV.name:
-            raise InvalidTable(f"An encoding can be told of a text file, and {source} is none.")
+            raise InvalidTable(f"--encoding is for text files, and {source} is none.")
         opened = _open_file(Path(source), partial(CSV.open, encoding=encoding))
     elif isinstance(source, OpenedTable):
         opened = source
@@ -81,34 +81,29 @@ def checked(opened: OpenedTable, *, schema: Schema | None = None) -> OpenedTable
 
 
 def require_types(schema: pa.Schema) -> None:
-    """Refuse columns whose values are no values of a table."""
+    """Refuse columns whose values are not values of a table."""
     for item in schema:
         kind, types = item.type, pa.types
-        for wrong, what in (
-            (types.is_nested(kind), "lists or records. Flatten it"),
-            (
-                types.is_duration(kind) or types.is_interval(kind),
-                "spans of time. Make them numbers",
-            ),
-            (
-                isinstance(kind, pa.BaseExtensionType),
-                "values of an extension type. Make them texts",
-            ),
-            (not _zone_is_known(kind), "times of a zone that is not known here. Make it UTC"),
-        ):
-            if wrong:
-                raise InvalidTable(f"Column '{item.name}' holds {what}.", column=item.name)
+        wrong = ""
+        if types.is_nested(kind):
+            wrong = "lists or records. Flatten it"
+        elif types.is_duration(kind) or types.is_interval(kind):
+            wrong = "spans of time. Make them numbers"
+        elif isinstance(kind, pa.BaseExtensionType):
+            wrong = "values of an extension type. Make them texts"
+        elif not _zone_is_known(kind):
+            wrong = "times of an unknown time zone. Make it UTC"
+        if wrong:
+            raise InvalidTable(f"Column '{item.name}' holds {wrong}.", column=item.name)
 
 
 def _zone_is_known(kind: pa.DataType) -> bool:
-    """Whether times of this type can be read at all: their zone may be any text."""
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not pa.types.is_timestamp(plain) or plain.tz is None:
-        return True
-    try:
-        pc.strftime(pa.scalar(0, plain))
-    except pa.ArrowInvalid:
-        return False
+    if pa.types.is_timestamp(plain) and plain.tz is not None:
+        try:
+            pc.strftime(pa.scalar(0, plain))
+        except pa.ArrowInvalid:
+            return False
     return True
 
 
@@ -130,9 +125,9 @@ def require_columns(schema: Schema, names: Sequence[str]) -> None:
 
 
 def open_own(path: Path, *, schema: Schema) -> OpenedTable:
-    """Open a file that this program wrote, by what it knows of that."""
-    own = None if path.is_dir() else FORMATS[format_of(path)].open_own
-    return checked(_open_file(path, own), schema=schema)
+    """Open a file that this program wrote."""
+    opener = None if path.is_dir() else FORMATS[format_of(path)].open_own
+    return checked(_open_file(path, opener), schema=schema)
 
 
 def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) -> OpenedTable:
@@ -143,33 +138,33 @@ def _open_file(path: Path, opener: Callable[[Path], OpenedTable] | None = None) 
         return open_parts(file)
     member = FORMATS[format_of(file)]
     if not file.is_file():
-        raise InvalidTable(f"{file} must be a file that holds a table, and is a pipe or a device.")
+        raise InvalidTable(f"{file} must be a file that holds a table, not a pipe or a device.")
     before = FileStamp.of(file)
-    _require_content(file, member)
+    _require_first_bytes(file, member)
     try:
-        opened = member.open(path) if opener is None else opener(path)
-        ours = type(member).__module__.startswith("pramana.")
-        return opened if ours else steady(opened)  # a format of another package may read anything
-    finally:  # also where it could not be read: that may be why
+        opened = (opener or member.open)(path)
+        # A format of another package may read anything anew at each pass.
+        return opened if type(member).__module__.startswith("pramana.") else steady(opened)
+    finally:  # also after a failure: a change of the file may be its cause
         before.require_unchanged()
 
 
-def _require_content(path: Path, expected: Format) -> None:
+def _require_first_bytes(path: Path, expected: Format) -> None:
     """Refuse a file whose first bytes are those of another format."""
-    told = {mark: member.title for member in FORMATS.values() for mark in member.marks} | ARCHIVES
+    titles = {mark: form.title for form in FORMATS.values() for mark in form.marks} | ARCHIVES
     try:
         with path.open("rb") as file:
-            beginning = file.read(max(map(len, told)))
+            beginning = file.read(max(map(len, titles)))
     except OSError:
         raise InvalidTable(f"{path} cannot be read. Check the permissions.") from None
     if not beginning:
         raise InvalidTable(f"{path} is empty.")
     if beginning.startswith(expected.marks):
         return
-    found = next((title for mark, title in told.items() if beginning.startswith(mark)), None)
-    if found is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in found):
-        raise InvalidTable(f"{path} holds {found} data, whatever its ending says. Rename it.")
-    if found is None and expected.marks:
+    title = next((title for mark, title in titles.items() if beginning.startswith(mark)), None)
+    if title is not None and not (path.suffix.lower() in COMPRESSED and "gzip" in title):
+        raise InvalidTable(f"{path} holds {title} data, whatever its ending says. Rename it.")
+    if title is None and expected.marks:
         raise InvalidTable(f"{path} is not {expected.title} data, whatever its ending says.")
 
 
@@ -189,49 +184,45 @@ class Preview:
 
 
 def preview_of(opened: OpenedTable, *, rows: int, encoding: str | None = None) -> Preview:
-    """What an opened table looks like; nothing is read beyond its first records."""
+    """Format, columns and first records of an opened table; no other records are read."""
     path = Path(str(opened.source)) if opened.files or isinstance(opened.source, Path) else None
     member = FORMATS.get(opened.format)
-    parts = () if path is None or member is None else member.parts(path)
+    parts: tuple[str, ...] = ()
+    found: list[tuple[str, str]] = []
+    if member is not None and path is not None:
+        parts, found = member.parts(path), list(member.found(path, encoding))
     asked = PartOf.of(path).name if path is not None else None
-    names = opened.schema.names
+    names, labels = opened.schema.names, opened.labels
+    if labels.variables:
+        with_label = counted(len(labels.variables), "column has one", "columns have one")
+        found.append(("Labels", with_label))
+    if labels.values:
+        with_labels = counted(len(labels.values), "column has them", "columns have them")
+        found.append(("Value labels", with_labels))
+    texts = (
+        tuple(None if value is None else label_text(value) for value in row)
+        for batch in opened.batches(size=rows)
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    )
     return Preview(
         title=opened.format if member is None else member.title,
         records=opened.rows,
-        found=tuple(_found(path, opened, encoding)),
+        found=tuple(found),
         parts=parts,
         part=asked or (parts[0] if parts else ""),
         columns=tuple(names),
         numbers=tuple(is_number(field.type) for field in opened.schema),
-        labels=tuple(opened.labels.variables.get(name) for name in names),
-        rows=tuple(islice(_texts(opened, rows), rows)),
+        labels=tuple(labels.variables.get(name) for name in names),
+        rows=tuple(islice(texts, rows)),
     )
 
 
 def parts_of(path: Path) -> tuple[str, ...]:
-    """The tables that a file holds by their names, where its format has names for them."""
+    """The names of the tables that a file holds, if its format has names for them."""
     return FORMATS[format_of(PartOf.of(path).file)].parts(path)
 
 
-def _found(
-    path: Path | None, opened: OpenedTable, encoding: str | None
-) -> Iterator[tuple[str, str]]:
-    member = FORMATS.get(opened.format)
-    if member is not None and path is not None:
-        yield from member.found(path, encoding)
-    if opened.labels.variables:
-        yield "Labels", counted(len(opened.labels.variables), "column has one", "columns have one")
-    if opened.labels.values:
-        yield (
-            "Value labels",
-            counted(len(opened.labels.values), "column has them", "columns have them"),
-        )
-
-
-def _texts(opened: OpenedTable, rows: int) -> Iterator[tuple[str | None, ...]]:
-    for batch in opened.batches(size=rows):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield tuple(None if value is None else label_text(value) for value in row)
+# -- data frames --------------------------------------------------------------------------------
 
 
 def open_frame(frame: Any) -> OpenedTable:
@@ -240,7 +231,7 @@ def open_frame(frame: Any) -> OpenedTable:
     require_distinct_names(names, where="the data frame")
     table = _to_arrow(frame)
     try:
-        whole(table)
+        validated(table)
     except BROKEN:
         raise InvalidTable("The table is broken: its buffers do not hold what they say.") from None
     require_distinct_names(table.column_names, where="the table")
@@ -267,14 +258,7 @@ def _to_arrow(frame: Any) -> pa.Table:
     if isinstance(frame, pa.RecordBatchReader):
         return frame.read_all()  # it can be read once only
     if _is_pandas(frame):
-        # The frame without its index; its errors would show cells, so they are replaced
-        try:
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            bad = next((name for name in frame.columns if not _converts(frame[[name]])), None)
-            raise InvalidTable(
-                f"Column '{bad}' holds values of different kinds. Give it one.", column=bad
-            ) from None
+        return _from_pandas(frame)
     if _comes_from(frame, "pyarrow") and hasattr(frame, "to_table"):
         return frame.to_table()  # a dataset
     frame = frame.collect() if _is_lazy(frame) else frame
@@ -286,18 +270,22 @@ def _to_arrow(frame: Any) -> pa.Table:
     return pa.table(frame)
 
 
-def _converts(frame: Any) -> bool:
+def _from_pandas(frame: Any) -> pa.Table:
+    """The frame without its index; the library's error, which shows a cell, is replaced."""
     try:
-        pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return False
-    return True
+        pass
+    for name in frame.columns if len(frame.columns) > 1 else ():
+        _from_pandas(frame[[name]])
+    bad = frame.columns[0]
+    raise InvalidTable(f"Column '{bad}' holds values of different kinds. Give it one.", column=bad)
 
 
 def empty_like(frame: Any) -> Any:
-    """An object of the same kind and types without records, which ``to_kind`` needs."""
+    """An object of the same kind and types without records, for :func:`to_kind`."""
     if isinstance(frame, str | PathLike):
-        return frame  # a place; no records are held
+        return frame
     if _is_pandas(frame):
         frame = frame.iloc[:0].copy()
         frame.attrs = {}  # attributes and categories are part of the original data
@@ -315,19 +303,20 @@ def empty_like(frame: Any) -> Any:
 def to_kind(table: pa.Table, like: Any) -> Any:
     """The table as the same kind of object as ``like``, else PyArrow; text stays plain."""
     if isinstance(like, pa.RecordBatchReader):
-        return undressed(table, like.schema).to_reader()
+        return without_dictionaries(table, like.schema).to_reader()
     if _comes_from(like, "pyarrow") or not hasattr(like, "head"):
-        return undressed(table, like.schema) if isinstance(like, pa.Table) else table
+        return without_dictionaries(table, like.schema) if isinstance(like, pa.Table) else table
     import narwhals as nw
 
     head = like.head(0).collect() if _is_lazy(like) else like.head(0)
     made = nw.from_arrow(
-        undressed(table, _to_arrow(head).schema), backend=nw.from_native(head).implementation
+        without_dictionaries(table, _to_arrow(head).schema),
+        backend=nw.from_native(head).implementation,
     ).to_native()
     return made.lazy() if _is_lazy(like) else made
 
 
-def undressed(table: pa.Table, original: pa.Schema) -> pa.Table:
+def without_dictionaries(table: pa.Table, original: pa.Schema) -> pa.Table:
     """Dictionary columns as plain ones where the original was plain."""
     for at, name in enumerate(table.column_names):
         kind = table.schema.field(at).type

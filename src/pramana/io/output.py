@@ -1,12 +1,11 @@
 """Encode released records and write them to files.
 
-The output is a function of the released values, their order and the schema alone. Every kind of
-value has one Arrow type. The type of a randomised or binned column follows from its domain, that of
-a column released unchanged from the original data, which no guarantee covers. Labels of a domain
-become a dictionary in the order of the domain, attribute sets one in the order of the certificate.
-No other dictionary, which would show the order of the original values, and no metadata is written.
-Row groups have one size and no statistics. So equal released records give equal bytes, whichever
-file, frame or engine they came from.
+The output is a function of the released values, their order and the schema alone: equal released
+records give equal bytes, whichever file, frame or engine they came from. Every kind of value has
+one Arrow type. The type of a randomised or binned column follows from its domain, that of a column
+released unchanged from the original data. Labels of a domain become a dictionary in the order of
+the domain, attribute sets one in the order of the certificate. No other dictionary, which would
+show the order of the original values, and no metadata is written. Row groups have one size.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import pyarrow as pa
 
 from pramana.base.atomic_files import whole_file
 from pramana.errors import InvalidTable
-from pramana.io.base import FORMATS, RecordStream, require_kept
+from pramana.io.base import FORMATS, RecordStream, require_storable
 from pramana.schema.codec import (
     canonical_type,
     code_dtype,
@@ -50,10 +49,10 @@ class OutputEncoder:
     """Encodes batches of released records in their output types.
 
     Attributes:
-        columns: What each released column is, in the order in which they leave.
-        types: The Arrow schema of the records that come.
-        partly: Whether each record tells some of its columns only, so that others are empty.
-        sets: What records may then say that they were asked for, where it is known.
+        columns: The released columns, in their order in the output.
+        types: The Arrow schema of the input.
+        partly: Whether each record reports some of its columns only, so that others are empty.
+        sets: The attribute sets that records may name, where they are known.
     """
 
     columns: tuple[Column, ...]
@@ -68,15 +67,15 @@ class OutputEncoder:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns and types that leave."""
+        """The columns and types of the output."""
         return pa.schema([self._field(column) for column in self.columns])
 
     def __call__(self, batch: pa.RecordBatch, position: int = 0) -> pa.RecordBatch:
-        """The same records in the types that leave."""
+        """The same records in their output types."""
         del position
         arrays = [
-            self._leaving(column, batch.column(column.name), kind.type)
-            for column, kind in zip(self.columns, self.schema, strict=True)
+            self._encoded(column, batch.column(column.name), item.type)
+            for column, item in zip(self.columns, self.schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -86,30 +85,29 @@ class OutputEncoder:
             return pa.field(REPORTED, kind, nullable=False)
         if not column.coded:
             return pa.field(column.name, canonical_type(self.types.field(column.name).type))
-        gaps = self.partly or None in column.labels
-        return pa.field(column.name, released_type(column), nullable=gaps)
+        has_gaps = self.partly or None in column.labels
+        return pa.field(column.name, released_type(column), nullable=has_gaps)
 
-    def _leaving(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
+    def _encoded(self, column: Column, array: pa.Array, kind: pa.DataType) -> pa.Array:
         if self.sets and column.name == REPORTED:
-            return self._marks(array, kind)
+            return self._encoded_sets(array, kind)
         if not pa.types.is_dictionary(kind):
             return alike(_cast(column.name, plain(array), kind))
         if array.type == kind and array.dictionary.equals(_labels(column)):
-            return _empty_where_missing(array)
+            return _cleared_where_missing(array)
         if self.partly and array.null_count and None not in column.labels:
-            told = encode_released(column, array.drop_null())
+            codes = encode_released(column, array.drop_null())
             places = np.cumsum(array.is_valid().to_numpy(zero_copy_only=False)) - 1
-            return decode(column, told).take(pa.array(places, mask=_missing(array)))
+            return decode(column, codes).take(pa.array(places, mask=_missing(array)))
         return decode(column, encode_released(column, array))
 
-    def _marks(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
-        """The sets in words; one that is not stated is refused."""
+    def _encoded_sets(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
         names = pa.array(self.sets, pa.string())
         if array.type == kind and array.dictionary.equals(names) and not array.null_count:
             return array
         places = places_among(self.sets, array)
         if len(places) and places.min() < 0:
-            raise InvalidTable(f"Column '{REPORTED}' must name sets that the certificate states.")
+            raise InvalidTable(f"Column '{REPORTED}' must name sets of the certificate.")
         indices = places.astype(kind.index_type.to_pandas_dtype())
         return pa.DictionaryArray.from_arrays(indices, names)
 
@@ -119,8 +117,8 @@ def _missing(array: pa.Array) -> BoolArray:
     return np.unpackbits(bits, count=len(array), bitorder="little").view(np.bool_)
 
 
-def _empty_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The same labels, with nothing in the places that nobody reads, whatever stood there."""
+def _cleared_where_missing(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same labels; places of missing values hold no original code any more."""
     if not array.null_count:
         return array
     indices = array.indices
@@ -140,7 +138,7 @@ def _cast(name: str, array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array.cast(kind)
     except pa.ArrowInvalid:  # which quotes a value
         raise InvalidTable(
-            f"'{name}' holds values that cannot leave as {kind}: dates and times must lie within "
+            f"'{name}' holds values that {kind} cannot store: dates and times must lie within "
             "300,000 years of 1970. Correct them, or drop the column.",
             column=name,
         ) from None
@@ -159,11 +157,11 @@ def write_table(
     labels: Labels | None = None,
     force: bool = False,
 ) -> int:
-    """Write a table in memory, over a file of that name if told so; give the number of records."""
+    """Write a table in memory, over an existing file with ``force``; return the records written."""
     fields = [pa.field(item.name, canonical_type(item.type)) for item in table.schema]
     schema = pa.schema(fields)
     batches = table.replace_schema_metadata(None).cast(schema).to_batches()
-    schema = schema.with_metadata(_note(table.schema))
+    schema = schema.with_metadata(_own_metadata(table.schema))
     return write_records(schema, batches, path, file_format=file_format, labels=labels, force=force)
 
 
@@ -176,17 +174,17 @@ def write_records(
     labels: Labels | None = None,
     force: bool = False,
 ) -> int:
-    """Write records to a file that appears whole or not at all, and give their number."""
+    """Write records to a file that appears whole or not at all; return their number."""
     written = 0
 
     def groups() -> Iterator[pa.Table]:
         nonlocal written
         for group in in_groups(batches, schema):
-            require_kept(group, file_format)
+            require_storable(group, file_format)
             yield group
             written += len(group)
 
-    noted = schema.with_metadata(_note(schema))
+    noted = schema.with_metadata(_own_metadata(schema))
     known = [name for name in FORMATS if FORMATS[name].writes]
     if file_format not in FORMATS:
         raise InvalidTable(f"Tables can be written as {', '.join(known)}, not as {file_format}.")
@@ -195,21 +193,21 @@ def write_records(
     return written
 
 
-def _note(schema: pa.Schema) -> dict[bytes, bytes] | None:
-    """Of all metadata, what this program itself says about a table."""
+def _own_metadata(schema: pa.Schema) -> dict[bytes, bytes] | None:
+    """The metadata of this program; no other is written."""
     own = {key: value for key, value in (schema.metadata or {}).items() if key == b"pramana"}
     return own or None
 
 
 def group_size(columns: int) -> int:
-    """How many records a group of so many columns has."""
+    """Records in a row group of a table with this many columns."""
     return min(ROW_GROUP, max(2**12, GROUP_CELLS // columns))
 
 
 def in_groups(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, size: int | None = None
 ) -> Iterator[pa.Table]:
-    """The same records in tables of one chunk and exactly ``size``, the last one excepted."""
+    """The same records in tables of one chunk and, except for the last, exactly ``size``."""
     if size is None:
         size = group_size(len(schema))
     held: list[pa.RecordBatch] = []

@@ -1,9 +1,8 @@
-"""Arrow's own formats: Parquet files, folders of Parquet files, and Arrow or Feather files.
+"""Parquet files, folders of Parquet files, and Arrow or Feather files.
 
 Row groups of Parquet files are loaded by several threads. Text columns that will be looked up are
 read as dictionaries, so that each distinct value is looked up once a row group. A subprocess with
-bounded memory reads Arrow and Feather files: Arrow trusts what they say of the lengths and offsets
-of their buffers, and asks the system for as much memory.
+bounded memory reads Arrow and Feather files: Arrow believes the lengths and offsets in them.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from pramana.io.base import (
     RecordStream,
     broken,
     distinct_names,
-    metadata_keys,
-    whole,
+    validated,
 )
 from pramana.io.disk_buffer import DiskBuffer
 from pramana.io.subprocess_reader import read_in_child
@@ -44,21 +42,20 @@ from pramana.schema.opened_table import (
 )
 
 PART_RECORDS: Final = (2**17, 2**18)
-"""Bounds of the number of records of small row groups that are read together: few parts cost less,
-and enough of them keep all threads busy to the end."""
+"""Least and most records of small row groups that are read together."""
 
 PARTS: Final = 4
 """Parts for each thread."""
 
 WIDE: Final = 128
 SLAB: Final = 64
-"""Of a file with more than ``WIDE`` columns, ``SLAB`` columns are read at a time."""
+"""A file with more than ``WIDE`` columns is read ``SLAB`` columns at a time."""
 
 BUFFER: Final = 2**16
-"""Bytes of each column that are read ahead from a row group that is read in batches."""
+"""Bytes of each column that are read ahead in a row group that is read in batches."""
 
 GROUP_MOST: Final = 2**21
-"""Row groups with more records are read in several batches, one after the other."""
+"""Row groups with more records are read in batches."""
 
 COMPRESSION: Final = "snappy"
 
@@ -93,7 +90,7 @@ class ParquetFormat(Format):
         for part in parts_of(path) if path.is_dir() else [path]:
             codecs |= _codecs(part)
             with pq.ParquetFile(part) as file:
-                keys |= {*(file.metadata.metadata or ()), *metadata_keys(file.schema_arrow)}
+                keys |= {*(file.metadata.metadata or ()), *_metadata_keys(file.schema_arrow)}
         return codecs, keys
 
     def write(self, path: Path, records: RecordStream) -> None:
@@ -123,12 +120,11 @@ def _codecs(path: Path) -> set[str]:
     return {codec for codec, _ in columns}
 
 
-def named(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    """Return the fields under other names, without the metadata of the schema."""
-    return pa.schema(item.with_name(name) for item, name in zip(schema, names, strict=True))
-
-
 PARQUET: Final = ParquetFormat()
+
+
+def _metadata_keys(schema: pa.Schema) -> set[bytes]:
+    return {*(schema.metadata or ()), *(key for item in schema for key in item.metadata or ())}
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -145,7 +141,7 @@ def open_parts(folder: Path) -> OpenedTable:
         )
     files = tuple(map(_File.of, parts))
     for file in files:
-        _require_alike(files[0].schema, file)
+        _require_same_schema(files[0].schema, file)
     return _opened(folder, files[0].schema, files)
 
 
@@ -162,7 +158,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
         wanted = tuple(name for name in schema.names if name in set(coded))
         again = tuple(replace(file, coded=wanted, wide=_Wide()) for file in files)
         with again[0].opened() as first:
-            return _opened(place, _viewless(named(first.schema_arrow, schema.names)), again)
+            return _opened(place, _schema_of(first.schema_arrow, schema.names), again)
 
     rows = sum(file.metadata.num_rows for file in files)
     stamps = tuple(file.stamp for file in files)
@@ -171,7 +167,7 @@ def _opened(place: Path, schema: pa.Schema, files: tuple[_File, ...]) -> OpenedT
 
 @dataclass(frozen=True)
 class _File:
-    """One file, opened anew for each part; ``written`` are its names before any was numbered."""
+    """One file, opened anew for each part; ``written`` are the column names in it."""
 
     stamp: FileStamp
     schema: pa.Schema
@@ -193,7 +189,7 @@ class _File:
             raise broken(path)
         written = tuple(schema.names)
         names = distinct_names(written, where=str(path))
-        return cls(stamp, _viewless(named(schema, names)), metadata, written)
+        return cls(stamp, _schema_of(schema, names), metadata, written)
 
     def parts(self, columns: Sequence[str]) -> Iterator[Part]:
         """Several small row groups together, or batches of a large one."""
@@ -225,27 +221,23 @@ class _File:
     def _load(self, groups: list[int], columns: list[str]) -> pa.RecordBatch:
         with self.opened() as file:
             records = sum(self.metadata.row_group(group).num_rows for group in groups)
-            table = file.read_row_groups(groups, self._asked(columns), use_threads=False)
-            table = table.select(self._positions(table.column_names, columns))
-            table = table.rename_columns(columns).replace_schema_metadata(None)
-            return _one_batch(plain_text(whole(table, records=records)))
+            names = self._written_names(columns)
+            table = file.read_row_groups(groups, names, use_threads=False)
+            table = validated(self._selected(table, columns), count=records)
+            return _one_batch(plain_text(table))
 
-    def _asked(self, columns: Sequence[str]) -> list[str]:
-        """The names by which the file is asked for columns; those of one name come together."""
-        written = dict(zip(self.schema.names, self.written, strict=True))
-        return list(dict.fromkeys(written[name] for name in columns))
+    def _written_names(self, columns: Collection[str]) -> list[str]:
+        """The names in the file; columns of one name are read together."""
+        pairs = zip(self.schema.names, self.written, strict=True)
+        return list(dict.fromkeys(written for name, written in pairs if name in set(columns)))
 
-    def _positions(self, read: Sequence[str], columns: Sequence[str]) -> list[int]:
-        """Where columns are among the names that were read, duplicates in the order of the file."""
-        positions: dict[str, list[int]] = {}
-        for position, name in enumerate(read):
-            positions.setdefault(name, []).append(position)
-        of_column = {
-            name: positions[written].pop(0)
-            for name, written in zip(self.schema.names, self.written, strict=True)
-            if written in positions
-        }
-        return [of_column[name] for name in columns]
+    def _selected(self, read: Any, columns: Sequence[str]) -> Any:
+        """Of what was read under the names in the file, some columns under their unique names."""
+        names: dict[str, list[str]] = {}
+        for name, written in zip(self.schema.names, self.written, strict=True):
+            names.setdefault(written, []).append(name)
+        renamed = read.rename_columns([names[name].pop(0) for name in read.schema.names])
+        return renamed.select(list(columns)).replace_schema_metadata(None)
 
     def batches(
         self, group: int, columns: list[str], *, rows: int | None = None
@@ -254,21 +246,19 @@ class _File:
         with self.opened(buffer_size=BUFFER) as file:
             left = self.metadata.row_group(group).num_rows
             rows = rows or batch_rows(len(columns))
-            for batch in file.iter_batches(rows, [group], self._asked(columns)):
+            for batch in file.iter_batches(rows, [group], self._written_names(columns)):
                 left -= batch.num_rows
                 if left < 0:
                     raise broken(self.stamp.path)
-                batch = batch.select(self._positions(batch.schema.names, columns))
-                batch = batch.rename_columns(columns).replace_schema_metadata(None)
-                yield _plain(whole(batch))
+                batch = validated(self._selected(batch, columns))
+                yield _one_batch(plain_text(pa.Table.from_batches([batch])))
             if left:
                 raise broken(self.stamp.path)
 
     @contextmanager
     def opened(self, **more: int) -> Iterator[Any]:
         """The file; errors of the library may show values, so none of them is passed on."""
-        at = dict(zip(self.schema.names, self.written, strict=True))
-        coded = [at[name] for name in self.coded]
+        coded = self._written_names(self.coded)
         options = {"metadata": self.metadata, "read_dictionary": coded, **more}
         try:
             with pq.ParquetFile(self.stamp.path, **options) as file:
@@ -280,7 +270,7 @@ class _File:
 
 
 class _Wide:
-    """The columns of a very wide file, read some at a time: each holds a page in memory."""
+    """The buffered columns of a very wide file: reading one holds a page of it in memory."""
 
     def __init__(self) -> None:
         self._held = DiskBuffer()
@@ -288,7 +278,7 @@ class _Wide:
         self._reading = Lock()
 
     def parts(self, file: _File, columns: Sequence[str]) -> Iterator[Part]:
-        """The records in order; threads that ask at the same time read nothing twice."""
+        """The records in order; threads that ask at the same time read no column twice."""
         with self._reading:
             new = [name for name in columns if name not in set(self._names)]
             for begin in range(0, len(new), SLAB):
@@ -304,37 +294,29 @@ class _Wide:
         self._names += names
 
 
-def _require_alike(first: pa.Schema, file: _File) -> None:
-    """Refuse a part that disagrees with the first, in one line."""
-    own, part = file.schema, file.stamp.path
-    if own == first:
+def _require_same_schema(first: pa.Schema, file: _File) -> None:
+    """Refuse a part whose columns differ from those of the first."""
+    if file.schema == first:
         return
-    told = f"All files of {part.parent} must have the same columns and types"
+    part, names = file.stamp.path, file.schema.names
+    difference = f"{part.name} has others"
     for name in first.names:
-        if name not in own.names:
-            told += f", and {part.name} lacks '{name}'"
+        if name not in names:
+            difference = f"{part.name} lacks '{name}'"
             break
-        if own.field(name).type != first.field(name).type:
-            told += (
-                f", and '{name}' is {own.field(name).type} in {part.name} where it was "
-                f"{first.field(name).type} before"
-            )
+        if (kind := file.schema.field(name).type) != first.field(name).type:
+            difference = f"'{name}' is {kind} in {part.name} and {first.field(name).type} before"
             break
-    else:
-        told += f", and {part.name} has others"
-    raise InvalidTable(f"{told}. Write them again with one schema.")
+    raise InvalidTable(
+        f"All files of {part.parent} must have the same columns and types, and {difference}. "
+        "Write them again with one schema."
+    )
 
 
-def _viewless(schema: pa.Schema) -> pa.Schema:
-    """The columns of a file, with text in place of views of text."""
-    return plain_text(schema.empty_table()).schema
-
-
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with text in place of views of text."""
-    table = pa.Table.from_batches([batch])
-    made = plain_text(table)
-    return batch if made is table else _one_batch(made)
+def _schema_of(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    """The columns of a file under these names, with text in place of views of text."""
+    fields = [item.with_name(name) for item, name in zip(schema, names, strict=True)]
+    return plain_text(pa.schema(fields).empty_table()).schema
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -369,7 +351,7 @@ class FeatherFormat(Format):
     def packing(self, path: Path) -> tuple[Set[str], Set[bytes]]:
         """Return no codecs, since memory is bounded where they are unpacked, and metadata keys."""
         with path.open("rb") as file:
-            return frozenset(), metadata_keys(_reader(file).schema)
+            return frozenset(), _metadata_keys(_reader(file).schema)
 
     def write(self, path: Path, records: RecordStream) -> None:
         """Write a file with an index, each group of records as a batch."""
@@ -392,7 +374,7 @@ def read_here(path: Path) -> tuple[pa.Table, Labels]:
                 table = feather.read_table(path, memory_map=False)
             else:
                 table = _reader(file).read_all()
-        return plain_text(whole(table).replace_schema_metadata(None)), Labels()
+        return plain_text(validated(table).replace_schema_metadata(None)), Labels()
     except BROKEN:
         raise broken(path) from None
 

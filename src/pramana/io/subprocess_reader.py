@@ -1,12 +1,10 @@
-"""Reading in another process, where a library may crash over a broken file.
+"""Read files in a subprocess, where a broken file may crash a library.
 
-The libraries behind SPSS, Stata and SAS files, spreadsheets, databases, files of R and the first
-Feather believe what a file says of its own lengths. Over one that lies they may write where they
-must not, or unpack it without end, and the process is gone. So they run in a child with as much
-memory as a command may take, which is started once and kept, and
-hands over what it read as Arrow data; when it dies or does not answer, that is one line here, and
-the next file gets a new child. It ends when this process ends, however that is. What a file may
-take is processor time: a sound one is read however much else the machine has to do.
+The libraries behind SPSS, Stata and SAS files, spreadsheets, databases, files of R and Feather
+believe what a file says of its own lengths. Over a damaged file they may crash, or unpack it
+without end. They run in a subprocess with limited memory and processor time, which is started once
+and kept, and returns what it read as Arrow data. Its death or silence is one error here, and the
+next file gets a new subprocess.
 """
 
 from __future__ import annotations
@@ -29,54 +27,53 @@ import pyarrow as pa
 
 from pramana.base.processes import import_path, limit_memory, limit_processor, memory_bound
 from pramana.errors import InvalidTable, PramanaError
-from pramana.io.base import BROKEN, whole
+from pramana.io.base import BROKEN, validated
 from pramana.schema.domains import Labels
 from pramana.types import Form
 
 PATIENCE: Final = 60.0
-"""Seconds of processor time for a file, and one more for each of its megabytes."""
+"""Seconds of processor time for a file; one more is added for each megabyte."""
 
 WAITED: Final = 20.0
-"""So many times that is waited for a child that does nothing at all."""
+"""Multiple of that time after which a subprocess that does nothing is killed."""
 
 MOMENT: Final = 1.0
 SPENT: Final = getattr(signal, "SIGXCPU", 0)
-"""How the system ends a process whose processor time is spent."""
+"""The signal by which the system ends a process whose processor time is spent."""
 
 SERVE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from pramana.io.subprocess_reader import serve; serve()"
 )
-ROOMS: Final = tuple(
+MODULES: Final = tuple(
     f"pramana.io.{name}" for name in ("labelled", "parquet", "spreadsheet", "databases", "rdata")
 )
 
 
-def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:
-    """What ``read_here`` of a module reads from a file, read by a child process."""
+def read_in_child(module: str, path: Path, *, title: str, **how: str) -> tuple[pa.Table, Labels]:
+    """The result of ``read_here`` of a module on a file, computed by the subprocess."""
     with _LOCK, _child() as process:
         patience = PATIENCE + path.stat().st_size / 1e6
         too_late = threading.Event()
         late = threading.Timer(WAITED * patience, _give_up, (process, too_late))
         late.start()
-        asked = {"room": room, "path": str(path.absolute()), "how": how, "seconds": patience}
+        asked = {"module": module, "path": str(path.absolute()), "how": how, "seconds": patience}
         try:
-            # Ask the child, and take over what it says
             assert process.stdin is not None  # noqa: S101
             assert process.stdout is not None  # noqa: S101
             process.stdin.write(json.dumps(asked).encode() + b"\n")
             process.stdin.flush()
-            told = json.loads(process.stdout.readline())
-            if "refused" in told:
-                kind = getattr(import_module("pramana.errors"), told["kind"], InvalidTable)
-                raise kind(told["refused"], code=told["code"], **told["fields"])
+            answer = json.loads(process.stdout.readline())
+            if "refused" in answer:
+                kind = getattr(import_module("pramana.errors"), answer["kind"], InvalidTable)
+                raise kind(answer["refused"], code=answer["code"], **answer["fields"])
             with pa.ipc.open_stream(pa.PythonFile(process.stdout, "r")) as stream:
-                table = whole(stream.read_all(), records=told["records"])
-            return table, _labels(told["labels"])
+                table = validated(stream.read_all(), count=answer["records"])
+            return table, _labels(answer["labels"])
         except BROKEN as error:
             if isinstance(error, PramanaError):
                 raise
-            ended = _ended(process)  # so that the next file is not given to one that dies
+            ended = _ended(process)  # so that the next file is not given to a dying subprocess
             if too_late.is_set() or ended == -SPENT:
                 raise InvalidTable(
                     f"{path} cannot be read as {title} within {patience:.0f} seconds of processor "
@@ -93,7 +90,7 @@ def read_in_child(room: str, path: Path, *, title: str, **how: str) -> tuple[pa.
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
-    """How a child ended that is about to, or was ended here: its answer has broken off."""
+    """The exit code of a subprocess whose answer broke off; it is killed if it still runs."""
     with suppress(subprocess.TimeoutExpired):
         return process.wait(timeout=MOMENT)
     process.kill()
@@ -101,14 +98,14 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def _give_up(process: subprocess.Popen[bytes], too_late: threading.Event) -> None:
-    """End a child that does not answer; that it was for this is known before it is gone."""
+    """Kill a subprocess that does not answer; ``too_late`` says so before it ends."""
     too_late.set()
     process.kill()
 
 
 _LOCK: Final = threading.Lock()
 _RUNNING: dict[int, subprocess.Popen[bytes]] = {}
-"""The child of a process, by the number of the process: one that was forked has none yet."""
+"""The subprocess of each process id: a forked process has none yet."""
 
 
 @contextmanager
@@ -136,15 +133,15 @@ def _started() -> subprocess.Popen[bytes]:
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # libraries print what they stumble over
-        start_new_session=True,  # an interruption is ours to hear
+        stderr=subprocess.DEVNULL,  # libraries print messages
+        start_new_session=True,  # signals of the terminal are for the parent
     )
     atexit.register(_end_own, os.getpid())
     return process
 
 
 def _end_own(number: int) -> None:
-    """At the end of the process that started it, and not of one that was forked from that."""
+    """End the subprocess with the process that started it, not with a fork of that."""
     if os.getpid() == number and number in _RUNNING:
         _end(_RUNNING[number])
 
@@ -162,9 +159,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve() -> None:
-    """Read the files that are asked for, one a line, until nobody asks any more."""
+    """Read the requested files, one request a line, until the pipe is closed."""
     source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # libraries print to stdout, too
     limit_memory()
     warnings.simplefilter("ignore")
     for line in source:
@@ -175,9 +172,9 @@ def serve() -> None:
 
 
 def _serve_one(asked: Form, sink: Any) -> None:
-    if asked["room"] not in ROOMS:
-        raise ValueError("no such room")
-    read: Callable[..., tuple[pa.Table, Labels]] = import_module(asked["room"]).read_here
+    if asked["module"] not in MODULES:
+        raise ValueError("not a reading module")
+    read: Callable[..., tuple[pa.Table, Labels]] = import_module(asked["module"]).read_here
     try:
         table, labels = read(Path(asked["path"]), **asked["how"])
     except PramanaError as error:
@@ -189,14 +186,14 @@ def _serve_one(asked: Form, sink: Any) -> None:
         }
         sink.write(json.dumps(refusal, default=str).encode() + b"\n")
         return
-    told = {"records": table.num_rows, "labels": _spelled(labels)}
-    sink.write(json.dumps(told).encode() + b"\n")
+    answer = {"records": table.num_rows, "labels": _spelled(labels)}
+    sink.write(json.dumps(answer).encode() + b"\n")
     with pa.ipc.new_stream(pa.PythonFile(sink, "w"), table.schema) as writer:
         writer.write_table(table)
 
 
 def _spelled(labels: Labels) -> Form:
-    """Labels as JSON has them: names of values may be numbers there as pairs."""
+    """Labels for JSON; labels of values as pairs, since values may be numbers."""
     return {
         "variables": dict(labels.variables),
         "values": {name: list(own.items()) for name, own in labels.values.items()},
