@@ -27,7 +27,7 @@ test-spark: java .venv/.spark ## run every test of the Spark engine; installs py
 	@PRAMANA_TEST_SPARK=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile tests/spark
 
 test-snippets: r .venv/.developer ## run what release folders say in R and SPSS; needs R and PSPP
-	@$(BIN)/python -m pytest -q tests/release/test_explained.py tests/release/test_portable.py
+	@$(BIN)/python -m pytest -q tests/release/test_explained.py tests/release/test_portable.py tests/release/test_portable_models.py
 
 test-r: r .venv/.user ## check the R package in r/pramana, its pages and its tests; needs R
 	@rm -rf build/r && mkdir -p build/r

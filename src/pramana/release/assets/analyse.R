@@ -6,10 +6,12 @@
 #   pm_table(records, c("age", "sex"))                  # people, with standard errors
 #   pm_table(records, "region", share = TRUE)           # shares
 #   pm_mean(records, "income", by = "education")        # means of a number
+#   pm_lm(records, income ~ sex + age)                  # least squares
+#   pm_glm(records, smokes ~ sex, family = "binomial")  # or "poisson"
 #
 # Base R is enough; a Parquet file also needs the package 'arrow' or 'nanoparquet'. Where weights
 # were rounded before the release, errors do not include it; `pramana estimate` does.
-# Estimates are unbiased. Intervals hold for the people in the table.
+# Estimates are unbiased. Intervals hold for the people in the table; of models, for the population behind it.
 
 pm_load <- function(folder = ".") {
   place <- new.env()
@@ -460,4 +462,153 @@ pm_sampled_means <- function(records, of, by, z) {
   cov <- (totals$people + step^2 * counts$people - moved$people) / (2 * step)
   cells <- pm_ratio(totals$total, counts$total, totals$people, cov, counts$people, z)
   pm_sampled_rows(found, by, cells[, c("estimate", "se", "low", "high")])
+}
+
+# -- models: corrected scores (Nakamura 1990) ------------------------------------------------------
+
+pm_lm <- function(records, formula, level = 0.95) pm_glm(records, formula, "gaussian", level)
+
+# Coefficients of the model that the original records would give. Categories and bins are factors, numbers are numbers;
+# of a response with two categories the second is modelled. Records with missing values are left out.
+pm_glm <- function(records, formula, family = c("binomial", "poisson", "gaussian"), level = 0.95) {
+  family <- match.arg(family)
+  if (!is.null(pm$sets)) {
+    stop("Models of a release by attribute sampling need pramana: pramana regress.", call. = FALSE)
+  }
+  cells <- pm_model_cells(records, formula)
+  link <- switch(family,
+    gaussian = function(eta) list(mean = eta, rise = rep(1, length(eta))),
+    binomial = function(eta) { mean <- plogis(eta); list(mean = mean, rise = mean * (1 - mean)) },
+    poisson = function(eta) list(mean = exp(eta), rise = exp(eta))
+  )
+  beta <- rep(0, ncol(cells$x))
+  if (family != "gaussian") {
+    positive <- pmax(cells$weight, 0)
+    beta <- pm_root(cells$x, positive, positive * pmax(cells$value / cells$weight, 0), link, beta)
+  }
+  beta <- pm_root(cells$x, cells$weight, cells$value, link, beta)
+  at <- link(as.vector(cells$x %*% beta))
+  slope <- crossprod(cells$x, cells$x * (cells$weight * at$rise))
+  scores <- matrix(0, nrow(cells$undone), ncol(cells$x))
+  information <- rep(0, nrow(scores))
+  scale <- sqrt(abs(diag(slope)))
+  values <- eigen(slope / outer(scale, scale), symmetric = TRUE)
+  direction <- values$vectors[, ncol(slope)] / scale
+  for (original in seq_len(ncol(cells$undone))) {
+    row <- cells$kind + (original - 1) * cells$kinds
+    weight <- cells$w * cells$undone[, original]
+    scores <- scores + weight * (cells$y[, min(original, ncol(cells$y))] - at$mean[row]) * cells$x[row, , drop = FALSE]
+    information <- information + weight * at$rise[row] * as.vector(cells$x[row, , drop = FALSE] %*% direction)^2
+  }
+  sure <- if (min(values$values) > 1e-9) sum(information) / sqrt(sum(information^2)) else 0
+  if (sure < 4) {
+    stop("The release does not identify all coefficients. Leave a column out, or merge rare values.", call. = FALSE)
+  }
+  if (sure < 30 && length(cells$changed)) {
+    warning("The noise is strong: these intervals may be too short. `pramana regress` gives better ones.", call. = FALSE)
+  }
+  inverse <- solve(slope)
+  covariance <- inverse %*% crossprod(scores) %*% t(inverse) * nrow(scores) / (nrow(scores) - ncol(scores))
+  se <- sqrt(diag(covariance))
+  reach <- qnorm((1 + level) / 2) * se
+  data.frame(estimate = beta, se = se, low = beta - reach, high = beta + reach,
+             p = 2 * pnorm(-abs(beta / se)), row.names = colnames(cells$x))
+}
+
+# Newton's steps, halved where the scores would grow.
+pm_root <- function(x, weight, value, link, beta) {
+  score <- function(beta) {
+    at <- link(as.vector(x %*% beta))
+    list(score = as.vector(crossprod(x, value - weight * at$mean)), slope = crossprod(x, x * (weight * at$rise)))
+  }
+  now <- score(beta)
+  for (round in 1:60) {
+    scale <- sqrt(pmax(abs(diag(now$slope)), 1e-300))
+    step <- tryCatch(solve(now$slope, now$score), error = function(error) NULL)
+    if (is.null(step)) stop("The columns of the model say the same, or nobody has one of the values.", call. = FALSE)
+    length <- 1
+    repeat {
+      new <- score(beta + length * step)
+      if (is.finite(sum(new$score)) && sum(abs(new$score / scale)) < sum(abs(now$score / scale))) break
+      length <- length / 2
+      if (length < 1e-4) return(beta)
+    }
+    beta <- beta + length * step
+    now <- new
+  }
+  beta
+}
+
+# The design of each kind of unchanged values and each possible original, and the weight of each.
+pm_model_cells <- function(records, formula) {
+  names <- all.vars(formula)
+  response <- all.vars(formula[[2]])
+  if (length(response) != 1 || !identical(formula[[2]], as.name(response))) {
+    stop("The response must be a column.", call. = FALSE)
+  }
+  changed <- names[vapply(names, function(name) pm_column(name)$randomised, NA)]
+  kept <- setdiff(names, c(changed, response))
+  axes <- pm_axes(records, changed)
+  undone <- matrix(1, nrow(records), 1)
+  originals <- data.frame(row = 1)
+  for (axis in axes) {
+    many <- nrow(axis$groups)
+    before <- ncol(undone)
+    undone <- undone[, rep(seq_len(before), many), drop = FALSE] *
+      axis$solve[axis$place, rep(seq_len(many), each = before), drop = FALSE]
+    values <- lapply(seq_along(axis$columns), function(at) {
+      rep(pm_values(records, axis$columns[at])[axis$groups[, at] + 1], each = before)
+    })
+    originals <- originals[rep(seq_len(before), many), , drop = FALSE]
+    originals[axis$columns] <- values
+  }
+  used <- rep(TRUE, nrow(records))
+  for (name in setdiff(names, changed)) used <- used & !is.na(records[[name]])
+  for (axis in axes) used <- used & !is.na(axis$place)
+  values <- lapply(kept, function(name) records[[name]][used])
+  key <- do.call(paste, c(list(rep("", sum(used))), values, sep = "\r"))
+  first <- !duplicated(key)
+  kinds <- as.data.frame(setNames(lapply(values, `[`, first), kept), stringsAsFactors = FALSE)
+  kind <- match(key, key[first])
+  rows <- expand.grid(kind = seq_len(sum(first)), original = seq_len(nrow(originals)))
+  frame <- cbind(originals[rows$original, , drop = FALSE], kinds[rows$kind, , drop = FALSE])
+  known <- stats::complete.cases(frame[setdiff(names(frame), "row")])
+  terms <- delete.response(terms(formula))
+  inside <- model.matrix(terms, droplevels(frame[known, , drop = FALSE]))
+  x <- matrix(0, nrow(frame), ncol(inside), dimnames = list(NULL, colnames(inside)))
+  x[known, ] <- inside
+  undone <- undone[used, , drop = FALSE]
+  for (original in which(!stats::complete.cases(originals))) undone[, original] <- 0
+  y <- if (response %in% changed) {
+    matrix(rep(pm_number(originals[[response]]), each = nrow(undone)), nrow(undone))
+  } else {
+    matrix(pm_number(records[[response]][used]), ncol = 1)
+  }
+  y[is.na(y)] <- 0
+  w <- pm_weights(records)[used]
+  sums <- function(values) as.vector(rowsum(values, kind, reorder = TRUE))
+  list(x = x, kind = kind, kinds = sum(first), undone = undone, w = w, y = y, changed = changed,
+       weight = sums(w * undone), value = sums(w * undone * y[, rep_len(seq_len(ncol(y)), ncol(undone))]))
+}
+
+# The labels of a randomised column as a model takes them: numbers, or a factor.
+pm_values <- function(records, name) {
+  column <- pm_column(name)
+  labels <- column$labels
+  if (!is.null(column$edges)) {
+    labels[length(labels)] <- if (anyNA(records[[name]])) NA else labels[length(labels)]
+    return(factor(labels, levels = column$labels))
+  }
+  labels[is.na(column$values)] <- NA
+  if (is.numeric(records[[name]])) return(as.numeric(column$values))
+  factor(labels, levels = labels[!is.na(labels)])
+}
+
+pm_number <- function(values) {
+  if (is.factor(values) || is.character(values)) {
+    values <- as.factor(values)
+    if (nlevels(values) != 2) stop("A response of categories must have two of them.", call. = FALSE)
+    return(as.integer(values) - 1)
+  }
+  as.numeric(values)
 }
