@@ -10,7 +10,6 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 
@@ -24,12 +23,6 @@ class Run:
     seconds: float
     processor: float
     peak: int
-    at_work: dict[int, float] = field(default_factory=dict)
-    """Seconds by how many threads of all its processes ran or could have; where that was asked."""
-
-    def shared_out(self) -> tuple[float, float]:
-        """Seconds in which one worked alone, and those of all that worked, added up."""
-        return self.at_work.get(1, 0.0), sum(many * own for many, own in self.at_work.items())
 
 
 @dataclass
@@ -69,40 +62,8 @@ def held_by(process: int) -> int:
     return held
 
 
-def working(process: int | str) -> int:
-    """How many threads of a process, and of those it has started, run or wait for a processor."""
-    many = 0
-    with suppress(OSError):  # not Linux, or ended by now
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            many += (thread / "stat").read_text().rpartition(")")[2].split()[0] == "R"
-            many += sum(map(working, (thread / "children").read_text().split()))
-    return many
-
-
-@dataclass
-class _Seen:
-    """What was seen of a process and of those it has started: the most memory, who was at work."""
-
-    peak: int = 0
-    at_work: dict[int, float] = field(default_factory=dict)
-
-    def watch(self, process: int, ended: threading.Event, *, count_workers: bool) -> None:
-        """Look at one of them, again and again; looking at memory takes a while."""
-        last = time.perf_counter()
-        while not ended.wait(0.005 if count_workers else 0.1):
-            now = time.perf_counter()
-            if count_workers:
-                many = working(process)
-                self.at_work[many] = self.at_work.get(many, 0.0) + now - last
-            else:
-                self.peak = max(self.peak, held_by(process))
-            last = now
-
-
-def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
+def in_child(module: str, *arguments: str) -> Run:
     """Run ``python -m module arguments``, start-up included, in a process of its own.
-
-    Its memory is looked at meanwhile, or how many threads are at work.
 
     Modules are compiled once, as those of an installed package are, whatever the caller says.
     """
@@ -112,8 +73,12 @@ def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
         command = [sys.executable, "-m", "benchmarks._child", told.name, module, *arguments]
         begin = time.perf_counter()
         child = subprocess.Popen(command, cwd=root, env=own)
-        seen, ended = _Seen(), threading.Event()
-        watch = partial(seen.watch, child.pid, ended, count_workers=count_workers)
+        held, ended = [0], threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(0.1):
+                held.append(held_by(child.pid))
+
         watching = threading.Thread(target=watch)
         watching.start()
         _, status, usage = os.wait4(child.pid, 0)
@@ -123,5 +88,5 @@ def in_child(module: str, *arguments: str, count_workers: bool = False) -> Run:
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise SystemExit(f"{module} {' '.join(arguments)} failed with {child.returncode}.")
-        peak = max(seen.peak, int(Path(told.name).read_text()))
-        return Run(seconds, usage.ru_utime + usage.ru_stime, peak, seen.at_work)
+        peak = max(*held, int(Path(told.name).read_text()))
+        return Run(seconds, usage.ru_utime + usage.ru_stime, peak)

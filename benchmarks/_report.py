@@ -16,9 +16,6 @@ PLACE = Path(__file__).parent / "RESULTS.md"
 RUNS = (
     ("protect", []),
     ("shapes", ["--rounds", "3", "--share", "0.2"]),
-    ("threads", ["--rounds", "3"]),
-    ("stages", []),
-    ("sampler", []),
     ("crosstab", []),
     ("estimation", ["--show", "four-way"]),
     ("clustering", ["--records", "100000"]),

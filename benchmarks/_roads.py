@@ -26,7 +26,7 @@ def generate(records: int, path: Path) -> None:
         for at, size in enumerate(SIZES)
     )
     copy(duckdb, f"SELECT {columns} FROM range({records}) t(i)", str(path))
-    path.with_suffix(".toml").write_text(plan()[0].to_toml())
+    path.with_suffix(".toml").write_text(schema().to_toml())
 
 
 def duckdb_shuffled(source: str, target: str) -> None:
@@ -48,30 +48,8 @@ def polars_copy(source: str, target: str) -> None:
     polars.read_parquet(source).write_parquet(target, compression=CODEC)
 
 
-def arrow_shuffled(source: str, target: str) -> None:
-    """As little as a program in Python can do: no promise, no certificate, no secure order.
-
-    Nor is pandas loaded, which Arrow would look for when it makes its first array.
-    """
-    sys.meta_path.insert(0, _WithoutPandas())
-    import numpy as np
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(source)
-    order = np.random.default_rng().permutation(len(table))
-    pq.write_table(table.take(order), target, compression=CODEC, write_statistics=False)
-
-
-class _WithoutPandas:
-    def find_spec(self, name, *_):
-        if name == "pandas":
-            raise ModuleNotFoundError(name=name)
-
-
-def plan():
-    """The schema of the generated table, and a retention for every column."""
-    from pramana.mechanisms.mechanism import Mechanism, Step
-    from pramana.mechanisms.transition import UniformMixture
+def schema():
+    """The schema of the generated table."""
     from pramana.schema.domains import Categories
     from pramana.schema.schema import Column, Role, Schema
 
@@ -79,59 +57,34 @@ def plan():
         Column(f"key{at}", Role.KEY, Categories(tuple(f"value {at} {v}" for v in range(size))))
         for at, size in enumerate(SIZES)
     ]
-    steps = [Step((c.name,), UniformMixture.of(c.labels, retention=0.3)) for c in columns]
-    return Schema(tuple(columns)), Mechanism(tuple(steps))
+    return Schema(tuple(columns))
 
 
-def pramana(source: str, target: str) -> None:
-    from pramana.base.randomness import Keystream
-    from pramana.engine.local import LocalTable
-    from pramana.mechanisms.randomiser import Randomiser
-
-    schema, mechanism = plan()
-    keystream = Keystream.from_system()
-    table = LocalTable.of(source, coded=schema.names)
-    work = Randomiser(schema, mechanism, table.schema(), keystream)
-    (
-        table.map_batches(work.encode, schema=work.coded)
-        .shuffle(keystream=keystream)
-        .map_batches(work.decode, schema=work.released)
-        .write(target)
-    )
+def protect(source: str, target: str) -> None:
+    """``pramana protect`` as it is typed, without a method, from its start to its last line."""
+    _protect(source, target)
 
 
-def release(source: str, target: str) -> None:
-    """The whole verb: a release folder with its certificate and fingerprint."""
-    import pyarrow.parquet as pq
-
-    import pramana as pm
-
-    pm.protect(source, whole_plan(pq.read_metadata(source).num_rows), to=target)
+def retention(source: str, target: str) -> None:
+    """The same with ``--method retention``."""
+    _protect(source, target, "--method", "retention")
 
 
-def command(source: str, target: str) -> None:
-    """The same as it is typed: ``pramana protect``, from its start to its last line."""
+def _protect(source: str, target: str, *options: str) -> None:
     from contextlib import redirect_stdout
     from io import StringIO
 
     from pramana.__main__ import main
 
     described = source.rpartition(".")[0] + ".toml"
-    options = ["--schema", described, "--k", "100", "--method", "retention"]
-    sys.argv = ["pramana", "protect", source, *options, "-o", target]
+    sys.argv = ["pramana", "protect", source, "--schema", described, "--k", "2", *options]
+    sys.argv += ["-o", target]
     try:
         with redirect_stdout(StringIO()):
             main()
     except SystemExit as left:
         if left.code:
             raise
-
-
-def whole_plan(records: int):
-    """What ``release`` promises: that nobody is found among fewer than 100."""
-    import pramana as pm
-
-    return pm.design(plan()[0], pm.PkAnonymity(k=100), records=records, method="retention")
 
 
 def copy(duckdb, query: str, path: str, form: str = "parquet") -> None:

@@ -31,44 +31,6 @@ def generated(seed: int, shape, records: int, strengths=(0.6, 0.3, 0.12, 0.08)) 
     return rng.multinomial(records, (shares / shares.sum()).ravel()).reshape(shape)
 
 
-def law_of(seed: int, shape, strengths=(0.6, 0.3, 0.12, 0.08)) -> tuple[np.ndarray, np.ndarray]:
-    """The shares behind a generated table, and how their logarithms vary around it.
-
-    The same draws as in :func:`generated`. Scores of pairs are varied around those drawn, the other
-    terms freely.
-    """
-    rng, ways = np.random.default_rng(seed), len(shape)
-    codes = np.indices(shape).reshape(ways, -1)
-    logs, varied = np.zeros(codes.shape[1]), np.zeros((codes.shape[1],) * 2)
-    for order, strength in zip(range(1, ways + 1), strengths, strict=False):
-        for subset in combinations(range(ways), order):
-            alike = [codes[axis][:, None] == codes[axis] for axis in subset]
-            if order == 2:
-                one, two = (rng.normal(size=(shape[axis], 2))[codes[axis]] for axis in subset)
-                logs += strength * (one * two).sum(axis=1)
-                varied += strength**2 * (alike[0] * (two @ two.T) + alike[1] * (one @ one.T))
-            else:
-                size = [shape[axis] if axis in subset else 1 for axis in range(ways)]
-                part = rng.normal(size=size)
-                logs += strength * np.broadcast_to(part, shape).ravel()
-                varied += strength**2 * np.logical_and.reduce(alike)
-    shares = np.exp(logs)
-    return shares / shares.sum(), varied
-
-
-def free_law(shape, strengths=(0.6, 0.3, 0.12, 0.08)) -> np.ndarray:
-    """How logarithms vary where nothing is known of pairs but how strong they are."""
-    ways = len(shape)
-    codes = np.indices(shape).reshape(ways, -1)
-    varied = np.zeros((codes.shape[1],) * 2)
-    for order, strength in zip(range(1, ways + 1), strengths, strict=False):
-        for subset in combinations(range(ways), order):
-            alike = [codes[axis][:, None] == codes[axis] for axis in subset]
-            variance = strength**2 * (2 if order == 2 else 1)  # of a pair, two products of scores
-            varied += variance * np.logical_and.reduce(alike)
-    return varied
-
-
 def folder(given: str | None) -> Path | None:
     """The folder of real data, or none."""
     name = given or os.environ.get("PRAMANA_DATA")

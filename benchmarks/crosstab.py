@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> Result:
     with tempfile.TemporaryDirectory() as temporary:
         source, release = Path(temporary) / "people.parquet", Path(temporary) / "release"
         _roads.generate(options.records, source)
-        schema, _ = _roads.plan()
+        schema = _roads.schema()
         made = pm.design(schema, records=options.records, method=pm.Retention(retention=0.3))
         pm.protect(source, made, to=release)
         data, loaded = release / "data.parquet", pm.load(release)

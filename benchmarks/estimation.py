@@ -1,22 +1,15 @@
 """Errors, coverage, bias and speed of the estimates from a release.
 
 --show four-way   the full table of four columns by every method
---show bound      how near anyone could come who knew the law of the generated four-way tables
 --show association   errors and Cramer's V from independent to strongly dependent pairs
---show choice     the same of the noisiest tables, by how strong dependence is thought to be
 --show coverage   how often 95 % intervals hold, by size of the cell
 --show few        the same where few records move, beside the least that single records force
---show unbiased   the mean of solving over many releases, in every cell
 --show errors     errors by method and k on the ACS sample (needs --data)
---show rebuild    dependence between columns after rebuilding
---show files      rebuilt records of every real file beside rank and margins alone (needs --data)
 --show speed      large tables and many records
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 import time
 
 import numpy as np
@@ -26,7 +19,6 @@ from tests.analysis.worlds import moments_of_counts, moments_of_records
 from benchmarks import _lattice as lattice
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
-from pramana.analysis import association as strengths_known
 from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Layout
@@ -49,7 +41,6 @@ def arguments(parser) -> None:
     parser.add_argument("--data", help="folder of real data; or the variable PRAMANA_DATA")
     parser.add_argument("--draws", type=int, help="releases to draw")
     parser.add_argument("--seed", type=int, default=0, help="of the first truth of a pair")
-    parser.add_argument("--file", default="", help="files with this in their names alone")
 
 
 def run(options) -> Result:
@@ -103,68 +94,6 @@ def _plain_em(table, channels):
             break
         guess = guess * channels.backward(table / expected)
     return guess
-
-
-def bound(options) -> Result:
-    """The least error on generated four-way tables, of who knows how they were made.
-
-    Their logarithms are sums of Normal terms of known strengths (two hidden scores a pair), and
-    counts are drawn from them. Given these, and the truth to expand around, counts C and released
-    counts R are Normal to first order, with C's covariance S, that of both S P and that of R
-    P' (S - D) P + diag(P' s), where s are the shares and D is what one draw of a record adds. Given
-    R, C has the covariance S - S P (...)^-1 P' S and the mean absolute error sqrt(2 / pi) of its
-    deviation, and no other estimate has a smaller one on average over such tables. Who knows the
-    strengths but not that pairs have scores has terms that vary freely.
-    """
-    del options
-    head = ("table", "the law known", "strengths known, scores not")
-    result = Result("The least error of generated four-way tables, share of the records", head)
-    records = 100_000
-    matrix = np.ones((1, 1))
-    for size in worlds.FOUR_WAY:
-        matrix = np.kron(matrix, RETENTION * np.eye(size) + (1 - RETENTION) / size)
-    free = worlds.free_law(worlds.FOUR_WAY)
-    for seed in (5, 1, 2):
-        shares, prior = worlds.law_of(seed, worlds.FOUR_WAY)
-        figures = (_least(shares, own, matrix, records) for own in (prior, free))
-        result.rows.append((f"generated {seed}", *(f"{figure:.3f}" for figure in figures)))
-    result.notes.append(f"n = {records:,}, equal retention {RETENTION}; table 5 is the one above.")
-    return result
-
-
-def _least(shares, prior, matrix, records):
-    """The mean absolute error of the posterior mean, where logarithms vary as ``prior`` says."""
-    moves = shares[:, None] * prior * shares
-    moves = moves - shares[:, None] * moves.sum(axis=0)
-    moves = moves - np.outer(moves.sum(axis=1), shares)
-    drawn = moves + (np.diag(shares) - np.outer(shares, shares)) / records
-    seen = matrix.T @ moves @ matrix + np.diag(matrix.T @ shares) / records
-    gain = np.linalg.solve(seen, matrix.T @ drawn)
-    left = np.maximum(np.diag(drawn) - np.einsum("ij,ji->i", drawn @ matrix, gain), 0)
-    return float(np.sqrt(2 / np.pi) * np.sqrt(left).sum())
-
-
-def choice(options) -> Result:
-    """What is won for strong dependence, and paid for none, by what is expected beforehand."""
-    draws, taken = options.draws or 20, strengths_known.USUAL_STRENGTH
-    head = ("median of V beforehand", "independent: largest V", "mean V", "more than margins",
-            "3 x 3, V 0.8: error", "V")  # fmt: skip
-    result = Result("Cramer's V made up, and error where dependence is strong", head)
-    shape, records, kept = PAIRS[0]
-    layout = worlds.layout_of(shape, [kept] * 2)
-    seeds = range(options.seed, options.seed + draws)
-    strong = [(_pair(seed, shape, records, "diagonal", 1.0), layout, seed) for seed in seeds]
-    for median in (0.012, 0.03, taken, 0.2, 5.0):
-        strengths_known.USUAL_STRENGTH = median
-        rows = [_associated("", _five_keys(sizes, seeds)) for sizes in FIVE_KEYS]
-        found = _associated("", strong)
-        largest = max(float(row[10]) for row in rows)
-        told = (max(float(row[9]) for row in rows), max(float(row[7].split()[0]) for row in rows))
-        result.rows.append((f"{median:g}{' (taken)' if median == taken else ''}", f"{largest:.3f}",
-                            f"{told[0]:.3f}", f"{told[1]:+.3f}", found[6], found[9]))  # fmt: skip
-    strengths_known.USUAL_STRENGTH = taken
-    result.notes.append("Of two sets of five independent keys, the worse; errors as L1.")
-    return result
 
 
 def _five_keys(sizes, seeds):
@@ -418,37 +347,6 @@ def _by_size(held, truth, draws):
     )
 
 
-def unbiased(options) -> Result:
-    """A joint step with an impossible cell, bins and missing values, crossed with a mixture."""
-    draws = options.draws or 10_000
-    rng = np.random.default_rng(4)
-    labels = {"age": ("[0, 16)", "[16, 65)", "[65, 99]", None), "married": ("no", "yes")}
-    cells = tuple((a, m) for a in labels["age"] for m in labels["married"])
-    cells = tuple(cell for cell in cells if cell != ("[0, 16)", "yes"))
-    joint = Dense.of(cells, 0.4 * np.eye(7) + 0.6 * rng.dirichlet(np.ones(7), size=7))
-    other = worlds.layout_of((5,), [0.35]).axes[0]
-    mechanism = Mechanism((Step(("age", "married"), joint), Step(("c0",), other.step.matrix)))
-    layout = Layout.of(
-        ["age", "married", "c0"], labels=labels | {"c0": tuple(range(5))}, mechanism=mechanism
-    )
-    truth = rng.integers(0, 200, size=layout.shape)
-    channels, tables = Channels(layout), np.zeros((draws, *layout.shape))
-    whole = np.kron(joint.values, other.step.matrix.values)
-    whole /= whole.sum(axis=1, keepdims=True)
-    for cell, count in enumerate(truth.ravel()):
-        tables += rng.multinomial(count, whole[cell], size=draws).reshape(tables.shape)
-    found = np.array([channels.solve(table) for table in tables])
-    z = (found.mean(0) - truth) / (found.std(0, ddof=1) / np.sqrt(draws))
-    spread = np.array([channels.spread(table) - channels.solve(table) for table in tables])
-    ratio = spread.mean(0) / found.var(0, ddof=1)
-    head = ("cells", "largest |z|", "rms z", "variance ratio", "to")
-    result = Result(f"Mean of inverse over {draws:,} releases against the truth", head)
-    figures = (np.abs(z).max(), np.sqrt((z**2).mean()), ratio.min(), ratio.max())
-    result.rows.append((str(truth.size), *(f"{figure:.3f}" for figure in figures)))
-    result.notes.append("z = (mean - truth) / Monte Carlo error; rms 1 is what chance alone gives.")
-    return result
-
-
 def errors(options) -> Result:
     """One-, two- and four-way tables of gender, age in 10 bins, education, and state."""
     data = worlds.folder(options.data)
@@ -503,97 +401,6 @@ def _errors_of(truth, kept, draws):
     return (*(f"{value:.3f}" for value in np.mean(found, axis=0)), ", ".join(sorted(takes)))
 
 
-def synthesize(options) -> Result:
-    """Mean absolute difference of pairwise Cramer's V to the truth."""
-    worlds_of = {"generated, 4 columns": _expanded(worlds.generated(5, worlds.FOUR_WAY, 100_000))}
-    data = worlds.folder(options.data)
-    if data:
-        four = worlds.survey(data, ["Gender", "Age10", "Income12", "Marital Status"])
-        more = worlds.survey(data, ["Workclass", "Education", "Race", "Citizenship status"])
-        worlds_of["ACS, 4 columns"], worlds_of["ACS, 8 columns"] = four, [*four, *more]
-    head = ("records", "retention", "mean V", "rank", "posterior", "ratio", "seconds")
-    result = Result("Mean error of pairwise Cramer's V after rebuilding", ("truth", *head))
-    for name, codes in worlds_of.items():
-        for kept in (RETENTION, 0.6):
-            result.rows.append((name, *_rebuilt(codes, kept)))
-    return result
-
-
-def files(options) -> Result:
-    """Scores of all tables of three columns: 1000 is the truth, 0 nothing in common."""
-    from benchmarks import chosen
-    from pramana import api
-    from pramana.guarantees.pk_anonymity import PkAnonymity
-    from pramana.schema.schema import Schema
-
-    head = ("file", "records", "columns", "k", "margins", "rank", "posterior", "beaten")
-    result = Result("Score of three-way tables after rebuilding", head)
-    data = worlds.folder(options.data)
-    for name, columns in chosen.TABLES if data else ():
-        if options.file not in name or not (data / name).is_file():
-            continue
-        table = chosen._read(data / name, columns, 8_000)
-        schema = Schema(api.describe(table, keys=table.column_names).columns)
-        for k in (2, 20, 200):
-            plan = api.design(schema, PkAnonymity(k=k), data=table, method="retention")
-            release = api.protect(table, plan, seed=k)
-            made = {how: release.synthesize(method=how, seed=1) for how in ("rank", "posterior")}
-            rng = np.random.default_rng(2)
-            loose = [
-                made["rank"][own].take(rng.permutation(table.num_rows)) for own in schema.names
-            ]
-            made["margins"] = pa.table(loose, names=schema.names)
-            scores = {how: _score(table, own) for how, own in made.items()}
-            least = min(0.0, *(scores["posterior"] - scores[how] for how in ("rank", "margins")))
-            figures = (f"{scores[how]:.1f}" for how in ("margins", "rank", "posterior"))
-            result.rows.append(
-                (name, f"{table.num_rows:,}", str(table.num_columns), str(k), *figures,
-                 f"{-least:.1f}" if least else "no")
-            )  # fmt: skip
-            print(*result.rows[-1], sep=", ", file=sys.stderr, flush=True)
-    return result
-
-
-def _score(truth: pa.Table, made: pa.Table, most: int = 60) -> float:
-    """A thousand less what is off in tables of up to three columns, some of them by chance."""
-    names = truth.column_names
-    tables = list(itertools.combinations(names, min(3, len(names))))
-    picked = np.random.default_rng(0).permutation(len(tables))[:most]
-    codes = {}
-    for name in names:
-        both = pa.concat_arrays([own[name].combine_chunks().cast(pa.string())
-                                 for own in (truth, made)])  # fmt: skip
-        codes[name] = both.fill_null("").dictionary_encode().indices.to_numpy(zero_copy_only=False)
-    off = []
-    for table in (tables[place] for place in picked):
-        shape = [int(codes[name].max()) + 1 for name in table]
-        cells = np.ravel_multi_index([codes[name] for name in table], shape)
-        counts = [np.bincount(part, minlength=int(np.prod(shape))) for part in np.split(cells, 2)]
-        off.append(np.abs(counts[0] - counts[1]).sum() / truth.num_rows / 2)
-    return 1000 * (1 - float(np.mean(off)))
-
-
-def _expanded(truth):
-    cells = np.repeat(np.arange(truth.size), truth.ravel())
-    np.random.default_rng(0).shuffle(cells)
-    return [np.asarray(axis) for axis in np.unravel_index(cells, truth.shape)]
-
-
-def _rebuilt(codes, kept):
-    shape = [int(code.max()) + 1 for code in codes]
-    layout = worlds.layout_of(shape, [kept] * len(shape))
-    moved = worlds.released_records(codes, layout, np.random.default_rng(6))
-    truth, off = worlds.cramers_v(codes, shape), {}
-    for method in ("rank", "posterior"):
-        begin = time.perf_counter()
-        found = synthesize_records(moved, layout, keystream=Keystream.from_seed(1), method=method)
-        seconds = time.perf_counter() - begin
-        off[method] = float(np.abs(worlds.cramers_v(found.codes, shape) - truth).mean())
-    figures = (truth.mean(), off["rank"], off["posterior"], off["posterior"] / off["rank"])
-    numbers = (f"{figure:.3f}" for figure in figures)
-    return (f"{len(codes[0]):,}", f"{kept:g}", *numbers, f"{seconds:.1f}")
-
-
 def speed(_options) -> Result:
     """Seconds of one process on one core."""
     result = Result("Speed", ("what", "seconds", "of the processor"))
@@ -626,15 +433,10 @@ SHOWS = {
     function.__name__: function
     for function in (
         four_way,
-        bound,
         association,
-        choice,
         coverage,
         few,
-        unbiased,
         errors,
-        synthesize,
-        files,
         speed,
     )
 }

@@ -22,11 +22,10 @@ ROADS = {
     "duckdb_shuffled": "DuckDB, ORDER BY random()",
     "duckdb_copy": "DuckDB, plain copy",
     "polars_copy": "Polars, plain copy",
-    "pramana": "pramana: encode, draw, shuffle, decode, write",
-    "release": "pramana.protect: the same, with design, certificate and fingerprint",
-    "command": "pramana protect, as a command: with the table looked at, and copies counted",
+    "protect": "pramana protect --k 2, no method named",
+    "retention": "pramana protect --k 2 --method retention",
 }
-FOLDERS = ("release", "command")
+FOLDERS = ("protect", "retention")
 """Roads that leave a folder."""
 
 SHORT = 0.1

@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> Result:
 
 def _measured(work: str, size: int):
     with tempfile.TemporaryDirectory() as temporary:
-        source, target = Path(temporary) / "in.parquet", Path(temporary) / "out.parquet"
+        source, target = Path(temporary) / "in.parquet", Path(temporary) / "out"
         if work == "protect":
             _roads.generate(size, source)
-            return in_child("benchmarks._roads", "pramana", str(source), str(target))
+            return in_child("benchmarks._roads", "protect", str(source), str(target))
         return in_child("benchmarks.scaling", work, str(size))
 
 

@@ -33,12 +33,6 @@ class Shape:
     form: str = "parquet"
 
     @property
-    def roads(self) -> list[str]:
-        """By which of them it is copied."""
-        bare = self.form == "parquet" and self.records <= BARE_MOST
-        return [road for road in ROADS if bare or road != "arrow_shuffled"]
-
-    @property
     def columns(self) -> dict[str, str]:
         """Each column as DuckDB makes it of the number ``i`` of a record."""
         keys = {
@@ -57,11 +51,8 @@ SHAPES = {
 }
 ROADS = {
     "duckdb_shuffled": "DuckDB, ORDER BY random()",
-    "arrow_shuffled": "Arrow alone: read, take, write",
-    "command": "pramana protect",
+    "protect": "pramana protect",
 }
-BARE_MOST = 10**6
-"""Arrow alone holds the table in memory, twice."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +79,7 @@ def run(options: argparse.Namespace) -> Result:
         with tempfile.TemporaryDirectory() as temporary:
             source = Path(temporary) / f"in.{SHAPES[name].form}"
             _generate(SHAPES[name], options.share, source)
-            runs: dict[str, list[Run]] = {road: [] for road in SHAPES[name].roads}
+            runs: dict[str, list[Run]] = {road: [] for road in ROADS}
             for _ in range(options.rounds):
                 for road, own in runs.items():
                     target = Path(temporary) / "out"

@@ -22,8 +22,7 @@ ROADS = {
     "copy": "Spark, plain copy",
     "moved": "Spark, copy with repartition",
     "shuffled": "Spark, copy with orderBy(rand())",
-    "pramana": "pramana: count, draw, shuffle, write",
-    "release": "pramana.protect: the same, with certificate and fingerprint",
+    "release": "pramana.protect, method retention",
 }
 
 
@@ -78,9 +77,7 @@ def _timed(session, road: str, source: Path, folder: Path) -> float:
     target = folder / "out.parquet"
     begin = time.perf_counter()
     frame = session.read.parquet(source.as_uri())
-    if road == "pramana":
-        _pramana(frame, target)
-    elif road == "release":
+    if road == "release":
         _release(frame, source, target)
     else:
         _copied(frame, road).write.parquet(target.as_uri())
@@ -102,22 +99,7 @@ def _release(frame, source: Path, target: Path) -> None:
 
     import pramana as pm
 
-    plan = _roads.whole_plan(pq.read_metadata(source).num_rows)
+    records = pq.read_metadata(source).num_rows
+    target_k = pm.PkAnonymity(k=100)
+    plan = pm.design(_roads.schema(), target_k, records=records, method="retention")
     pm.protect(frame, plan, to=target, file_format="parquet")
-
-
-def _pramana(frame, target: Path) -> None:
-    from pramana.base.randomness import Keystream
-    from pramana.engine.spark.table import SparkTable
-    from pramana.mechanisms.randomiser import Randomiser
-
-    schema, mechanism = _roads.plan()
-    keystream = Keystream.from_system()
-    table = SparkTable.of(frame)
-    work = Randomiser(schema, mechanism, table.schema(), keystream)
-    (
-        table.map_batches(work.encode, schema=work.coded)
-        .shuffle(keystream=keystream)
-        .map_batches(work.decode, schema=work.released)
-        .write(target)
-    )

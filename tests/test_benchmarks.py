@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 from benchmarks import (
@@ -21,9 +20,7 @@ from benchmarks import (
     mutants,
     peers,
     protect,
-    sampler,
     shapes,
-    threads,
 )
 
 
@@ -33,22 +30,10 @@ def _options(module, *arguments):
     return parser.parse_args(arguments)
 
 
-def test_the_sampler_is_measured_on_both_roads():
-    """Every family has a speed by arrays and a compiled one."""
-    result = sampler.run(_options(sampler, "--values", "20000", "--rounds", "1"))
-
-    assert [row[0] for row in result.rows][:3] == [
-        "uniform mixture",
-        "dense",
-        "identity plus sparse",
-    ]
-    assert "million values a second" in result.text()
-
-
 @pytest.mark.deep
 def test_protecting_is_compared_with_the_bare_engine():
     """Ratios to DuckDB's shuffled copy, each road in a process of its own."""
-    roads = ["duckdb_shuffled", "pramana", "command"]
+    roads = ["duckdb_shuffled", "protect", "retention"]
     result = protect.run(
         _options(protect, "--records", "20000", "--rounds", "1", "--roads", *roads)
     )
@@ -93,7 +78,7 @@ def test_a_road_that_fails_stops_the_benchmark(tmp_path):
     from benchmarks._measure import in_child
 
     with pytest.raises(SystemExit, match="failed"):
-        in_child("benchmarks._roads", "pramana", str(tmp_path / "none"), str(tmp_path / "out"))
+        in_child("benchmarks._roads", "protect", str(tmp_path / "none"), str(tmp_path / "out"))
 
 
 def test_a_table_of_a_release_is_compared_with_the_bare_question():
@@ -112,16 +97,16 @@ def test_large_clusterings_are_measured_in_a_process_of_their_own():
 def test_results_are_written_with_the_machine_and_the_versions(tmp_path):
     """As Markdown, with the command that makes each table again."""
     parser = argparse.ArgumentParser()
-    sampler.arguments(parser)
-    parser.set_defaults(values=20000, rounds=1)
+    crosstab.arguments(parser)
+    parser.set_defaults(records=20000, rounds=1)
     place = tmp_path / "RESULTS.md"
-    _report.write({"sampler": sampler}, {"sampler": parser}, names=["sampler"], place=place)
+    _report.write({"crosstab": crosstab}, {"crosstab": parser}, names=["crosstab"], place=place)
 
     text = place.read_text()
     assert "cores" in text
     assert "duckdb" in text
-    assert "| uniform mixture |" in text
-    assert "`python -m benchmarks sampler`" in text
+    assert "| 120 |" in text
+    assert "`python -m benchmarks crosstab`" in text
 
 
 def test_one_part_is_written_anew_and_the_rest_stays(tmp_path, monkeypatch):
@@ -199,41 +184,6 @@ def test_memory_is_that_of_copies_too_and_what_they_share_counts_once():
         process.stdin.close()
 
     assert 140 < held < 175
-
-
-def test_who_is_at_work_is_counted_and_who_waits_is_not():
-    """Of three processes one waits for a word: two are at work until it comes, none before."""
-    code = (
-        "import os, sys; sys.stdin.buffer.read(1)\n"
-        "if not (os.fork() and os.fork()):\n    while True: pass\n"
-        "os.write(1, b'.'); sys.stdin.buffer.read(1); os.killpg(0, 9)"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "process_group": 0}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
-        _until(lambda: _measure.working(process.pid) == 0)
-        os.write(process.stdin.fileno(), b".")
-        assert os.read(process.stdout.fileno(), 1) == b"."
-        _until(lambda: _measure.working(process.pid) == 2)
-        seen = [_measure.working(process.pid) for _ in range(50)]
-        os.write(process.stdin.fileno(), b".")
-
-    assert sorted(seen)[5:-5] == [2] * 40  # the one that waits may just have begun to
-    assert _measure.working(process.pid) == 0
-
-
-def _until(holds):
-    begin = time.monotonic()
-    while not holds():
-        assert time.monotonic() - begin < 30
-
-
-def test_what_one_does_alone_is_a_share_of_what_all_do():
-    """Of half the records one does .1 s alone, and two together .5 s: .1 of 1.1 s."""
-    whole = _measure.Run(1.5, 2.3, 0, {0: 0.1, 1: 0.5, 2: 0.9})
-    half = _measure.Run(0.8, 1.2, 0, {1: 0.4, 2: 0.4})
-
-    assert whole.shared_out() == (0.5, 2.3)
-    assert threads._counted([whole], [half]) == "9%"
 
 
 @pytest.mark.deep

@@ -13,6 +13,7 @@ from tests.architecture.source import nodes, parsed
 
 SOURCE = Path(pramana.__file__).parent
 CALLED_BY_OTHERS = {
+    "_options": "typer",
     "_repr_html_": "notebooks",
     "bse": "analysts",
     "conf_int": "analysts",
