@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import pramana as pm
 from pramana.errors import TooLarge
 from pramana.io.opening import open_table
+from pramana.schema.column_rules import ObservedColumn, propose_role
 from pramana.schema.describe import describe
 from pramana.schema.domains import Bins, Categories, Labels
-from pramana.schema.proposals import propose_bins, propose_domain, propose_role
 from pramana.schema.schema import CATEGORY_LIMIT, Role
+from pramana.schema.suggestions import propose_bins, propose_domain
 from pramana.schema.tally import tally
 
 
@@ -80,7 +81,7 @@ NAMES = [f"person {i}" for i in range(1_000)]
 )
 def test_roles_with_their_reasons(name, values, role, why):
     """Names and values speak; every suggestion has a reason."""
-    proposal = propose_role(name, seen(values), len(values))
+    proposal = propose_role(ObservedColumn(name, seen(values), len(values)))
     assert proposal.role is role
     assert why in proposal.why
 

@@ -9,7 +9,7 @@ import pytest
 import pramana as pm
 from pramana.io.opening import open_table
 from pramana.schema.domains import Categories
-from pramana.schema.missing_codes import Suspect, looks_missing, merge_of_rare, top_of
+from pramana.schema.suggestions import Suspect, looks_missing, merge_of_rare, top_of
 from pramana.schema.tally import tally
 
 

@@ -16,34 +16,25 @@ import pyarrow as pa
 
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
+from pramana.schema.column_rules import HEALTH, MONEY, plain_words
 from pramana.schema.domains import Categories, Domain, Label, NumberGrid, label_text
 from pramana.schema.groups import group_sizes
 from pramana.schema.joint_cells import Counter, Counts
-from pramana.schema.missing_codes import (
-    Suspect,
-    amount_step,
-    codes_among_numbers,
-    date_formats,
-    looks_missing,
-    merge_of_rare,
-    proposed_recoding,
-    top_of,
-)
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
-from pramana.schema.proposals import (
-    HEALTH,
-    MONEY,
-    are_codes,
-    entropy,
-    in_plain_letters,
-    propose_domain,
-)
 from pramana.schema.recoded_table import recoded
 from pramana.schema.recoding import Recoding
 from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
-from pramana.schema.schema_file import comment_of, entry_of, write_schema
+from pramana.schema.schema_file import comment_of, write_schema
+from pramana.schema.suggestions import (
+    Suspect,
+    codes_among_numbers,
+    looks_missing,
+    propose_domain,
+    proposed_recoding,
+    suggested_entries,
+)
 from pramana.schema.tally import Tally, ValueKind, tally
 from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
@@ -316,8 +307,7 @@ def describe(
         why = "; ".join(filter(None, (how, roles[name].why, steps, risk)))
         found = _profile(column, seen, why, table)
         labelled = bool(table.labels.values.get(name))
-        proposals = tuple(_proposals(column, seen, suspects[name], k, labelled=labelled))
-        proposals = () if column.gridded else proposals
+        proposals = tuple(suggested_entries(column, seen, suspects[name], k, labelled=labelled))
         profiles.append(
             replace(
                 found,
@@ -376,12 +366,12 @@ def _added(
     """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
     unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
     settled = dict(weights) | {name: Recoding() for name in unchanged if name in given}
-    called = {name: in_plain_letters(f"{name} {_label(table, name)}") for name in unchanged}
+    called = {name: plain_words(f"{name} {_label(table, name)}") for name in unchanged}
     candidates = sorted(
         (name for name in unchanged if name not in given),
         key=lambda name: (
             not (MONEY.search(called[name]) or HEALTH.search(called[name])),
-            entropy(tallies[name]),
+            tallies[name].entropy,
         ),
     )
     most = 1 / usual_k(table.rows)
@@ -432,37 +422,6 @@ def _in_steps(
 
 BY_CHANCE = 2
 """Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
-
-
-def _proposals(
-    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
-) -> Iterable[tuple[str, str]]:
-    """Entries that would help, with their reasons; ``labelled`` values are codes, not numbers."""
-    codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
-    if codes and column.role is not Role.IDENTIFIER:
-        yield entry_of("missing_codes", codes), "to take them as missing"
-    formats = date_formats(seen) if column.recoding.date is None else ()
-    if len(formats) > 1:
-        other = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
-        yield entry_of("date_format", formats[0]), other
-    rare = None
-    if column.domain is not None:
-        is_code = labelled or seen.kind not in ("integer", "number") or are_codes(column.name, seen)
-        rare = merge_of_rare(seen, column.domain, k, ordered=not is_code)
-    if rare is not None:
-        number, merged = rare
-        what = "1 value is" if number == 1 else f"{number} of {seen.distinct} values are"
-        entry = entry_of("merge", {name: list(values) for name, values in merged.items()})
-        yield entry, f"{what} held by fewer than {k} records"
-    if column.role is not Role.SENSITIVE or column.recoding.round is not None:
-        return
-    amount = amount_step(seen, seen.seen)
-    if amount is not None:
-        why = "nearly every record has a value of its own, and is found by who knows it"
-        yield entry_of("round", amount), why
-    top = top_of(seen, k)
-    if top is not None:
-        yield entry_of("top", top), f"fewer than {k} records hold the highest value"
 
 
 def _records(number: int) -> str:

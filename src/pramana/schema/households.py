@@ -12,12 +12,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from pramana.base.text import counted, quoted
 from pramana.errors import Infeasible
-from pramana.schema.joint_cells import joint_groups
-from pramana.schema.lookup import alike
+from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, IntArray
@@ -32,7 +30,7 @@ SLIPS = 0.02
 
 def households_of(table: OpenedTable, name: str) -> IntArray:
     """A number for the household of each record; a record without one is a household of its own."""
-    codes = _codes(table, name)
+    codes = value_codes(table.first([name]).column(0))
     alone = np.flatnonzero(codes < 0)
     codes[alone] = int(codes.max(initial=-1)) + 1 + np.arange(len(alone))
     return codes
@@ -126,7 +124,7 @@ class _HouseholdColumn(NamedTuple):
 def _household_column(
     table: OpenedTable, column: Column, homes: IntArray, several: BoolArray
 ) -> _HouseholdColumn:
-    codes = _codes(table, column.name)
+    codes = value_codes(table.first([column.name]).column(0))
     drawn = column.randomised or column.noisy
     if len(np.unique(codes)) == 1:
         return _HouseholdColumn(column.name, codes, whole=False, shared=False, drawn=drawn)
@@ -228,11 +226,3 @@ def _agreement(homes: IntArray, codes: IntArray) -> BoolArray:
     values = np.unique(np.column_stack([homes, codes]), axis=0)[:, 0]
     agree: BoolArray = np.bincount(values)[homes] == 1
     return agree
-
-
-def _codes(table: OpenedTable, name: str) -> IntArray:
-    """A number for each value, -1 where it is missing."""
-    parts = [batch.column(0) for batch in table.batches([name])]
-    plain = [p.dictionary_decode() if pa.types.is_dictionary(p.type) else p for p in parts]
-    indices = alike(pa.chunked_array(plain).combine_chunks()).dictionary_encode().indices
-    return np.asarray(indices.fill_null(-1), dtype=np.int64)

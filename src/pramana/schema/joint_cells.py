@@ -20,6 +20,7 @@ from pramana.errors import InvalidTable, TooLarge, UnknownColumn
 from pramana.schema.codec import code_dtype, encode
 from pramana.schema.domains import Label, label_key
 from pramana.schema.groups import COUNT, group_sizes
+from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Values
@@ -88,6 +89,16 @@ def joint_groups(columns: Sequence[Codes]) -> IntArray:
         # n * n < 2**63 for every table that fits in memory
         groups, _ = _numbered(groups * many + codes)
     return groups
+
+
+def value_codes(column: pa.ChunkedArray) -> IntArray:
+    """A number for each value, in the order of appearance; -1 where it is missing.
+
+    >>> value_codes(pa.chunked_array([["b", None, "a", "b"]])).tolist()
+    [0, -1, 1, 0]
+    """
+    indices = alike(column).combine_chunks().dictionary_encode().indices
+    return np.asarray(indices.fill_null(-1), dtype=np.int64)
 
 
 def distinct_rows(points: FloatArray) -> tuple[FloatArray, IntArray]:

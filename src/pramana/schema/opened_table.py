@@ -192,6 +192,24 @@ class OpenedTable:
         """Refuse a table whose files changed since it was opened."""
         require_unchanged(self.files)
 
+    def first(self, columns: Sequence[str], records: int | None = None) -> pa.Table:
+        """Some columns of the first records, or of all, without dictionaries."""
+        held: list[pa.RecordBatch] = []
+        left = self.rows if records is None else records
+        for batch in self.batches(columns):
+            held.append(batch.slice(0, left))
+            left -= len(held[-1])
+            if left <= 0:
+                break
+        wanted = pa.schema([self.schema.field(name) for name in columns])
+        table = pa.Table.from_batches(held, held[0].schema if held else wanted)
+        for at, item in enumerate(table.schema):
+            if pa.types.is_dictionary(item.type):
+                chunks = [chunk.dictionary_decode() for chunk in table.column(at).chunks]
+                plain = pa.chunked_array(chunks, item.type.value_type)
+                table = table.set_column(at, item.name, plain)
+        return table
+
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records, or some columns of them, in memory."""
         names = list(self.schema.names if columns is None else columns)

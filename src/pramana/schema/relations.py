@@ -10,37 +10,45 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pramana.schema.joint_cells import cell_numbers, joint_groups
+from pramana.schema.joint_cells import cell_counts, joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-FIRST = 20_000
-"""Records in which relations are looked for."""
+FIRST: Final = 20_000
+"""Records in which relations are searched."""
 
-MOST_VALUES = 2_000
-SEEN_OFTEN = 5
-"""Each value of a column that others follow from must be held by so many records on average."""
+MOST_VALUES: Final = 2_000
+RECORDS_A_VALUE: Final = 5
+"""Each value of a column that others follow from has so many records on average."""
 
-FEWEST_GROUPS, SMALL_GROUPS = 50, 6
-"""Households are many, and not larger, on average by far."""
+FEWEST_HOUSEHOLDS, HOUSEHOLD_SIZE = 50, 6
+"""Households are many, and on average not larger."""
 
-FEWEST_PLACES = 3
-NEARLY_ALL = 0.9
-EXCEPTIONS = 0.005
-"""Of the records without the commonest value, so many may break a dependency."""
+FEWEST_PLACES: Final = 3
+MOST_PLACES: Final = 2_000
+FEW_VALUES: Final = 20
+NEARLY_ALL: Final = 0.9
+EXCEPTIONS: Final = 0.005
+"""Of the records without the commonest value, the share that may break a dependency."""
 
-CLOSELY = 0.98
-"""Ranks that agree so well are of two columns that say the same, as age and year of birth do."""
+SAME_RANKS: Final = 0.98
+"""Rank correlation of two columns that say the same, as age and year of birth do."""
 
-FEWEST_PAIRS = 30
-PARTS = 2_000
-"""Records in which texts are looked for in others."""
+FEWEST_PAIRS: Final = 30
+PARTS: Final = 2_000
+"""Records in which texts are searched in others."""
+
+ASSOCIATED: Final = 0.25
+"""Cramer's V, above which codes tell something of the people who have them."""
+
+AREA_CODE: Final = re.compile(r"(?=.*\d)[0-9A-Z]+([-./ ][0-9A-Z]+)*")
+SHORTEST_AREA_CODE: Final = 4
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,12 @@ class Follows:
 
 def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tuple[Follows, ...]]:
     """What each column follows from, by its name; the source with fewest values first."""
-    names = [name for name, seen in tallies.items() if _may_relate(seen, table.rows)]
+
+    def may_relate(seen: Tally) -> bool:
+        few = 2 < seen.distinct <= MOST_VALUES or (seen.distinct == 2 and table.rows > FIRST // 10)
+        return seen.complete and few and table.rows >= RECORDS_A_VALUE * seen.distinct
+
+    names = [name for name, seen in tallies.items() if may_relate(seen)]
     if len(names) < 2:
         return {}
     codes = first_codes(table, names, FIRST)
@@ -74,147 +87,19 @@ def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
         for source in order[place + 1 :]:
             if not _nearly_determines(codes[source], codes[column]):
                 continue
-            whole = first_codes(table, [source, column], None)
+            whole = first_codes(table, [source, column])
             if not _nearly_determines(whole[source], whole[column]):
                 continue
             same = tallies[source].distinct == tallies[column].distinct
-            # Of two that say the same codes stay rather than measures, or the first in the table.
-            first, second = source, column
-            if same:
-                kinds = {name: tallies[name].kind == "number" for name in (source, column)}
-                first, second = sorted(kinds, key=lambda name: (kinds[name], names.index(name)))
             nested = not same and _begin_alike(table, tallies, source, column)
+            first, second = source, column
+            if same:  # codes stay rather than measures, or the first in the table
+                first, second = sorted(
+                    (source, column),
+                    key=lambda name: (tallies[name].kind == "number", names.index(name)),
+                )
             found.setdefault(second, []).append(Follows(second, first, same, nested))
-    return {name: tuple(own) for name, own in found.items()}
-
-
-def _begin_alike(
-    table: OpenedTable, tallies: Mapping[str, Tally], source: str, column: str
-) -> bool:
-    """Whether codes of a source begin with those of a column; both codes, and no words."""
-    kinds = {tallies[name].kind for name in (source, column)}
-    if not kinds <= {"integer", "text"} or tallies[column].distinct < FEWEST_PLACES:
-        return False
-    some = pa.Table.from_batches([next(iter(table.batches([source, column])))])
-    own, theirs = (_plain_text(some.column(name)) for name in (column, source))
-    held = [(a, b) for a, b in zip(own, theirs, strict=True) if a is not None and b is not None]
-    longer = all(len(b) > len(a) for a, b in held)
-    return bool(held) and longer and all(b.startswith(a) and a[0].isdigit() for a, b in held)
-
-
-def _plain_text(column: pa.ChunkedArray) -> list[str | None]:
-    plain = pa.chunked_array([_plain(chunk) for chunk in column.chunks])
-    texts: list[str | None] = plain.cast(pa.string()).to_pylist()
-    return [text if text else None for text in texts]
-
-
-def parts_of(table: OpenedTable, names: Sequence[str], whole: str) -> list[str]:
-    """Columns of text whose values stand in those of another one, as names in full names do."""
-    some = next(iter(table.batches([whole, *names])), None)
-    if some is None:
-        return []
-    held = pa.Table.from_batches([some.slice(0, PARTS)])
-    full = [None if text is None else text.lower() for text in _plain_text(held.column(0))]
-    found = []
-    for at, name in enumerate(names, start=1):
-        own = _plain_text(held.column(at))
-        pairs = [(a.lower(), b) for a, b in zip(own, full, strict=True) if a and b]
-        if len(pairs) >= FEWEST_PAIRS and all(len(a) > 1 and a in b for a, b in pairs):
-            found.append(name)
-    return found
-
-
-def nearly_the_same(table: OpenedTable, names: Sequence[str]) -> dict[str, tuple[str, float]]:
-    """Columns of numbers that an earlier one all but tells, with that one and how closely."""
-    ranks = _ranks(table, names)
-    found: dict[str, tuple[str, float]] = {}
-    for at, name in enumerate(names):
-        for before in names[:at]:
-            if before in found:
-                continue
-            closely = _correlation(ranks[before], ranks[name])
-            if abs(closely) >= CLOSELY:
-                found[name] = before, closely
-                break
-    return found
-
-
-def unrelated(table: OpenedTable, name: str, others: Sequence[str], most: float) -> bool:
-    """Whether no other column of numbers goes up and down with this one."""
-    ranks = _ranks(table, [name, *others])
-    return all(abs(_correlation(ranks[name], ranks[other])) <= most for other in others)
-
-
-def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
-    """The ranks of numbers among the first records; those without a number are nan."""
-    found = {}
-    for name in names:
-        held: list[pa.Array] = []
-        for batch in table.batches([name]):
-            held.append(_plain(batch.column(0)).cast(pa.float64(), safe=False))
-            if sum(map(len, held)) >= FIRST:
-                break
-        values = pa.chunked_array(held).to_numpy()[:FIRST]
-        found[name] = _ranked(values)
-    return found
-
-
-def _ranked(values: FloatArray) -> FloatArray:
-    """The rank of each number, equal ones at the mean of theirs; nan where there is none.
-
-    >>> _ranked(np.array([30.0, np.nan, 10.0, 30.0]))
-    array([2.5, nan, 1. , 2.5])
-    """
-    there = ~np.isnan(values)
-    _, places, counts = np.unique(values[there], return_inverse=True, return_counts=True)
-    ranks = np.full(len(values), np.nan)
-    ranks[there] = (np.cumsum(counts) - (counts - 1) / 2)[places.ravel()]
-    return ranks
-
-
-def _correlation(one: FloatArray, other: FloatArray) -> float:
-    both = np.isfinite(one) & np.isfinite(other)
-    if int(both.sum()) < FEWEST_PAIRS:
-        return 0.0
-    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 0 else 0.0
-
-
-def _may_relate(seen: Tally, records: int) -> bool:
-    few = 2 < seen.distinct <= MOST_VALUES or (seen.distinct == 2 and records > FIRST // 10)
-    return seen.complete and few and records >= SEEN_OFTEN * seen.distinct
-
-
-def first_codes(table: OpenedTable, names: Sequence[str], most: int | None) -> dict[str, IntArray]:
-    """A number for each value, missing among them."""
-    held: list[pa.RecordBatch] = []
-    records = 0
-    for batch in table.batches(list(names)):
-        held.append(batch if most is None else batch.slice(0, most - records))
-        records += len(held[-1])
-        if most is not None and records >= most:
-            break
-    return {
-        name: np.asarray(
-            pa.chunked_array([_plain(batch.column(at)) for batch in held])
-            .combine_chunks()
-            .dictionary_encode(null_encoding="encode")
-            .indices,
-            dtype=np.int64,
-        )
-        for at, name in enumerate(names)
-    }
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-def _determines(source: IntArray, column: IntArray) -> bool:
-    """Whether each value of ``source`` comes with one of ``column``."""
-    together = joint_groups([source, column])
-    return len(source) > 0 and int(together.max()) == len(np.unique(source)) - 1
+    return {name: tuple(sources) for name, sources in found.items()}
 
 
 def _nearly_determines(source: IntArray, column: IntArray) -> bool:
@@ -236,101 +121,162 @@ def _nearly_determines(source: IntArray, column: IntArray) -> bool:
     return exceptions == 0 or exceptions <= EXCEPTIONS * unexplained
 
 
+def _begin_alike(
+    table: OpenedTable, tallies: Mapping[str, Tally], source: str, column: str
+) -> bool:
+    """Whether codes of a source begin with those of a column; both codes, and no words."""
+    kinds = {tallies[name].kind for name in (source, column)}
+    if not kinds <= {"integer", "text"} or tallies[column].distinct < FEWEST_PLACES:
+        return False
+    codes, longer = _first_texts(table, [column, source], FIRST)
+    held = [(a, b) for a, b in zip(codes, longer, strict=True) if a and b]
+    nested = all(len(b) > len(a) and b.startswith(a) and a[0].isdigit() for a, b in held)
+    return bool(held) and nested
+
+
+def parts_of(table: OpenedTable, names: Sequence[str], whole: str) -> list[str]:
+    """Columns of text whose values stand in those of another one, as names in full names do."""
+    full, *others = _first_texts(table, [whole, *names], PARTS)
+    found = []
+    for name, texts in zip(names, others, strict=True):
+        pairs = [(a.lower(), b.lower()) for a, b in zip(texts, full, strict=True) if a and b]
+        if len(pairs) >= FEWEST_PAIRS and all(len(a) > 1 and a in b for a, b in pairs):
+            found.append(name)
+    return found
+
+
+def nearly_the_same(table: OpenedTable, names: Sequence[str]) -> dict[str, tuple[str, float]]:
+    """Columns of numbers with nearly the ranks of an earlier one, that one and the correlation."""
+    ranks = _ranks(table, names)
+    found: dict[str, tuple[str, float]] = {}
+    for at, name in enumerate(names):
+        for before in (other for other in names[:at] if other not in found):
+            closely = _correlation(ranks[before], ranks[name])
+            if abs(closely) >= SAME_RANKS:
+                found[name] = before, closely
+                break
+    return found
+
+
+def unrelated(table: OpenedTable, name: str, others: Sequence[str], most: float) -> bool:
+    """Whether no other column of numbers goes up and down with this one."""
+    ranks = _ranks(table, [name, *others])
+    return all(abs(_correlation(ranks[name], ranks[other])) <= most for other in others)
+
+
+def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
+    """The ranks of numbers among the first records; nan where there is no number."""
+    from scipy.stats import rankdata
+
+    some = table.first(names, FIRST)
+    return {
+        name: rankdata(
+            some.column(name).cast(pa.float64(), safe=False).to_numpy(), nan_policy="omit"
+        )
+        for name in names
+    }
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    both = np.isfinite(one) & np.isfinite(other)
+    if int(both.sum()) < FEWEST_PAIRS:
+        return 0.0
+    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale > 0 else 0.0
+
+
+def first_codes(
+    table: OpenedTable, names: Sequence[str], most: int | None = None
+) -> dict[str, IntArray]:
+    """A number for each value of the first records, missing among them."""
+    some = table.first(names, most)
+    return {name: joint_groups([value_codes(some.column(name))]) for name in names}
+
+
+def _first_texts(table: OpenedTable, names: Sequence[str], most: int) -> list[list[str | None]]:
+    some = table.first(names, most)
+    return [some.column(name).cast(pa.string()).to_pylist() for name in names]
+
+
+# -- households ------------------------------------------------------------------------------------
+
+
 def may_number_households(table: OpenedTable, seen: Tally) -> bool:
     """Whether a column has as many values as households would, a few records each."""
-    some = max(FEWEST_GROUPS, table.rows / SMALL_GROUPS)
-    return seen.complete and some < seen.distinct < 0.9 * table.rows
+    some = max(FEWEST_HOUSEHOLDS, table.rows / HOUSEHOLD_SIZE)
+    return seen.complete and some < seen.distinct < NEARLY_ALL * table.rows
 
 
 def shared_within(
     table: OpenedTable, name: str, tallies: Mapping[str, Tally], others: Sequence[str]
 ) -> list[str]:
     """Varied columns that are the same for all records with one value of ``name``."""
-    varied = [own for own in others if own != name and _varies(tallies[own])]
+
+    def varies(seen: Tally) -> bool:
+        total = int(seen.numbers.sum()) + seen.missing
+        most = max(int(seen.numbers.max(initial=0)), seen.missing)
+        return seen.complete and 1 < seen.distinct <= MOST_VALUES and most <= NEARLY_ALL * total
+
+    varied = [other for other in others if other != name and varies(tallies[other])]
     codes = first_codes(table, [name, *varied], FIRST)
     groups = codes[name]
     if int(np.bincount(groups).max()) < 2:
         return []
-    return [own for own in varied if _determines(groups, codes[own])]
-
-
-def _varies(seen: Tally) -> bool:
-    total = int(seen.numbers.sum()) + seen.missing
-    most = max(int(seen.numbers.max(initial=0)), seen.missing)
-    return seen.complete and 1 < seen.distinct <= MOST_VALUES and most <= NEARLY_ALL * total
+    return [other for other in varied if joint_groups([groups, codes[other]]).max() == groups.max()]
 
 
 def standing_together(table: OpenedTable, name: str, seen: Tally) -> bool:
     """Whether records with one value stand one after the other, a few each, as households do."""
     if not may_number_households(table, seen):
         return False
-    runs, last = 0, None
-    for batch in table.batches([name]):
-        values = _plain(batch.column(0)).drop_null().cast(pa.string())
-        if not len(values):
-            continue
-        changes = pc.sum(pc.not_equal(values[1:], values[:-1]).cast(pa.int64())).as_py() or 0
-        first = values[0].as_py()
-        runs += changes + (first != last or not runs)
-        last = values[-1].as_py()
-    return runs == seen.distinct
+    codes = value_codes(table.first([name]).column(0))
+    return int(np.count_nonzero(np.diff(codes[codes >= 0]))) + 1 == seen.distinct
 
 
-FEWEST = 3
-"""Values of a column that tells places; and columns that its codes are compared with."""
-
-MOST, FEW = 2_000, 20
-TELLING = 0.25
-"""Cramer's V, above which codes tell something of the people who have them."""
-
-AREA_CODE = re.compile(r"(?=.*\d)[0-9A-Z]+([-./ ][0-9A-Z]+)*")
-SHORTEST = 4
+# -- places ----------------------------------------------------------------------------------------
 
 
-def places_among(
+def place_signs(
     table: OpenedTable,
     tallies: Mapping[str, Tally],
     names: Sequence[str],
     follows: Mapping[str, tuple[Follows, ...]],
     weights: Sequence[str],
 ) -> dict[str, str]:
-    """Those of these columns that tell places, each with the sign by which it is known."""
+    """Those of these columns that tell places, each with the sign by which it is recognised."""
+    relations = [relation for relations in follows.values() for relation in relations]
     found: dict[str, str] = {}
     for name in names:
-        seen = tallies[name]
-        if seen.kind in ("integer", "text") and FEWEST <= seen.distinct <= MOST:
-            sign = _nested(name, follows) or _measured(name, tallies, follows, weights)
-            if not sign and _area_codes(seen) and not _tells_of_people(table, name, tallies):
-                sign = "its codes have one shape and say little of the people"
-            if sign:
-                found[name] = f"{sign}, as with places"
+        seen, sign = tallies[name], ""
+        if (
+            seen.kind not in ("integer", "text")
+            or not FEWEST_PLACES <= seen.distinct <= MOST_PLACES
+        ):
+            continue
+        tells = [relation for relation in relations if relation.source == name]
+        larger = [relation.column for relation in tells if relation.nested]
+        measures = [
+            relation.column
+            for relation in tells
+            if relation.column not in weights and _is_measure_of_places(tallies[relation.column])
+        ]
+        if larger:
+            sign = f"its codes begin with those of '{larger[0]}'"
+        elif measures:
+            sign = f"'{measures[0]}', a measure, is the same for all who share its value"
+        elif _area_codes(seen) and not _tells_of_people(table, name, tallies):
+            sign = "its codes have one shape and say little of the people"
+        if sign:
+            found[name] = f"{sign}, as with places"
     return found
 
 
-def _nested(name: str, follows: Mapping[str, tuple[Follows, ...]]) -> str:
-    larger = [own.column for every in follows.values() for own in every
-              if own.nested and own.source == name]  # fmt: skip
-    return f"its codes begin with those of '{larger[0]}'" if larger else ""
-
-
-def _measured(
-    name: str,
-    tallies: Mapping[str, Tally],
-    follows: Mapping[str, tuple[Follows, ...]],
-    weights: Sequence[str],
-) -> str:
-    """A number with decimals that is the same for all who share a value, and no weight."""
-    for every in follows.values():
-        for own in every:
-            what = tallies[own.column]
-            alone = own.source == name and own.column not in weights
-            if alone and what.kind == "number" and what.distinct >= FEWEST and _decimals(what):
-                return f"'{own.column}', a measure, is the same for all who share its value"
-    return ""
-
-
-def _decimals(seen: Tally) -> bool:
-    values = seen.values.to_numpy(zero_copy_only=False).astype(float)
+def _is_measure_of_places(seen: Tally) -> bool:
+    """Whether some numbers have decimals, and there are as many as places."""
+    values = np.asarray(seen.values.to_numpy(zero_copy_only=False))
+    if seen.kind != "number" or seen.distinct < FEWEST_PLACES:
+        return False
     return bool((np.isfinite(values) & (values != np.floor(values))).any())
 
 
@@ -342,31 +288,31 @@ def _area_codes(seen: Tally) -> bool:
     shapes = {re.sub(r"[A-Z]", "A", re.sub(r"\d", "9", text)) for text in texts}
     inside = any(text.startswith("0") for text in texts) or not texts[0].isdigit()
     fit = all(AREA_CODE.fullmatch(text) for text in texts)
-    return len(shapes) == 1 and fit and inside and len(texts[0]) >= SHORTEST
+    return len(shapes) == 1 and fit and inside and len(texts[0]) >= SHORTEST_AREA_CODE
 
 
 def _tells_of_people(table: OpenedTable, name: str, tallies: Mapping[str, Tally]) -> bool:
-    """Whether codes go with what people are, as with columns of few values; unknown counts so."""
+    """Whether codes are associated with columns of few values; also where there are too few."""
     others = [
         other
         for other, seen in tallies.items()
-        if other != name and seen.complete and 2 <= seen.distinct <= FEW
+        if other != name and seen.complete and 2 <= seen.distinct <= FEW_VALUES
     ]
-    if len(others) < FEWEST:
+    if len(others) < FEWEST_PLACES:
         return True
     codes = first_codes(table, [name, *others], FIRST)
-    return any(_cramers_v(codes[name], codes[other]) > TELLING for other in others)
+    return any(cramers_v(codes[name], codes[other]) > ASSOCIATED for other in others)
 
 
-def _cramers_v(one: IntArray, other: IntArray) -> float:
-    """How far two columns hang together, 0 to 1, less what chance alone gives.
+def cramers_v(one: IntArray, other: IntArray) -> float:
+    """The association of two columns, 0 to 1, less what chance alone gives.
 
     >>> same = np.arange(2_000) % 5
-    >>> round(_cramers_v(same, same), 2), round(_cramers_v(same, np.arange(2_000) // 400), 2)
+    >>> round(cramers_v(same, same), 2), round(cramers_v(same, np.arange(2_000) // 400), 2)
     (1.0, 0.0)
     """
     n, r, c = len(one), int(one.max()) + 1, int(other.max()) + 1
-    seen = np.bincount(cell_numbers([one, other], [r, c]), minlength=r * c).reshape(r, c)
+    seen = cell_counts([one, other], [r, c])
     expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / n
     chi = float((seen**2 / np.maximum(expected, 1e-300)).sum()) / n - 1
     excess = max(chi - (r - 1) * (c - 1) / (n - 1), 0.0)

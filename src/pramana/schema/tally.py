@@ -79,6 +79,23 @@ class Tally:
         values = self.values.to_numpy(zero_copy_only=False)
         return len(values) > 0 and bool((np.isfinite(values) & (values == np.floor(values))).all())
 
+    @property
+    def distribution(self) -> tuple[FloatArray, FloatArray]:
+        """Sorted finite numbers, and the share of records at or below each."""
+        values = self.values.to_numpy(zero_copy_only=False).astype(float)
+        order = np.argsort(values)
+        order = order[np.isfinite(values[order])]
+        if not len(order):
+            return np.zeros(1), np.ones(1)
+        sums = np.cumsum(self.numbers[order])
+        return values[order], sums / int(sums[-1])
+
+    @property
+    def entropy(self) -> float:
+        """The entropy of the values in bits."""
+        shares = self.numbers / max(int(self.numbers.sum()), 1)
+        return float(-(shares * np.log2(np.maximum(shares, 1e-300))).sum())
+
     def labels(self) -> tuple[Label, ...]:
         """The distinct values as labels, sorted, or all categories where the type orders them."""
         if self.order:
@@ -218,6 +235,29 @@ def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str,
             total[name].merge(own)
     return total
 
+
+# -- round numbers ---------------------------------------------------------------------------------
+
+
+def quantiles(values: FloatArray, shares: FloatArray, at: Sequence[float]) -> list[float]:
+    """Quantiles of a distribution: sorted values, and the share of records at or below each."""
+    places = np.minimum(np.searchsorted(shares, at), len(values) - 1)
+    return [float(value) for value in values[places]]
+
+
+def round_step(width: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that does not exceed ``width``."""
+    power = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    return max(m * power for m in (1, 2, 5) if m * power <= max(width, power))
+
+
+def tidy(number: float) -> float:
+    """The number without the last digits of floating-point arithmetic; whole ones as integers."""
+    rounded = float(f"{number:.12g}")
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+# -- charts ----------------------------------------------------------------------------------------
 
 MOST_BARS = 24
 HISTOGRAM = 20

@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.text import percent_up
-from pramana.schema.joint_cells import joint_groups
-from pramana.schema.opened_table import OpenedTable
-from pramana.schema.proposals import distribution, quantiles, round_step
+from pramana.schema.joint_cells import joint_groups, value_codes
+from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import NOTHING, Recoding
-from pramana.schema.tally import Tally
+from pramana.schema.tally import Tally, quantiles, round_step, tidy
 from pramana.types import FloatArray, IntArray
 
 LEVELS: Final = (40, 20, 10, 5)
@@ -91,16 +90,19 @@ def contributions(
         tallies: the values of each column.
         most: the share of people who may be unique.
     """
-    values = _values(table, [*settled, *candidates])
-    groups, before, made = np.zeros(0, np.int64), 0, dict[str, Contribution]()
-    for name, own in values.items():
-        people = len(own.codes)
-        groups = groups if len(groups) else np.zeros(people, np.int64)
+    names = [*settled, *candidates]
+    if not names or not table.rows:
+        return {}
+    some = table.first(names, max(CELLS // len(names), 1))
+    people = some.num_rows
+    groups, before, made = np.zeros(people, np.int64), 0, dict[str, Contribution]()
+    for name in names:
+        column = some.column(name)
         rest = max(most * people - before, 0)
         forms = [settled[name]] if name in settled else list(_forms(tallies[name]))
         uniques: list[int] = []
         for place, form in enumerate(forms, start=1):
-            joined = joint_groups([groups, own.in_steps(form)])
+            joined = joint_groups([groups, _codes_in_steps(column, form)])
             uniques.append(int((np.bincount(joined) == 1).sum()))
             room = before + rest * (1.0 if place == len(forms) else SHARE_OF_REST)
             if name in settled or uniques[-1] <= room:
@@ -119,7 +121,7 @@ def _forms(seen: Tally) -> Iterator[Recoding]:
     """
     yield NOTHING
     number = seen.kind in ("integer", "number") and seen.complete and seen.distinct > LEVELS[-1]
-    values, shares = distribution(seen) if number else (np.zeros(1), np.ones(1))
+    values, shares = seen.distribution if number else (np.zeros(1), np.ones(1))
     people, (low, middle, high) = int(seen.numbers.sum()), quantiles(values, shares, ENDS)
     if not number or not low < high:
         return
@@ -129,63 +131,24 @@ def _forms(seen: Tally) -> Iterator[Recoding]:
         few = max(BEYOND, people / SHARE_BEYOND) / people
         ends = quantiles(values, shares, (few, 1 - few))
         bottom, top = np.floor(ends[0] / step) * step, np.ceil(ends[1] / step) * step
-        form = Recoding(bottom=_tidy(bottom), top=_tidy(top), round=_tidy(step))
+        form = Recoding(bottom=tidy(bottom), top=tidy(top), round=tidy(step))
         shift = float(numbers @ (_in_steps(values, form) - values))
         if abs(shift) <= MOST_SHIFT * float(numbers @ np.abs(values - middle)):
             yield form
 
 
-def _tidy(number: float) -> float:
-    tidy = float(f"{number:.12g}")
-    return int(tidy) if tidy.is_integer() else tidy
-
-
 def _in_steps(numbers: FloatArray, form: Recoding) -> FloatArray:
-    held = np.clip(
-        numbers,
-        -np.inf if form.bottom is None else form.bottom,
-        np.inf if form.top is None else form.top,
-    )
+    low = -np.inf if form.bottom is None else form.bottom
+    high = np.inf if form.top is None else form.top
+    held = np.clip(numbers, low, high)
     return held if form.round is None else np.floor(held / form.round + 0.5) * form.round
 
 
-@dataclass(frozen=True, eq=False)
-class _Values:
-    """A column as codes, and the number of each code where it is one of numbers."""
-
-    codes: IntArray
-    numbers: FloatArray | None
-
-    def in_steps(self, form: Recoding) -> IntArray:
-        if not form or self.numbers is None:
-            return self.codes
-        coarse = _in_steps(self.numbers, form)
-        _, places = np.unique(coarse, return_inverse=True, equal_nan=True)
-        return np.asarray(places.ravel()[self.codes], dtype=np.int64)
-
-
-def _values(table: OpenedTable, names: Sequence[str]) -> dict[str, _Values]:
-    """The columns of the first records."""
-    if not names or not table.rows:
-        return {}
-    most, held, records = max(CELLS // len(names), 1), list[pa.RecordBatch](), 0
-    for batch in table.batches(list(names)):
-        held.append(batch.slice(0, most - records))
-        records += len(held[-1])
-        if records >= most:
-            break
-    some = pa.Table.from_batches(held)
-    return {name: _coded(some.column(name)) for name in names}
-
-
-def _coded(column: pa.ChunkedArray) -> _Values:
-    whole = column.combine_chunks()
-    whole = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
-    coded = whole.dictionary_encode(null_encoding="encode")
-    kind = coded.dictionary.type
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    numbers = coded.dictionary.cast(pa.float64(), safe=False) if number else None
-    return _Values(
-        np.asarray(coded.indices, dtype=np.int64),
-        None if numbers is None else numbers.to_numpy(zero_copy_only=False),
-    )
+def _codes_in_steps(column: pa.ChunkedArray, form: Recoding) -> IntArray:
+    """A code for each record; numbers that one step holds have one."""
+    if not form or not is_number(column.type):
+        return value_codes(column)
+    coded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    numbers = coded.dictionary.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    _, places = np.unique(_in_steps(numbers, form), return_inverse=True, equal_nan=True)
+    return np.asarray(places.ravel()[np.asarray(coded.indices, dtype=np.int64)], dtype=np.int64)

@@ -1,0 +1,362 @@
+"""Suggest domains and recodings: categories or bins, missing codes, dates, rare values.
+
+All are findings for the steward, with counts and reasons. Only codes that keep a column of numbers
+from being numeric, and dates, are recoded without being asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from pramana.errors import InvalidSchema, InvalidTable, TooLarge
+from pramana.schema.column_rules import FEW_NUMBERS, ObservedColumn
+from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
+from pramana.schema.recoded_table import decimals, formats_of, is_iso
+from pramana.schema.recoding import Recoding
+from pramana.schema.schema import CATEGORY_LIMIT, Column, Role
+from pramana.schema.schema_file import entry_of
+from pramana.schema.tally import Tally, quantiles, round_step, tidy
+from pramana.types import Form
+
+# -- codes that mean missing -----------------------------------------------------------------------
+
+MISSING_WORDS: Final = frozenset(
+    ("?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "unknown", "missing", "-", "--", ".",
+     "*", "refused", "inapplicable")
+)  # fmt: skip
+MOST_VALUES: Final = 50_000
+"""In a column of more values none is searched for codes."""
+
+FEW: Final = 3
+"""Codes that a column of numbers may have beside them."""
+
+ENOUGH: Final = 5
+"""Numbers that make the others look like codes."""
+
+NINES: Final = frozenset(
+    sign * int(digit * width + last)
+    for sign in (1, -1)
+    for width in range(4)
+    for digit, last in (("9", "9"), ("9", "8"), ("9", "7"), ("8", "8"), ("7", "7"))
+)
+"""9, 98, 997, -8 and their like."""
+
+APART: Final = 2.0
+"""Codes are this many times as far from the other values as these reach."""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A value that looks as if it meant missing, such as a text ``among_numbers``."""
+
+    value: Label
+    records: int
+    why: str
+    among_numbers: bool = False
+
+    def to_dict(self) -> Form:
+        """Plain data."""
+        return {"value": self.value, "records": self.records, "why": self.why}
+
+
+def codes_among_numbers(tallies: Mapping[str, Tally]) -> dict[str, list[str]]:
+    """The few texts in columns of numbers, by column; a code of one column is known in all."""
+    found = {name: _texts_among_numbers(seen) for name, seen in tallies.items()}
+    known = {code for codes in found.values() for code in codes}
+    if known:
+        found = {n: own or _texts_among_numbers(tallies[n], known) for n, own in found.items()}
+    return {name: codes for name, codes in found.items() if codes}
+
+
+def _texts_among_numbers(seen: Tally, known: Collection[str] = ()) -> list[str]:
+    """The few texts of a column that is of numbers but for them; none where it is not."""
+    if seen.kind != "text" or not seen.complete:
+        return []
+    trimmed = pc.utf8_trim_whitespace(seen.values)
+    strange = pc.and_(pc.not_equal(trimmed, ""), pc.invert(decimals(trimmed)))
+    if not 0 < (pc.sum(strange).as_py() or 0) <= FEW:
+        return []
+    texts: list[str] = seen.values.filter(strange).to_pylist()
+    # Codes such as A1 beside 11 are no missing values: those are single letters or words.
+    words = not any(letter.isdigit() for text in texts for letter in text)
+    enough = 1 if known and set(texts) <= set(known) else ENOUGH
+    return texts if words and seen.distinct - len(texts) >= enough else []
+
+
+def looks_missing(seen: Tally, codes: Collection[str] = ()) -> list[Suspect]:
+    """The values that may mean missing, most frequent first; ``codes`` are texts among numbers."""
+    if not seen.complete or not 2 <= seen.distinct <= MOST_VALUES:
+        return []
+    numbers = dict(zip(seen.values.to_pylist(), seen.numbers.tolist(), strict=True))
+    found: list[Suspect] = []
+    if codes:
+        listed = " and ".join(f"'{value}'" for value in codes)
+        why = f"{seen.distinct:,} values; all but {listed} are numbers"
+        found = [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
+    elif seen.kind == "text":
+        found = [
+            Suspect(value, number, "as missing values are often spelled")
+            for value, number in numbers.items()
+            if value.strip().lower() in MISSING_WORDS
+        ]
+    elif seen.kind in ("integer", "number"):
+        found = _numbers_apart(numbers)
+    return sorted(found, key=lambda own: (-own.records, label_text(own.value)))
+
+
+def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
+    """The only numbers below zero, and nines far above the others."""
+    rest = sorted(value for value in numbers if math.isfinite(value))
+    found = []
+    negative = [value for value in rest if value < 0]
+    if 0 < len(negative) <= FEW and len(rest) > len(negative) and set(negative) <= NINES | {-1}:
+        found = [Suspect(v, numbers[v], "the only numbers below zero") for v in negative]
+    rest = rest[len(negative) :]
+    above: list[Any] = []
+    while len(rest) > 2 and len(above) < FEW and rest[-1] in NINES:
+        above.append(rest.pop())
+    if above and len(rest) > 1:
+        widest = float(max(b - a for a, b in pairwise(rest)))
+        if min(above) - rest[-1] >= max(APART * widest, (rest[-1] - rest[0]) / 2, 2):
+            why = f"stands apart, above {label_text(rest[-1])}"
+            found += [Suspect(value, numbers[value], why) for value in above]
+    return found
+
+
+def proposed_recoding(seen: Tally, suspects: Sequence[Suspect]) -> tuple[Recoding, str]:
+    """What makes numbers of a column of numbers, or years of one of dates; and why."""
+    if seen.kind == "text" and suspects and suspects[0].among_numbers:
+        counts = ", ".join(f"{own.records:,}" for own in suspects)
+        codes = tuple(own.value for own in suspects)
+        return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
+    if seen.distinct and seen.kind in ("text", "date") and is_iso(seen.values):
+        return Recoding(date="year"), "dates: as their year"
+    formats = date_formats(seen)
+    if len(formats) == 1:
+        return Recoding(date="year", date_format=formats[0]), "dates: as their year"
+    return Recoding(), ""
+
+
+def date_formats(seen: Tally) -> tuple[str, ...]:
+    """How dates in text are written that are not ISO; several where day or month come first."""
+    return formats_of(seen.values) if seen.kind == "text" and seen.distinct else ()
+
+
+# -- entries that would help -----------------------------------------------------------------------
+
+NEAR_KEY: Final = 0.5
+"""Where this share of the records has a different value, whoever knows it finds the record."""
+
+
+def suggested_entries(
+    column: Column, seen: Tally, suspects: Sequence[Suspect], k: int, *, labelled: bool
+) -> Iterator[tuple[str, str]]:
+    """Lines of a schema file that would help, with their reasons.
+
+    Args:
+        column: The column as it is proposed.
+        seen: Its values.
+        suspects: Values that look as if they meant missing.
+        k: So many records are to share each value.
+        labelled: Whether the file has labels for values: they are codes, then, and no numbers.
+    """
+    if column.gridded:
+        return
+    codes = [s.value for s in suspects if s.value not in column.recoding.missing_codes]
+    if codes and column.role is not Role.IDENTIFIER:
+        yield entry_of("missing_codes", codes), "to take them as missing"
+    formats = date_formats(seen) if column.recoding.date is None else ()
+    if len(formats) > 1:
+        why = f'dates, and nothing tells day from month: this or "{formats[1]}", with date'
+        yield entry_of("date_format", formats[0]), why
+    if column.domain is not None:
+        number = seen.kind in ("integer", "number") and not labelled
+        ordered = number and not ObservedColumn(column.name, seen, seen.seen).are_codes
+        rare = merge_of_rare(seen, column.domain, k, ordered=ordered)
+        if rare is not None:
+            what = "1 value is" if rare[0] == 1 else f"{rare[0]} of {seen.distinct} values are"
+            merged = {name: list(values) for name, values in rare[1].items()}
+            yield entry_of("merge", merged), f"{what} held by fewer than {k} records"
+    if column.role is not Role.SENSITIVE or column.recoding.round is not None:
+        return
+    step = _step_of_amounts(seen)
+    if step is not None:
+        why = "nearly every record has a value of its own, and is found by who knows it"
+        yield entry_of("round", step), why
+    top = top_of(seen, k)
+    if top is not None:
+        yield entry_of("top", top), f"fewer than {k} records hold the highest value"
+
+
+def merge_of_rare(
+    seen: Tally, domain: Domain, k: int, *, ordered: bool = False
+) -> tuple[int, dict[str, tuple[Label, ...]]] | None:
+    """How many values fewer than ``k`` records hold, and what to merge so that k hold each.
+
+    Ordered values are merged with neighbours, others into "other"; ``None`` if nothing remains.
+    """
+    if not isinstance(domain, Categories) or not seen.complete:
+        return None
+    pairs = zip(seen.values.to_pylist(), seen.numbers.tolist(), strict=True)
+    numbers = {value: count for value, count in pairs if value not in domain.missing_values}
+    rare = sum(count < k for count in numbers.values())
+    if not rare:
+        return None
+    if ordered:
+        groups = _merged_neighbours(numbers, k)
+        return (rare, groups) if groups else None
+    values = sorted(numbers, key=numbers.__getitem__)
+    merged, held = values[:rare], sum(numbers[value] for value in values[:rare])
+    while held < k and len(merged) < len(values):
+        held += numbers[values[len(merged)]]
+        merged.append(values[len(merged)])
+    if len(values) == len(merged) or held < k or len(merged) < 2:
+        return None
+    return rare, {"other": tuple(sorted(merged, key=lambda v: (isinstance(v, str), v)))}
+
+
+def _merged_neighbours(numbers: Mapping[Any, int], k: int) -> dict[str, tuple[Label, ...]]:
+    """Neighbours that at least ``k`` records hold together, by name; empty if one group is left."""
+    groups = [[value] for value in sorted(numbers)]
+    held = [numbers[group[0]] for group in groups]
+    while len(groups) > 1 and min(held) < k:
+        at = held.index(min(held))
+        neighbours = [place for place in (at - 1, at + 1) if 0 <= place < len(groups)]
+        low, high = sorted((at, min(neighbours, key=held.__getitem__)))
+        groups[low : high + 1] = [groups[low] + groups[high]]
+        held[low : high + 1] = [held[low] + held[high]]
+    merged = {}
+    for place, group in enumerate(groups):
+        low_end, high_end = label_text(group[0]), label_text(group[-1])
+        name = f"{low_end} to {high_end}"
+        if place == len(groups) - 1:
+            name = f"{low_end}+"
+        elif not place:
+            name = f"up to {high_end}"
+        if len(group) > 1:
+            merged[name] = tuple(group)
+    return merged if len(groups) > 1 else {}
+
+
+def top_of(seen: Tally, k: int) -> float | None:
+    """A round number that at least ``k`` records reach, where fewer reach the highest value."""
+    if seen.kind not in ("integer", "number") or not seen.complete or seen.distinct <= 2 * k:
+        return None
+    values = np.asarray(seen.values, dtype=np.float64)
+    order = np.argsort(-values)
+    order = order[np.isfinite(values[order])]
+    held = np.cumsum(seen.numbers[order])
+    if not len(held) or held[0] >= k or held[-1] < k:
+        return None
+    cut = float(values[order[int(np.searchsorted(held, k))]])
+    if cut <= 0:
+        return None
+    power = math.floor(math.log10(cut)) - 1  # two leading digits: the cut is nobody's number
+    rounded = math.floor(cut / 10.0**power) * 10.0**power
+    return int(rounded) if power >= 0 else round(rounded, -power)
+
+
+def _step_of_amounts(seen: Tally) -> float | None:
+    """A power of ten to round amounts to, where hardly any two records hold the same."""
+    if not seen.complete or seen.kind not in ("integer", "number"):
+        return None
+    values = np.abs(np.asarray(seen.values, dtype=np.float64))
+    some = values[np.isfinite(values) & (values > 0)]
+    if seen.distinct < max(NEAR_KEY * seen.seen, 2) or not len(some):
+        return None
+    power = int(np.floor(np.log10(float(np.median(some))))) - 1
+    return 10**power if power >= 0 else float(10.0**power)
+
+
+# -- domains ---------------------------------------------------------------------------------------
+
+BINS: Final = 10
+ROUNDNESS: Final = 1.25
+"""A cut is rounded to a step of about the width of the two bins beside it."""
+
+
+def propose_domain(
+    name: str, seen: Tally, *, known: tuple[Label, ...] = (), categories: bool = False
+) -> Domain:
+    """Categories for few values, bins for many numbers; never in order of appearance.
+
+    Args:
+        name: The column, for errors.
+        seen: Its values.
+        known: Further values that the file itself lists.
+        categories: Whether bins are out of the question.
+    """
+    number = seen.kind in ("integer", "number")
+    infinite = number and math.inf in (seen.highest, -(seen.lowest or 0))
+    column = ObservedColumn(name, seen, seen.seen)
+    many = number and (infinite or seen.distinct > FEW_NUMBERS)
+    if many and not (categories or known or column.are_codes):
+        try:
+            return propose_bins(seen)
+        except (InvalidSchema, ArithmeticError, ValueError):
+            raise InvalidTable(
+                f"'{name}' holds numbers that no bins can be proposed for: they are infinite, or "
+                "too far apart. State bins, or give it another role.",
+                column=name,
+            ) from None
+    if infinite:
+        raise InvalidTable(
+            f"'{name}' holds infinite numbers, which are no categories: map them.", column=name
+        )
+    if seen.distinct > CATEGORY_LIMIT:
+        raise TooLarge(
+            f"'{name}' has {column.amount} categories, and a randomised column may have at most "
+            f"{CATEGORY_LIMIT:,}. Coarsen it, cut it into bins, or give it another role.",
+            column=name,
+        )
+    labels = seen.labels()
+    if known:
+        labels = tuple(sorted({*labels, *known}, key=lambda v: (isinstance(v, str), v)))
+    if not labels:
+        raise InvalidTable(
+            f"'{name}' has no values: all are missing. Give it another role.", column=name
+        )
+    return Categories(labels, ordered=bool(seen.order))
+
+
+def propose_bins(seen: Tally) -> Bins:
+    """About ten bins of similar size with round edges; the outer edges hide the extremes."""
+    values, shares = seen.distribution
+    cuts = quantiles(values, shares, [at / BINS for at in range(BINS + 1)])
+    whole = float((values == np.floor(values)).all())
+    lowest, highest = float(values[0]), float(values[-1])
+    if not seen.complete:  # the range is known of all records, the values only of the first
+        ends = [end for end in (seen.lowest, seen.highest) if end is not None and np.isfinite(end)]
+        lowest, highest = min([lowest, *ends]), max([highest, *ends])
+    wide = (highest - lowest) / BINS
+    inner = set()
+    for at in range(1, BINS):
+        gap = (cuts[at + 1] - cuts[at - 1]) / ROUNDNESS or wide
+        step = max(round_step(gap), whole)
+        inner.add(round(cuts[at] / step) * step)
+    step = max(round_step(wide), whole)
+    low, high = _beyond(lowest, -step), _beyond(highest, step)
+    edges = sorted({low, high} | {edge for edge in inner if low < edge < high})
+    if len(edges) < 3:
+        edges = [low, low + max(step, (high - low) // (2 * step) * step), high]
+    edges = [tidy(edge) for edge in edges]
+    if seen.lowest == -math.inf:
+        edges.insert(0, -math.inf)
+    if seen.highest == math.inf:
+        edges.append(math.inf)
+    return Bins(tuple(edges), integers=seen.whole)
+
+
+def _beyond(value: float, step: float) -> float:
+    """The next multiple of ``step`` strictly beyond ``value``; zero stays, as a natural bound."""
+    if value == 0 and step < 0:
+        return 0.0
+    beyond = (math.floor(value / step) + 1) * step
+    return 0.0 if step < 0 < value and beyond < 0 else beyond
