@@ -123,6 +123,7 @@ clean:           ## remove what the other commands made
 .venv/.bench: .venv/.developer
 	for extra in '--editable .[spark]' multi-freq-ldpy pure-ldp statsmodels k-means-constrained; do \
 	  $(INSTALLED) $$extra || true; done
+	@$(BIN)/python -m venv .venv/dpmm && .venv/dpmm/bin/python -m pip install --quiet dpmm || rm -rf .venv/dpmm
 	@touch $@
 
 java:

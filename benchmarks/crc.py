@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -273,6 +275,24 @@ def _grouped(k: int, method):
     return road
 
 
+DPMM = Path(sys.prefix) / "dpmm" / "bin" / "python"
+"""An environment for dpmm, which needs an older NumPy; ``make bench`` makes it."""
+
+
+def _dpmm(model: str, epsilon: float, delta: float):
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        program = Path(__file__).parent / "others" / "dpmm_models.py"
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, "in.csv"), Path(folder, "out.csv")
+            pc.write_csv(table, source)
+            numbers = (str(epsilon), str(delta), str(seed))
+            command = [str(DPMM), str(program), model, *numbers, str(source), str(target)]
+            subprocess.run(command, check=True, capture_output=True)
+            return _read(target, names)
+
+    return road
+
+
 ROADS = {
     "shuffled marginals, central (1, 1e-6)": _rounds(1, 1e-6),
     "shuffled marginals, central (10, 1e-6)": _rounds(10, 1e-6),
@@ -284,3 +304,6 @@ ROADS = {
     "whole records, k = 2, by rank": _whole(2, "rank"),
     "resample in sequence, k-anonymity 6": _grouped(6, lambda pm: pm.Resample(draw="sequential")),
 }
+if DPMM.exists():
+    ROADS["MST of dpmm, central (1, 1e-6)"] = _dpmm("mst", 1, 1e-6)
+    ROADS["AIM of dpmm, central (1, 1e-6)"] = _dpmm("aim", 1, 1e-6)
