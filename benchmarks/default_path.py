@@ -23,8 +23,8 @@ import pramana as pm
 from benchmarks import _worlds as worlds
 from benchmarks._measure import Result
 from pramana import api
-from pramana.evaluation.compare import SEED
 from pramana.evaluation.questions import ENOUGH, StatedQuestion, as_it_is
+from pramana.evaluation.trials import SEED
 from pramana.protecting import trial_release
 from pramana.schema.recoded_table import recoded
 from pramana.verification.whole_file import file_risk, verdict_of
@@ -134,5 +134,5 @@ def _errors(release, opened, plan, asked: list[str]) -> list[float]:
         return trial_release(opened, api.design(schema, data=opened, method=method), seed=SEED)
 
     exact = as_it_is(plan.schema, made)
-    lost = [StatedQuestion.of_text(text).lost(release, exact) for text in asked]
+    lost = [StatedQuestion.of_text(text).loss_of(release, exact) for text in asked]
     return [one.loss if one.median is None else one.median for one in lost]

@@ -50,10 +50,9 @@ if TYPE_CHECKING:
     from pramana.analysis.release import Release
     from pramana.collect.closing import SurveyPlace, live, surveys
     from pramana.evaluation.advise import advise
-    from pramana.evaluation.attack import attack
-    from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, audit
+    from pramana.evaluation.audit import AttackName, MissingValues, ReleaseAudit, attack, audit
     from pramana.evaluation.cli_hints import CliHints
-    from pramana.evaluation.compare import compare, compared
+    from pramana.evaluation.compare import compare
     from pramana.evaluation.owner_checks import verify
     from pramana.evaluation.plan_preview import preview_plan
     from pramana.evaluation.report import evidence, report
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
         recoding_gains,
         suggest_changes_if_poor,
     )
+    from pramana.evaluation.trials import compared
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.protecting import protect
     from pramana.reporting.charts import drawn_beside, drawn_methods, drawn_shape
@@ -84,10 +84,10 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
 _SOURCES = {
     "collect.closing": "SurveyPlace live surveys",
     "evaluation.advise": "advise",
-    "evaluation.attack": "attack",
-    "evaluation.audit": "AttackName MissingValues ReleaseAudit audit",
+    "evaluation.audit": "AttackName MissingValues ReleaseAudit attack audit",
     "evaluation.cli_hints": "CliHints",
-    "evaluation.compare": "compare compared",
+    "evaluation.compare": "compare",
+    "evaluation.trials": "compared",
     "evaluation.owner_checks": "verify",
     "evaluation.report": "evidence report",
     "evaluation.plan_preview": "preview_plan",
@@ -244,7 +244,7 @@ def verbatim(release: Release | str | Path, original: TableLike) -> UnchangedRec
         release: a release or its folder.
         original: the original data: a file or data frame.
     """
-    from pramana.evaluation.arguments import original_of, release_of
+    from pramana.evaluation.audit import original_of, release_of
     from pramana.risk.unchanged import measure_unchanged
 
     found = release_of(release)

@@ -11,9 +11,9 @@ import pytest
 import pramana as pm
 from pramana import Categories, Column, Role, Schema, api
 from pramana.api import open_source
-from pramana.evaluation.advise import Advice
-from pramana.evaluation.compare import SEED, Scenario
+from pramana.evaluation.advise import Advice, _form
 from pramana.evaluation.questions import QuestionLoss, as_it_is, questions_of
+from pramana.evaluation.trials import SEED, Scenario
 from pramana.protecting import trial_release
 
 ASKED = ("sex*region", "income by region", "income ~ sex")
@@ -46,7 +46,7 @@ def test_a_method_that_cannot_answer_is_out(advice):
     assert unable
     for trial in unable:
         assert set(trial.unanswered) <= set(ASKED)
-        assert trial.to_json()["error"] is None
+        assert _form(trial)["error"] is None
         assert trial not in (advice.best, advice.recommended)
         assert f"{trial.scenario.title} cannot answer: {', '.join(trial.unanswered)}." in (
             advice.why()
@@ -113,7 +113,7 @@ def test_costs_are_told_in_the_terms_of_the_question(advice, people):
     errors = np.abs(found / frame.loc[["n", "s", "w"]].to_numpy() - 1)
     (question,) = questions_of(["income by region"], SCHEMA)
     exact = as_it_is(SCHEMA, lambda schema, method: _made(people, schema, method))
-    lost = question.lost(release, exact)
+    lost = question.loss_of(release, exact)
     assert lost.median == pytest.approx(np.median(errors))
     assert lost.worst == pytest.approx(errors.max())
 

@@ -15,9 +15,9 @@ import pramana as pm
 from pramana.api import open_source
 from pramana.cli.app import main
 from pramana.evaluation.cli_hints import CliHints
-from pramana.evaluation.compare import compared
-from pramana.evaluation.questions import tried, typical
+from pramana.evaluation.questions import on_average, trial_errors, typical
 from pramana.evaluation.schema_suggestions import changed_file, suggest_changes, typical_error
+from pramana.evaluation.trials import compared
 from pramana.methods.base import METHODS
 from pramana.methods.choice import alternative_summary
 from pramana.schema.domains import Labels
@@ -69,7 +69,8 @@ def test_methods_are_tried_and_one_is_recommended():
     assert best.error == min(one.error for one in within)
     assert best.scenario.method in advice.why()[0]
     fixed = next(one for one in advice.done if one.scenario.method == "retention")
-    told = tried(fixed.plan, open_source(people(), schema=SCHEMA))  # as design tells it
+    opened = open_source(people(), schema=SCHEMA)
+    told = on_average(trial_errors(fixed.plan, opened))  # as design tells it
     assert fixed.error == pytest.approx(typical(told, told))
     assert [answer.columns for answer in best.answers] == [("sex", "age"), ("sex", "region")]
     name, heads, rows = advice.beside()
@@ -191,7 +192,7 @@ def test_a_weight_that_splits_the_anonymity_set_is_the_first_way(tmp_path, capsy
     assert plan.anonymity_set == 10
     assert other.anonymity_set == RECORDS
     assert (first.column, first.entry) == ("w", 'role = "identifier"')
-    errors = tried(other, opened)
+    errors = on_average(trial_errors(other, opened))
     assert typical(errors, errors) == pytest.approx(first.error)
     assert first.error < 0.5 * first.was
 
@@ -245,7 +246,7 @@ def test_commands_of_the_advice_can_be_pasted(tmp_path, capsys):
     assert pm.verify(tmp_path / "release").valid
     poor = run(capsys, "design", *about, "--k", "60", "--method", "retention")
     assert "Tables asked for are off by, from the least to the most in " in poor
-    assert "Better at the same promise." in poor
+    assert "Better at the same guarantee." in poor
     groups = run(capsys, "design", *about, "--k", "5", "--method", "resample")
     assert "groups of" in groups
     assert "typical table is off by" in groups
@@ -321,7 +322,7 @@ def test_links_among_more_people_than_can_be_compared_are_of_fewer(monkeypatch):
     exact = pm.advise(table, schema, k=5, methods=["inverse-frequency", "retention"])
     monkeypatch.setattr(linkers, "MOST_PAIRS", 2_000_000)
     monkeypatch.setattr(halves, "MOST_HALF", 0)
-    monkeypatch.setattr("pramana.evaluation.audit.FEWER", 1_000)
+    monkeypatch.setattr("pramana.evaluation.audit.SAMPLED", 1_000)
     fewer = pm.advise(table, schema, k=5, methods=["inverse-frequency", "retention"])
     link = {one.scenario.method: one.link for one in fewer.tried}
     all_of_them = {one.scenario.method: one.link for one in exact.tried}
@@ -338,14 +339,14 @@ def test_what_is_told_comes_out_again(monkeypatch):
     table = people()
     opened = open_source(table, schema=SCHEMA)
     plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=opened, method="retention")
-    before = tried(plan, opened)
+    before = on_average(trial_errors(plan, opened))
     best = suggest_changes(plan, opened=opened, before=before)[0]
     text = changed_file(SCHEMA.to_toml(), coarsen=[best.column], opened=opened)
     changed = pm.Schema.from_toml(text)
     other = pm.design(changed, pm.PkAnonymity(k=20), data=table, method="retention")
     monkeypatch.setattr("pramana.evaluation.questions.SEED", 900)
-    again = tried(plan, opened)
-    after = tried(other, open_source(table, schema=changed))
+    again = on_average(trial_errors(plan, opened))
+    after = on_average(trial_errors(other, open_source(table, schema=changed)))
 
     assert "identifier" not in best.entry
     assert typical(before, before) == pytest.approx(typical(again, again), rel=0.2)

@@ -51,7 +51,7 @@ def test_what_the_truth_answers_is_the_truth(people):
     slope = income[~women].mean() - income[women].mean()
     assert exact.regress("income ~ sex")["sex[T.m]"]["coefficient"] == pytest.approx(slope)
     assert [
-        StatedQuestion.of_text(text).lost(exact, exact).loss for text in REPORTED
+        StatedQuestion.of_text(text).loss_of(exact, exact).loss for text in REPORTED
     ] == pytest.approx([0, 0, 0])
 
 
@@ -62,10 +62,10 @@ def test_a_method_that_cuts_a_tie_loses_the_mean_and_the_model(people):
 
     (alone,), (found,) = tables.outcomes, every.outcomes
     assert alone.loss == pytest.approx(0)
-    assert set(found.utility.losses) == {"tables asked for", "means asked for", "models asked for"}
-    assert found.utility.losses["models asked for"] == 1
-    assert [one.answered for one in found.utility.asked] == [True, True, False]
-    assert found.loss == pytest.approx(np.mean(list(found.utility.losses.values())))
+    assert set(found.losses) == {"tables asked for", "means asked for", "models asked for"}
+    assert set(found.losses["models asked for"]) == {1.0}
+    assert [one.answered for one in found.questions] == [True, True, False]
+    assert found.loss == pytest.approx(np.mean(list(found.losses.values())))
     assert every.recommended is None
     assert every.sentences() == [f"permute, k = 5 cannot answer: {REPORTED[-1]}."]
     assert every.to_json()["scenarios"][0]["losses"]["tables asked for"] == pytest.approx(0)
@@ -134,7 +134,7 @@ def test_groups_that_nobody_was_asked_of_lose_theirs_and_no_more(people):
     plan = api.design(SCHEMA, PkAnonymity(k=20), data=many, method=asked)
     release = trial_release(many, plan, seed=1)
     found = release.crosstab("sex", "income", share=True).estimate
-    loss = StatedQuestion.of_text("sex*income").lost(release, exact).loss
+    loss = StatedQuestion.of_text("sex*income").loss_of(release, exact).loss
     untold = np.isnan(found).any(axis=0).mean()
 
     assert 0.1 < untold < 0.9

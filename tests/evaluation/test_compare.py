@@ -11,7 +11,8 @@ from tests.release.people import SCHEMA, people
 from pramana import api
 from pramana.base.measured_share import Measured
 from pramana.errors import InvalidNumber
-from pramana.evaluation.compare import DRAWS, Comparison, Scenario, ScenarioOutcome, scenarios_of
+from pramana.evaluation.compare import Comparison
+from pramana.evaluation.trials import DRAWS, MethodTrial, Scenario, scenarios_of
 from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
@@ -36,13 +37,13 @@ def found() -> Comparison:
     return comparison
 
 
-def outcome(name: str, risk: float, loss: float) -> ScenarioOutcome:
+def outcome(name: str, risk: float, loss: float) -> MethodTrial:
     hits = round(risk * 1000)
-    return ScenarioOutcome(
+    return MethodTrial(
         Scenario(name, "k = 2", PkAnonymity(k=2)),
-        {"pk-anonymity": {"k": 2.0}},
-        Measured.of("nearest record", hits=hits, trials=1000),
-        {"tables": [loss]},
+        promises={"pk-anonymity": {"k": 2.0}},
+        risk=Measured.of("nearest record", hits=hits, trials=1000),
+        losses={"tables": [loss]},
     )
 
 
@@ -67,8 +68,6 @@ def test_losses_are_means_of_several_draws_and_say_how_far_one_lies(found):
     drawn = [o for o in found.outcomes if o.promises]
     assert all(len(own) == DRAWS for o in drawn for own in o.losses.values())
     assert all(o.spread > 0 for o in drawn)
-    first = drawn[0].utility.losses
-    assert {kind: own[0] for kind, own in drawn[0].losses.items()} == first
     assert f"over {DRAWS} draws of each scenario" in " ".join(found.sentences())
 
 
@@ -119,9 +118,7 @@ def test_a_scenario_that_nobody_would_take_changes_no_recommendation():
 
 def test_nothing_measured_is_said():
     """No recommendation out of thin air."""
-    empty = Comparison(
-        (ScenarioOutcome(Scenario("a", "k = 2", PkAnonymity(k=2)), {}, note="refused"),)
-    )
+    empty = Comparison((MethodTrial(Scenario("a", "k = 2", PkAnonymity(k=2)), note="refused"),))
 
     assert empty.recommended is None
     assert empty.sentences() == ["No scenario could be measured; see the notes."]

@@ -114,11 +114,11 @@ def test_a_comparison_counts_ties_and_copies():
 
     # Groups of five inside the cells of ages and jobs: nothing moves, and five people are alike.
     assert copied.loss == pytest.approx(0, abs=1e-9)
-    assert copied.verbatim.unique_share == 1
+    assert copied.unchanged.unique_share == 1
     assert copied.exposure == copied.risk.value <= 1 / 5
 
-    assert 0 < permuted.verbatim.unique_share < 1
-    assert set(permuted.utility.losses) == {
+    assert 0 < permuted.unchanged.unique_share < 1
+    assert set(permuted.losses) == {
         "tables of one key", "tables of two keys", "keys with other columns", "means by key",
     }  # fmt: skip
     assert permuted.loss > 1e-3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +13,15 @@ from tests.reporting.editions import pdf_text, released_to, truth
 from pramana import api
 from pramana.base.measured_share import Measured
 from pramana.guarantees.pk_anonymity import PkAnonymity
-from pramana.reporting.document import (
-    Attacks,
-    ColumnView,
-    Drawing,
-    Figures,
-    Grid,
-    Group,
-    ReportContent,
-    Signature,
-    Words,
+from pramana.reporting.charts import ColumnView
+from pramana.reporting.document import Drawing, Facts, Figures, Grid, Group, Signature, Words
+from pramana.reporting.sections import (
+    FEW_CHECKS,
+    MOST_ROWS,
+    checks_blocks,
+    first_page,
+    verdict_words,
 )
-from pramana.reporting.pages import FEW_CHECKS, MOST_ROWS, _checks, first_page, verdict_words
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.verification.checks import Check, Verdict
@@ -41,83 +39,103 @@ FOUND = FileRisk(100, ("job", "pay"), (), (SubsetUniqueness(("job", "pay"), 99, 
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory) -> ReportContent:
-    """A release that holds, not made with a seed."""
+def certificate(tmp_path_factory):
+    """The certificate of a release that holds, not made with a seed."""
     release = api.load(released_to(tmp_path_factory.mktemp("first"), "published"))
-    sound = replace(release.certificate, reproducible=False)
-    return ReportContent(sound, (VIEW,), HOLDS, "", FileRisk(sound.records), external=True)
+    return replace(release.certificate, reproducible=False)
 
 
-def attacks(hits: int) -> Attacks:
-    found = Measured.of("nearest record", hits=hits, trials=3000, baseline=0.001, bound=0.2)
-    return Attacks((), measured=(found,), holds=not found.broken)
+def attack(hits: int) -> Measured:
+    return Measured.of("nearest record", hits=hits, trials=3000, baseline=0.001, bound=0.2)
 
 
-def test_a_sound_release_is_said_to_hold(content):
-    """In green, with how many checks were proven and how many stated."""
-    assert verdict_words(content).tone == "good"
-    assert verdict_words(content).text.startswith("The guarantees hold.")
-    reasons = first_page(content)[1].text
-    assert content.verdict.counted() in reasons
+def page_of(certificate, views=(VIEW,), **changes):
+    """The first page of a release that holds, but for the changes."""
+    about = {"risk": FileRisk(certificate.records), "verdict": HOLDS} | changes
+    return first_page(certificate, views, **about)
+
+
+def facts_of(page) -> dict[str, str]:
+    (facts,) = (block for block in page if isinstance(block, Facts))
+    return dict(facts.pairs)
+
+
+def test_a_sound_release_is_said_to_hold(certificate):
+    """In green, with how many checks were proven and how many asserted."""
+    page = page_of(certificate)
+
+    assert page[0].tone == "good"
+    assert page[0].text.startswith("The guarantees hold.")
+    assert facts_of(page)["Checks"] == HOLDS.counted()
 
 
 @pytest.mark.parametrize(
     ("change", "word", "tone"),
     [
         ({"verdict": Verdict((Check.decided("data", False, "d"),))}, "Do not publish", "bad"),
-        ({"attacks": attacks(2900), "external": False}, "Do not publish", "bad"),
+        ({"attacks": [attack(2900)]}, "Do not publish", "bad"),
         ({"verdict": None}, "The release was not verified", "stated"),
         ({"risk": IDENTIFIED}, "Do not publish: column number", "bad"),
         ({"risk": FOUND}, "The guarantees do not cover all", "stated"),
     ],
 )
-def test_what_fails_is_said_first(content, change, word, tone):
-    """Whatever else holds: a check that failed, a promise that an attack broke, nothing checked."""
-    said = verdict_words(replace(content, **change))
+def test_what_fails_is_said_first(certificate, change, word, tone):
+    """Whatever else holds: a failed check, a guarantee that an attack exceeds, nothing checked."""
+    verdict = page_of(certificate, **change)[0]
 
-    assert said.text.startswith(word)
-    assert said.tone == tone
+    assert verdict.text.startswith(word)
+    assert verdict.tone == tone
 
 
-def test_a_seed_and_no_promise_are_no_good_verdict(content):
+def test_a_seed_and_no_guarantee_are_no_good_verdict(certificate):
     """Nor is a target that was missed."""
-    missed = replace(content.certificate.claims[0], asked=PkAnonymity(k=1e6))
+    missed = replace(certificate.claims[0], asked=PkAnonymity(k=1e6))
     for change in ({"reproducible": True}, {"claims": ()}, {"claims": (missed,)}):
-        changed = replace(content, certificate=replace(content.certificate, **change))
-        assert verdict_words(changed).tone == "stated"
+        changed = replace(certificate, **change)
+        assert verdict_words(changed, FileRisk(changed.records), HOLDS).tone == "stated"
 
 
-def test_three_numbers_rounded_against_us(content):
-    """The promise and the attack up, guessing down, half of the widest interval up."""
-    claim = replace(content.certificate.claims[0], attained=PkAnonymity(k=2.9999))
-    certificate = replace(content.certificate, claims=(claim,))
-    owner = replace(content, certificate=certificate, attacks=attacks(1000), external=False)
-    (figures,) = (block for block in first_page(owner) if isinstance(block, Figures))
-    numbers = [number for number, _ in figures.entries]
+def test_three_numbers_rounded_conservatively(certificate):
+    """The guarantee and the attack up, guessing down, half of the widest interval up."""
+    claim = replace(certificate.claims[0], attained=PkAnonymity(k=2.9999))
+    page = page_of(replace(certificate, claims=(claim,)), attacks=[attack(1000)])
+    (figures,) = (block for block in page if isinstance(block, Figures))
 
-    assert numbers == ["at most 33.4 %", "33.4 %", "± 9 points"]
-    assert "promised: at most 20 %" in figures.entries[1][1]
-    assert "Guessing: 0.1 %" in figures.entries[1][1]
+    assert [number for number, _ in figures.entries] == ["at most 33.4 %", "33.4 %", "± 9 points"]
+    assert "guessing: 0.1 %" in figures.entries[1][1]
 
 
-def test_a_release_that_tells_nothing_is_said_to_be_of_little_use(content):
-    """However well it holds its promise: by the end of an interval that lies farthest."""
+def test_a_release_that_tells_nothing_is_said_to_be_of_little_use(certificate):
+    """However well it keeps its guarantee: by the end of an interval that lies farthest."""
     poor = replace(VIEW, low=(0.0, 0.42), high=(0.5, 0.6))
-    told = [b.text for b in first_page(replace(content, columns=(poor,))) if isinstance(b, Words)]
+    texts = [b.text for b in page_of(certificate, (poor,)) if isinstance(b, Words)]
 
-    assert any(text.startswith("Of little use for 1 column (q1)") for text in told)
-    assert not any("little use" in b.text for b in first_page(content) if isinstance(b, Words))
+    assert any(text.startswith("Of little use for 1 column (q1)") for text in texts)
+    good = page_of(certificate)
+    assert not any("little use" in b.text for b in good if isinstance(b, Words))
 
 
 @pytest.mark.parametrize("external", [True, False])
-def test_one_page_has_one_chart_and_a_line_to_sign(content, external):
-    """In both editions three numbers as well."""
-    given = content if external else replace(content, attacks=attacks(10), external=False)
-    page = first_page(given)
+def test_one_page_has_one_chart_and_the_owner_signs(certificate, external):
+    """In both editions three numbers as well; a published page is not signed."""
+    page = page_of(certificate, attacks=() if external else [attack(10)], external=external)
 
     assert sum(isinstance(block, Drawing) for block in page) == 1
-    assert isinstance(page[-1], Signature)
+    assert isinstance(page[-1], Signature) is not external
     assert [len(block.entries) for block in page if isinstance(block, Figures)] == [3]
+
+
+def test_the_page_has_what_a_board_signs(certificate):
+    """Guarantee and its limits, risk of the whole file, unchanged columns, digest."""
+    facts = facts_of(page_of(certificate, risk=FOUND))
+
+    claim = certificate.claims[0]
+    assert facts["Guarantee"] == certificate.promise(claim)
+    assert facts["Not covered"] == claim.attained.not_promised
+    assert facts["Whole file"].startswith("An attacker who knows job and pay of a person finds 99")
+    assert "income" in facts["Unchanged columns"]
+    digest = hashlib.sha256(certificate.to_bytes()).hexdigest()
+    assert facts["Certificate"] == f"SHA-256 {digest}"
 
 
 def test_the_annex_has_a_bounded_length():
@@ -143,14 +161,16 @@ def test_the_annex_has_a_bounded_length():
         assert all(len(b.rows) <= MOST_ROWS for b in own.blocks if isinstance(b, Grid))
 
 
-def test_a_pdf_of_letters_that_no_font_has_is_still_made(content):
+def test_a_pdf_of_letters_that_no_font_has_is_still_made(plain):
     """Names in any script; those without a glyph make no accessible standard, but a file."""
-    report = api.report(released(content), name="\U000102a0 名前 شمار", date="")
+    report = api.report(plain, name="\U000102a0 名前 شمار", date="")
 
     assert report.to_pdf().startswith(b"%PDF")
 
 
-def released(content: ReportContent):
+@pytest.fixture(scope="module")
+def plain():
+    """A release of one column."""
     plan = api.design(
         Schema((Column("sex", Role.KEY, Categories((1, 2))),)),
         PkAnonymity(k=5),
@@ -160,9 +180,9 @@ def released(content: ReportContent):
     return api.protect(truth().select(["sex"]), plan, seed=1)
 
 
-def test_no_name_turns_the_words_of_a_pdf_around(content):
+def test_no_name_turns_the_words_of_a_pdf_around(plain):
     """A sign that would is shown as one."""
-    report = api.report(released(content), name="", office="Office\u202e", date="")
+    report = api.report(plain, name="", office="Office\u202e", date="")
     told = pdf_text(report.to_pdf())
     assert "Office\ufffd" in told
     assert "Releasereport" in told
@@ -172,9 +192,9 @@ def test_what_failed_is_always_seen_and_many_stated_checks_are_folded():
     """A reader looks for what is wrong; a list of fifty that nobody can decide hides it."""
     failed = [Check.decided(f"f{at}", False, "d") for at in range(FEW_CHECKS + 1)]
     stated = [Check.asserted(f"s{at}", "d") for at in range(FEW_CHECKS + 1)]
-    few = [own for own in _checks(Verdict(tuple(stated[1:]))) if isinstance(own, Grid)]
-    many = [own for own in _checks(Verdict((*failed, *stated))) if isinstance(own, Grid)]
+    few = [own for own in checks_blocks(Verdict(tuple(stated[1:]))) if isinstance(own, Grid)]
+    many = [own for own in checks_blocks(Verdict((*failed, *stated))) if isinstance(own, Grid)]
 
     assert [own.folded for own in few] == [""]
-    assert [own.folded for own in many] == ["", "The 13 checks that rest on the owner's word"]
+    assert [own.folded for own in many] == ["", "The 13 checks asserted by the owner"]
     assert [len(own.rows) for own in many] == [13, 13]

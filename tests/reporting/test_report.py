@@ -21,11 +21,12 @@ from pramana import api
 from pramana.api import report
 from pramana.base.charts import COLOURS as PALETTE
 from pramana.base.charts import altair, plain_svg, rows_of
+from pramana.base.measured_share import Measured
 from pramana.errors import DoesNotHold
 from pramana.guarantees.registry import GUARANTEES
 from pramana.reporting import charts as plots
-from pramana.reporting.charts import COLOURS, Point, Range, frontier, ranges, shares
-from pramana.reporting.document import STYLE, Chapter, ColumnView, Document, Grid, Words, to_html
+from pramana.reporting.charts import COLOURS, ColumnView, Point, frontier, ranges, shares
+from pramana.reporting.document import STYLE, Chapter, Document, Grid, Words, to_html
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +270,9 @@ def test_every_text_of_a_document_is_escaped():
 
 def test_plots_say_in_words_what_they_show():
     """Every entry with its numbers, also where the frontier has one point or a share is 0."""
-    shown = ranges("r", [Range("link", 0.0, 0.0, 0.1, 0.01, 0.05)], title="t").text
+    shown = ranges(
+        "r", [Measured("link", 0.0, 0.0, 0.1, 10, baseline=0.01, bound=0.05)], title="t"
+    ).text
     assert "link 0 %, guessing 1 %, promised 5 %" in shown
     plot = frontier(
         "f", [Point("k = 10", 0.1, 0.02, True), Point("k = 2", 0.0, 0.5, False)], title="t"

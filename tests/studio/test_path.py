@@ -28,7 +28,6 @@ import pytest
 from pramana import Categories, Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
 from pramana.evaluation.questions import QuestionLoss
-from pramana.evaluation.utility import UtilityReport
 from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
@@ -584,8 +583,7 @@ def test_a_question_without_an_answer_has_no_error_but_a_reason() -> None:
         QuestionLoss("a by c", "tables", 1.0, answered=False, reason="No mean of text."),
         QuestionLoss("d by a", "means", 1.0, answered=False, reason="It has no numbers."),
     )
-    utility = UtilityReport((), None, asked=asked)
-    losses = tasks._losses(utility.losses, utility)
+    losses = tasks._losses({"tables asked for": 0.55, "means asked for": 1.0}, asked)
     rows = [{"method": "retention", "target": "k = 3", "losses": losses, "note": ""}]
     result = {"k": 3, "rows": rows, "kinds": list(losses)}
     html = _templates().get_template("parts/planned_losses.html").render(result=result)

@@ -1,68 +1,79 @@
-"""The audit of a release with the original data: every attack, its baseline, the guarantee.
+"""Audits and attacks: what could go wrong with a table, and what attacks on a release achieve.
 
-Released records are shuffled, and no one keeps the pairing. What can be measured is the mechanism
-on these very people: it is run on the original data once more, with the pairing kept in memory, and
-that table is attacked. The release itself enters by its certificate, and by the check that the
-original data belongs to it.
+Released records are shuffled, and no one keeps the pairing. An audit of a release measures the
+mechanism on the same people: it runs the mechanism on the original data once more, keeps the
+pairing in memory, and attacks that table. The release itself enters by its certificate, and by the
+check that the original data belong to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
-from pramana.analysis.release import Release
+from pramana.analysis.release import Release, load_release
 from pramana.base.measured_share import FEWEST_TRIALS, Measured
 from pramana.base.randomness import Keystream
+from pramana.base.rounding import require_choice
 from pramana.base.text import Shown, counted, plain
+from pramana.engine.base import open_source, open_truth
 from pramana.errors import (
     DoesNotHold,
+    InputError,
     InvalidNumber,
     InvalidTable,
     NotCovered,
     TooLarge,
     UnknownColumn,
 )
-from pramana.evaluation.arguments import (
-    mechanism_of,
-    original_of,
-    release_at,
-    schema_of,
-    table_of,
-)
-from pramana.mechanisms.mechanism import Mechanism
+from pramana.ledger.fingerprints import table_prints
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
+from pramana.mechanisms.transition import TransitionMatrix
 from pramana.release.certificate import Certificate
+from pramana.release.folder import CERTIFICATE, read_mechanism
+from pramana.risk.attacks.bayes_linkage import optimal_linkage
+from pramana.risk.attacks.composition import compose_releases, repeated_attack
 from pramana.risk.attacks.inference import SensitiveValues, closest_risk, inference_risks
-from pramana.risk.attacks.linkage import Links, linkage_risks
+from pramana.risk.attacks.linkage import TRIALS, Links, linkage_risks
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
-from pramana.risk.attacks.records import Records, read_pair, require_belongs
+from pramana.risk.attacks.records import (
+    Records,
+    cells_of_reports,
+    read_pair,
+    read_released,
+    require_belongs,
+    require_matrices,
+)
+from pramana.risk.attacks.recovery import recovery_of_release
 from pramana.risk.coded_table import CodedTable, ReportedSets, number_column
-from pramana.risk.frequencies import Frequencies, HouseholdRisk
+from pramana.risk.frequencies import Frequencies, HouseholdRisk, MissingPolicy
 from pramana.risk.individual import IndividualRisks
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
 from pramana.risk.unchanged import UnchangedRecords, columns_given_away, measure_unchanged
 from pramana.schema.describe import settle_missing
 from pramana.schema.households import households_of
+from pramana.schema.joint_cells import cell_codes
 from pramana.schema.opened_table import OpenedTable
+from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import REPORTED, Role, Schema
-from pramana.types import Form, Say, TableLike
+from pramana.types import Form, IntArray, Say, TableLike
 from pramana.verification.owner import against_truth
 from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
 SEED = 20
-"""Audits give the same figures every time: nothing that is drawn here is published."""
+"""Audits and attacks give the same figures every time: nothing that is drawn here is published."""
 
 QUICK = 4_000
-"""This many people are looked for where an answer is wanted soon."""
+"""People who are linked where an answer is wanted soon."""
 
-FEWER = 5_000
-"""This many people stand for all, where all are more than can be compared."""
+SAMPLED = 5_000
+"""People who are linked where all are more than can be compared."""
 
 NO_MATRICES = (
     "This release has no matrices that could be run again: the strongest linker, inference and the "
@@ -72,12 +83,103 @@ GROUPED = (
     "Keys were replaced within groups: there are no matrices, so that only the nearest record is "
     "tried; what members of a group share is not hidden by it."
 )
-
 WITHHELD = (
     "The matrices of this release are withheld, so that the mechanism cannot be run again: the "
     "strongest linker, inference and the distance to the closest record were not measured. In "
     "Python, audit(..., mechanism=...) takes the matrices that the steward keeps."
 )
+BESIDE_THE_ORIGINAL = "Matrices go with a release folder and its original (--original FILE)."
+
+
+class AttackName(StrEnum):
+    """The attacks by name."""
+
+    LINKAGE = "linkage"
+    """The strongest linker, who knows the original data, the matrices and the release."""
+
+    REPEATED = "repeated"
+    """Perturb the release again and again, with the matrix power next to it."""
+
+    RECOVERY = "recovery"
+    """Spectral filtering and principal components, on the release and on plain noise."""
+
+    COMPOSITION = "composition"
+    """Several releases of the same people: what of k and epsilon remains."""
+
+
+class MissingValues(StrEnum):
+    """What a missing value is to someone who looks for a person."""
+
+    CATEGORY = "category"
+    """A value of its own: it equals itself and nothing else."""
+
+    WILDCARD = "wildcard"
+    """It could be anything: it equals every value."""
+
+
+# -- arguments of the verbs ------------------------------------------------------------------------
+
+
+def release_of(given: Release | str | Path) -> Release:
+    """The release, or that of a folder."""
+    return load_release(given) if isinstance(given, str | Path) else given
+
+
+def schema_of(given: Schema | str | Path) -> Schema:
+    """The schema, or that of a file."""
+    return given if isinstance(given, Schema) else Schema.load(given)
+
+
+def original_of(original: TableLike, release: Release) -> OpenedTable:
+    """The original data, recoded as those of the release."""
+    return open_truth(original, release.certificate.true_schema)
+
+
+def _table_of(table: TableLike, schema: Schema | None) -> OpenedTable:
+    """A table that need not have all columns of the schema, recoded as far as it has them."""
+    opened = open_source(table)
+    return opened if schema is None else recoded(opened, schema)
+
+
+def mechanism_of(
+    mechanism: Mechanism | str | Path, release: Release | None, *, original: TableLike | None
+) -> Mechanism:
+    """The matrices of a release, which must move its columns."""
+    if release is None or original is None:
+        raise InputError(BESIDE_THE_ORIGINAL)
+    if isinstance(mechanism, str | Path):
+        mechanism = read_mechanism(Path(mechanism))
+    certificate, schema = release.certificate, release.certificate.schema
+    randomised = {column.name for column in schema.randomised}
+    if set(mechanism.columns) != randomised:
+        raise InputError(
+            f"The matrices are of another release: they move {len(mechanism.columns)} columns, and "
+            f"this release randomises {len(randomised)} others."
+        )
+    try:
+        for step in mechanism.steps:
+            cell_codes([schema.column(name).labels for name in step.columns], step.cells)
+    except KeyError:
+        raise InputError(
+            "The matrices are of another release: they move values that this one does not list."
+        ) from None
+    if not set(mechanism.strata) <= set(schema.strata):
+        raise InputError("The matrices are of another release: their strata are not in this one.")
+    if certificate.nature.grouped:
+        raise InputError("Keys were replaced within groups, by no matrices: leave --mechanism out.")
+    published = certificate.mechanism
+    if published is not None:
+        same_steps = {step.columns for step in mechanism} == {step.columns for step in published}
+        # Matrices made from the data are published with decoys, and are kept without.
+        if not same_steps or not (certificate.data_dependent or mechanism == published):
+            raise InputError(
+                "The certificate publishes its matrices, and these are others: they are of another "
+                "release. Leave --mechanism out."
+            )
+    return mechanism
+
+
+# -- the audit of a release ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -305,13 +407,17 @@ def _households(name: str, truth: OpenedTable, links: Links | None) -> Household
 
 
 def link_risks(
-    release: Release, truth: OpenedTable, *, mechanism: Mechanism | None = None
+    release: Release,
+    truth: OpenedTable,
+    *,
+    mechanism: Mechanism | None = None,
+    most: int | None = QUICK,
 ) -> tuple[Measured, ...]:
-    """The attacks that look for whose record is whose, and no others: they are the quickest."""
+    """The attacks that look for whose record is whose, on at most this many people."""
     certificate = release.certificate
     keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
-        return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=QUICK),)
+        return (grouped_linkage(certificate, truth, bound=bound, keystream=keystream, most=most),)
     matrices = mechanism or certificate.mechanism
     if matrices is None or not matrices.columns:
         return (withheld_linkage(certificate, truth, release.opened, keystream=keystream),)
@@ -322,14 +428,14 @@ def link_risks(
         matrices,
         bound=bound,
         keystream=keystream,
-        trials=QUICK,
-        most=QUICK,
+        trials=most or TRIALS,
+        most=most,
     )
     try:
         return linked(people)
     except TooLarge:
-        # Fewer people hide a person less, so that more is found among them; never beyond a proof.
-        fewer = np.sort(keystream.permutation(len(people), "fewer")[:FEWER])
+        # Among fewer people more are found; never more than a proof allows.
+        fewer = np.sort(keystream.permutation(len(people), "fewer")[:SAMPLED])
         return tuple(
             found if bound is None else replace(found, value=min(found.value, bound))
             for found in linked(people.at(fewer))
@@ -346,44 +452,6 @@ def _people(release: Release, truth: OpenedTable, matrices: Mechanism) -> Record
         known=certificate.known_columns,
     )
     return people
-
-
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
-class AttackName(StrEnum):
-    """The attacks by name."""
-
-    LINKAGE = "linkage"
-    """The strongest linker, who knows the original data, the matrices and the release."""
-
-    REPEATED = "repeated"
-    """Perturb the release again and again, with the matrix power next to it."""
-
-    RECOVERY = "recovery"
-    """Spectral filtering and principal components, on the release and on plain noise."""
-
-    COMPOSITION = "composition"
-    """Several releases of the same people: what of k and epsilon remains."""
-
-
-class MissingValues(StrEnum):
-    """What a missing value is to someone who looks for a person."""
-
-    CATEGORY = "category"
-    """A value of its own: it equals itself and nothing else."""
-
-    WILDCARD = "wildcard"
-    """It could be anything: it equals every value."""
-
-
-def one_of(choices: type[Choice], what: str, given: str) -> Choice:
-    """The member that was meant, or one line that lists them."""
-    try:
-        return choices(given)
-    except ValueError:
-        names = ", ".join(choices)
-        raise InvalidNumber(f"{what} must be one of {names}, got {given!r}.") from None
 
 
 def audit(
@@ -423,9 +491,11 @@ def audit(
             of the release is not checked once more.
         progress: is told what is being done.
     """
-    release = release_at(table)
+    release = table if isinstance(table, Release) else None
+    if isinstance(table, str | Path) and (Path(table) / CERTIFICATE).is_file():
+        release = load_release(Path(table))
     described = None if schema is None else schema_of(schema)
-    opened = release.opened if release is not None else table_of(table, described)  # type: ignore[arg-type]
+    opened = release.opened if release is not None else _table_of(table, described)  # type: ignore[arg-type]
     if mechanism is not None:
         mechanism = mechanism_of(mechanism, release, original=original)
     if original is not None:
@@ -458,14 +528,15 @@ def audit(
         sensitive = [name for name in hidden if reported is None or name != REPORTED]
     if weight is None and described is not None and described.weight is not None:
         weight = described.weight.name
-    values = one_of(MissingValues, "missing", missing)
+    require_choice("missing", missing, MissingValues)
+    policy: MissingPolicy = "wildcard" if missing == "wildcard" else "category"
     found = audit_table(
         opened,
         keys=names,
         k=k,
         sensitive=list(sensitive),
         weight=weight,
-        missing=values.value,
+        missing=policy,
         width=width,
         schema=described,
         released=release is not None,
@@ -476,5 +547,157 @@ def audit(
         return found
     coded = CodedTable.of(opened, names, schema=described)
     weights = None if weight is None else number_column(opened, weight, what="The weight")
-    counts = Frequencies.of(coded, weights=weights, missing=values.value)
+    counts = Frequencies.of(coded, weights=weights, missing=policy)
     return replace(found, individual=IndividualRisks.of(coded, counts))
+
+
+# -- attacks by name -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class AttackResult(Shown):
+    """What an attack found.
+
+    Attributes:
+        name: the attack.
+        sentences: the findings in plain words.
+        figures: the findings as plain values.
+        holds: whether what the certificate promises is kept, where it promises something.
+    """
+
+    name: str
+    sentences: tuple[str, ...]
+    figures: Form
+    holds: bool = True
+
+    def shown(self) -> tuple[str, tuple[str, ...]]:
+        """As the prompt and notebooks show it."""
+        words = "the guarantee holds" if self.holds else "A GUARANTEE IS EXCEEDED"
+        return f"Attack {self.name}: {words}", self.sentences
+
+    def to_json(self) -> Form:
+        """Values for JSON."""
+        return {"attack": self.name, "holds": self.holds, **self.figures}
+
+
+def attack(
+    name: AttackName | Literal["linkage", "repeated", "recovery", "composition"],
+    *given: Release | str | Path,
+    knowledge: TableLike | None = None,
+    times: int = 8,
+    seed: int = SEED,
+) -> AttackResult:
+    """Attack a release, or several of the same people, with what an attacker would have.
+
+    Args:
+        name: ``linkage``, ``repeated``, ``recovery`` or ``composition``.
+        given: releases or their folders.
+        knowledge: what the attacker knows of the original data: a file or data frame.
+        times: for ``repeated``: how many perturbations in all.
+        seed: for the attacker's randomness.
+    """
+    releases = tuple(release_of(release) for release in given)
+    require_choice("The attack", name, AttackName)
+    for release in releases:
+        release.require_sound()
+    if name == AttackName.COMPOSITION:
+        return _composition(releases)
+    if len(releases) != 1:
+        raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
+    known = None
+    if knowledge is not None:
+        known = _table_of(knowledge, releases[0].certificate.schema)
+    keystream = Keystream.from_seed(seed)
+    if name == AttackName.REPEATED:
+        return _repeated(releases[0], known, times=times, keystream=keystream)
+    if known is None:
+        raise InvalidNumber(
+            f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
+            "The worst case is the original itself."
+        )
+    if name == AttackName.LINKAGE:
+        return _linkage(releases[0], known)
+    return _recovery(releases[0], known, keystream=keystream)
+
+
+def _read(release: Release, knowledge: OpenedTable) -> tuple[Records, Records]:
+    certificate = release.certificate
+    return read_pair(
+        certificate.schema,
+        require_matrices(certificate),
+        truth=knowledge,
+        released=release.opened,
+        known=certificate.known_columns,
+    )
+
+
+def _linkage(release: Release, knowledge: OpenedTable) -> AttackResult:
+    truth, released = _read(release, knowledge)
+    mechanism = require_matrices(release.certificate)
+    bound = linking_bound(release.certificate)
+    found = optimal_linkage(mechanism, truth, released, bound=bound)
+    return AttackResult("linkage", (found.sentence(),), found.to_json(), found.holds)
+
+
+def _repeated(
+    release: Release, knowledge: OpenedTable | None, *, times: int, keystream: Keystream
+) -> AttackResult:
+    mechanism = require_matrices(release.certificate)
+    known = None
+    if knowledge is not None:
+        known, released = _read(release, knowledge)
+    else:
+        released = read_released(release.certificate.schema, mechanism, release.opened)
+    found = []
+    for name, matrix, codes, truths in _moved(mechanism, released, known):
+        prior = None
+        if truths is not None:
+            prior = np.bincount(truths, minlength=matrix.size).astype(np.float64)
+        found.append(
+            repeated_attack(name, matrix, codes, keystream=keystream, times=times, prior=prior)
+        )
+    return AttackResult(
+        "repeated",
+        tuple(entry.sentence() for entry in found),
+        {"columns": [entry.to_json() for entry in found]},
+        not any(entry.gains for entry in found),
+    )
+
+
+def _moved(
+    mechanism: Mechanism, released: Records, known: Records | None
+) -> Iterator[tuple[str, TransitionMatrix, IntArray, IntArray | None]]:
+    """What moved values by one matrix: steps, or sets of reports that somebody was asked for."""
+    if isinstance(mechanism, AttributeSampler):
+        yield from cells_of_reports(mechanism, released, known)
+        return
+    for place, step in enumerate(mechanism):
+        if len(step.matrices) > 1:
+            continue  # every stratum would need its own powers
+        truths = None if known is None else known.codes[place]
+        yield " x ".join(step.columns), step.matrices[0], released.codes[place], truths
+
+
+def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream) -> AttackResult:
+    truth, _ = _read(release, knowledge)
+    mechanism = require_matrices(release.certificate)
+    found = recovery_of_release(release.certificate.schema, mechanism, truth, keystream=keystream)
+    return AttackResult("recovery", tuple(found.sentences()), found.to_json())
+
+
+def _composition(releases: Sequence[Release]) -> AttackResult:
+    found = compose_releases(
+        [release.certificate for release in releases],
+        owned=[_owned_by(release) for release in releases],
+    )
+    return AttackResult("composition", tuple(found.sentences()), found.to_json())
+
+
+def _owned_by(release: Release) -> dict[str, str]:
+    """Fingerprints of the rows that a release shows unchanged, where they are everybody's own.
+
+    They are public, and so without a key.
+    """
+    kept = [column.name for column in release.certificate.schema.released_as_is]
+    prints = table_prints(release.opened, kept, key=b"", beside=kept)
+    return {prints.columns[name].values: one for name, one in prints.beside.items()}

@@ -28,7 +28,7 @@ from pramana.analysis.release import Release, load_release
 from pramana.base.randomness import GOLDEN_GAMMA
 from pramana.base.text import percent_up, text_up
 from pramana.errors import InputError, NotARelease, PramanaError, TooLarge
-from pramana.evaluation.arguments import BESIDE_THE_ORIGINAL, mechanism_of, original_of
+from pramana.evaluation.audit import BESIDE_THE_ORIGINAL, mechanism_of, original_of
 from pramana.guarantees.base import Guarantee, only_the_owner
 from pramana.guarantees.claims import Claim, attained
 from pramana.mechanisms.mechanism import Mechanism

@@ -1,69 +1,44 @@
-"""What a report says: gathered from the release alone, or with the original data for the owner."""
+"""The report of a release: one page for the decision, then a list of sections."""
 
 from __future__ import annotations
 
 import datetime
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
-
-from pramana.analysis.estimates import Estimate
 from pramana.analysis.release import Release
 from pramana.base.atomic_files import whole_folder, write_whole
 from pramana.base.charts import altair
 from pramana.base.processes import side_by_side
-from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
-from pramana.errors import NotCovered, PramanaError
-from pramana.evaluation.arguments import original_of, release_of
-from pramana.evaluation.audit import ReleaseAudit, audit_release
+from pramana.base.text import percent_down, percent_up, text_up
+from pramana.errors import NotCovered
+from pramana.evaluation.audit import ReleaseAudit, audit_release, original_of, release_of
 from pramana.evaluation.owner_checks import checked_by_truth
 from pramana.evaluation.utility import UtilityReport, assess_utility
-from pramana.mechanisms.mechanism import AttributeSampler
-from pramana.mechanisms.transition import UniformMixture
-from pramana.release.certificate_fields import AS_IT_IS, treatment_of
-from pramana.release.released_codes import NOT_REPORTED, released_codes
-from pramana.reporting.document import (
-    About,
-    Attacks,
-    ColumnView,
-    Document,
-    Measures,
-    ReportContent,
-    Row,
-    to_html,
-    to_pdf,
-)
+from pramana.reporting.document import Block, Chapter, Document, Words, to_html, to_pdf
 from pramana.reporting.evidence import evidence_files, require_evidence
-from pramana.reporting.pages import report_document
+from pramana.reporting.sections import (
+    analysis_chapter,
+    column_views,
+    columns_chapter,
+    first_page,
+    guarantees_chapter,
+    limited_grid,
+    making_chapter,
+)
 from pramana.risk.attacks.records import require_belongs
-from pramana.schema.codec import encode
-from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Column, Role
-from pramana.types import FloatArray, Form, Say, TableLike
+from pramana.types import Say, TableLike
 from pramana.verification.checks import Verdict
 from pramana.verification.verify import verify_folder
 from pramana.verification.whole_file import FileRisk
 
-MOST_CHARTS = 10
-MOST_VALUES = 12
-MOST_POINTS = 150
-MOST_TABLES = 15
-LEVEL = 0.95
-"""Values that a chart shows: below each other, and as a curve; the page has a bounded length."""
+MOST_SUBSETS, MOST_TABLES = 10, 15
 
-TREE_CODE = """import pramana as pm
-
-release = pm.load({folder!r})
-print("valid:", release.verify().valid)
-
-table = release.crosstab({columns})       # estimates, standard errors, intervals
-for cell in table.cells:
-    print({cells}, round(cell["estimate"]), "+-", round(cell["se"]))
-"""
+OWNER = "For the owner of the data: contains figures of the original data. Do not publish."
+EVERYBODY = "For publication: made from the release and its certificate alone."
 
 
 @dataclass(frozen=True)
@@ -142,306 +117,149 @@ def report(
         progress: is told what is being done.
     """
     release = release_of(release)
-    stated = release.certificate.schema.dataset
-    day = datetime.date.today().isoformat() if date is None else date
+    certificate = release.certificate
+    say = progress or (lambda _: None)
     truth = None if external or original is None else original_of(original, release)
-    if truth is not None:
-        require_belongs(release.certificate, release.opened, truth)
-
-    def measured() -> UtilityReport | None:
-        return None if truth is None else assess_utility(release, truth)
-
-    def attacked(*, belongs: bool) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
-        return _audit(release, truth, progress, belongs=belongs)
-
-    with side_by_side(2) as beside:  # each takes the original at its word, and the check decides
-        measuring = beside.submit(copy_context().run, measured)
-        attacking = beside.submit(copy_context().run, partial(attacked, belongs=True))
-        beside.submit(altair)  # which takes a while to load
-        verdict = _verdict(release, truth, progress)
-        fits = verdict is not None and verdict.valid
-        audit, notes = attacking.result() if fits else attacked(belongs=False)
-        if progress is not None:
-            progress("Measuring what is lost" if truth is not None else "Writing the report")
-        utility = measuring.result()
-    if verdict is None:
-        risk = release.file_risk
+    if truth is None:
+        altair()
+        verdict = None if release.folder is None else verify_folder(release.folder)
+        audit, utility, notes = None, None, tuple[str, ...]()
+        say("Writing the report")
     else:
-        risk = verdict.risk or FileRisk(release.certificate.records)
-    content = ReportContent(
-        risk=risk,
-        certificate=release.certificate,
-        columns=_columns(release, truth),
-        verdict=verdict,
-        code=_code(release),
-        external=truth is None,
-        about=About(name or stated.title, office or stated.publisher, day),
-        attacks=None if audit is None else _attacks(audit),
-        worst=None if audit is None else _worst(audit),
-        utility=None if utility is None else _utility(utility),
-        notes=notes,
+        verdict, audit, utility, notes = _measured(release, truth, progress)
+    views = column_views(release, truth)
+    risk = release.file_risk if verdict is None else verdict.risk or FileRisk(certificate.records)
+    chapters = (
+        guarantees_chapter(certificate),
+        Chapter("file", "Risk of the whole file", tuple(map(Words, risk.sentences()))),
+        columns_chapter(views),
+        *([] if audit is None else [_attacks_chapter(audit), _original_risk_chapter(audit)]),
+        *([] if utility is None else [_utility_chapter(utility)]),
+        analysis_chapter(release),
+        making_chapter(certificate, verdict, notes),
     )
-    return Report(report_document(content), external=truth is None)
+    dataset = certificate.schema.dataset
+    edition = "for publication" if truth is None else "for the owner, not for publication"
+    about = (
+        f"Version {dataset.version}" if dataset.version else "",
+        office or dataset.publisher,
+        datetime.date.today().isoformat() if date is None else date,
+        f"Contact: {dataset.contact}" if dataset.contact else "",
+        f"Release report, {edition}",
+    )
+    document = Document(
+        title=name or dataset.title or "Release report",
+        about=tuple(filter(None, about)),
+        first=first_page(
+            certificate,
+            views,
+            risk=risk,
+            verdict=verdict,
+            attacks=() if audit is None else audit.measured,
+            external=truth is None,
+        ),
+        annex="Technical annex",
+        parts=chapters,
+        closing=EVERYBODY if truth is None else OWNER,
+    )
+    return Report(document, external=truth is None)
 
 
-def _verdict(release: Release, truth: OpenedTable | None, say: Say | None) -> Verdict | None:
-    """What was checked: for the owner, who has the original data, also that the release fits it."""
-    if release.folder is None:
-        return None
-    found = verify_folder(release.folder)
-    return found if truth is None else found.with_checks(checked_by_truth(release, truth, say=say))
+def _measured(
+    release: Release, truth: OpenedTable, progress: Say | None
+) -> tuple[Verdict | None, ReleaseAudit | None, UtilityReport, tuple[str, ...]]:
+    """Checks, attacks and losses against the original data, side by side."""
+    require_belongs(release.certificate, release.opened, truth)
+    with side_by_side(2) as pool:  # attacks take the original at its word, and the check decides
+        measuring = pool.submit(copy_context().run, assess_utility, release, truth)
+        attacks = partial(_audit, release, truth, progress)
+        attacking = pool.submit(copy_context().run, partial(attacks, belongs=True))
+        pool.submit(altair)  # which takes a while to load
+        verdict = None
+        if release.folder is not None:
+            checks = checked_by_truth(release, truth, say=progress)
+            verdict = verify_folder(release.folder).with_checks(checks)
+        belongs = verdict is not None and verdict.valid
+        audit, notes = attacking.result() if belongs else attacks(belongs=False)
+        if progress is not None:
+            progress("Measuring what is lost")
+        return verdict, audit, measuring.result(), notes
 
 
 def _audit(
-    release: Release, truth: OpenedTable | None, say: Say | None, *, belongs: bool
+    release: Release, truth: OpenedTable, progress: Say | None, *, belongs: bool
 ) -> tuple[ReleaseAudit | None, tuple[str, ...]]:
-    """What attacks achieve; that the original data belong to the release is not looked at twice."""
-    if truth is None:
-        return None, ()
     try:
-        return audit_release(release, truth, belongs=belongs, progress=say), ()
+        return audit_release(release, truth, belongs=belongs, progress=progress), ()
     except NotCovered as error:
         return None, (f"Attacks were not measured: {error}",)
 
 
-def _code(release: Release) -> str:
-    folder = "release/" if release.folder is None else f"{release.folder.name}/"
-    names = [column.name for column in release.certificate.schema.randomised][:2]
-    names = names or [column.name for column in release.certificate.schema.released][:1]
-    return TREE_CODE.format(
-        folder=folder,
-        columns=", ".join(repr(name) for name in names),
-        cells=", ".join(f"cell[{name!r}]" for name in names),
-    )
+# -- sections for the owner ------------------------------------------------------------------------
 
 
-# -- columns -------------------------------------------------------------------------------
-
-
-def _columns(release: Release, truth: OpenedTable | None) -> tuple[ColumnView, ...]:
-    """Every column; of those that were changed the first few, keys before others, are drawn."""
-    released = release.certificate.true_schema.released
-    changed = [c for c in released if c.randomised and c.domain is not None]
-    keys_first = sorted(changed, key=lambda column: column.role is not Role.KEY)
-    drawn = {column.name for column in keys_first[:MOST_CHARTS]}
-    views = []
-    for column in released:
-        view = _described(column, release)
-        views.append(_drawn(column, view, release, truth) if column.name in drawn else view)
-    return tuple(views)
-
-
-def _described(column: Column, release: Release) -> ColumnView:
-    """What is said of any column."""
-    changed = column.randomised and column.domain is not None
-    own = _treatment(column, release) if changed else treatment_of(column, AS_IT_IS)
-    return ColumnView(
-        name=column.name,
-        title=release.certificate.labels.title(column.name),
-        role=str(column.role),
-        treatment="; ".join(filter(None, (column.recoding.sentence(most=MOST_VALUES), own))),
-        domain=_domain(column) if changed or column.binned else "as they occur",
-    )
-
-
-def _drawn(
-    column: Column, view: ColumnView, release: Release, truth: OpenedTable | None
-) -> ColumnView:
-    """The same with its shares: of all values in an order, else of the most frequent ones."""
-    estimate = _estimate(release, column.name)
-    found = _shares_of(column, release, truth, estimate)
-    size = len(column.labels)
-    labels = release.certificate.labels
-    named = labels.values.get(column.name, {})
-    curve = MOST_VALUES < size <= MOST_POINTS and _in_order(column) and 2 * len(named) < size
-    main = found.get("estimated", found["released"])
-    shown = np.arange(size)
-    if size > MOST_VALUES and not curve:
-        shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
-    words = labels.named(column.name, column.labels)
-    picked: Form = {name: tuple(map(float, own[shown])) for name, own in found.items()}
-    return replace(
-        view,
-        labels=tuple(words[place] for place in shown),
-        level=LEVEL if estimate is None else estimate.level,
-        curve=curve,
-        note=_left_out(size, len(shown), float(1 - main[shown].sum())),
-        **picked,
-    )
-
-
-def _shares_of(
-    column: Column, release: Release, truth: OpenedTable | None, estimate: Estimate | None
-) -> dict[str, FloatArray]:
-    """Shares of its values: as released, as estimated with intervals, and in truth if given."""
-    codes = released_codes(release.certificate.mechanism, column, release.opened)
-    codes = codes[codes != NOT_REPORTED]
-    size = len(column.labels)
-    found = {"released": np.bincount(codes, minlength=size) / max(len(codes), 1)}
-    if truth is not None:
-        own = encode(column, truth.to_arrow([column.name]).column(0))
-        found["truth"] = np.bincount(own, minlength=size) / max(len(own), 1)
-    if estimate is not None:
-        found["estimated"] = estimate.estimate
-        if not estimate.no_interval:
-            found |= {"low": estimate.low, "high": estimate.high}
-    return found
-
-
-def _left_out(size: int, shown: int, rest: float) -> str:
-    """How many values a chart leaves out, and how much they are together."""
-    if shown == size:
-        return ""
-    return (
-        f"The {shown} most frequent of {size:,} values; the other {size - shown:,} have "
-        f"{max(100 * rest, 0.0):.3g} % of the records together."
-    )
-
-
-def _in_order(column: Column) -> bool:
-    """Whether values follow each other: bins, an order that was declared, or numbers."""
-    if column.ordered:
-        return True
-    values = [label for label in column.labels if label is not None]
-    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
-    return len(numbers) == len(values) and numbers == sorted(numbers)
-
-
-def _estimate(release: Release, name: str) -> Estimate | None:
-    try:
-        return release.crosstab(name, share=True, weighted=False)
-    except PramanaError:
-        return None  # the matrices are withheld, or the method has none
-
-
-def _treatment(column: Column, release: Release) -> str:
-    mechanism = release.certificate.mechanism
-    if mechanism is None or column.name not in mechanism.columns:
-        return f"replaced by method {release.certificate.method}"
-    if isinstance(mechanism, AttributeSampler):
-        return _asked(column.name, mechanism)
-    step = mechanism.step_of(column.name)
-    together = f", together with {', '.join(n for n in step.columns if n != column.name)}"
-    tied = together if len(step.columns) > 1 else ""
-    matrix = step.matrices[0]
-    if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
-        kept = float(matrix.retention)
-        return f"kept with probability {text_up(kept, 3)}, else drawn at random{tied}"
-    least = min(float(matrix.diagonal.min()) for matrix in step.matrices)
-    most = max(float(matrix.diagonal.max()) for matrix in step.matrices)
-    return (
-        f"kept with probability {text_down(least, 3)} to {text_up(most, 3)}, else moved by the "
-        f"matrix{tied}"
-    )
-
-
-def _asked(name: str, mechanism: AttributeSampler) -> str:
-    """How often a column is reported, and what is done to it then."""
-    sets = mechanism.containing([name])
-    share = sum(one.share for one in sets)
-    kept = [float(one.matrix.retention) for one in sets]
-    between = f"{text_down(min(kept), 3)} to {text_up(max(kept), 3)}"
-    return (
-        f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
-        f"{percent(share)} of the records; each cell kept with probability "
-        f"{between}, else drawn at random"
-    )
-
-
-def _domain(column: Column) -> str:
-    kind = "bins" if isinstance(column.domain, Bins) else "categories"
-    missing = ", missing is one of them" if None in column.labels else ""
-    return f"{len(column.labels)} {kind}, {column.origin.words}{missing}"
-
-
-# -- for the owner -------------------------------------------------------------------------
-
-
-def _up(value: float | None) -> str:
-    """A share that must be small, rounded up; nothing where there is none."""
-    return "" if value is None else percent_up(value)
-
-
-def _down(value: float | None) -> str:
-    """A share for a table, with nothing where there is none."""
-    return "" if value is None else percent_down(value)
-
-
-def _attacks(audit: ReleaseAudit) -> Attacks:
-    rows: list[Row] = []
-    for found in audit.measured:
-        right, low, high, *others = found.cells()
-        rows.append((found.name, right, f"{low} to {high}", *others))
+def _attacks_chapter(audit: ReleaseAudit) -> Chapter:
     verdict = (
-        "No attack breaks a promise."
+        "No attack breaks a guarantee."
         if audit.holds
-        else "AN ATTACK BREAKS A PROMISE: do not publish this release."
+        else "AN ATTACK BREAKS A GUARANTEE: do not publish this release."
     )
-    return Attacks(
-        sentences=(
-            verdict,
-            *audit.seen,
-            *dict.fromkeys(found.note for found in audit.measured),
-            *audit.notes,
-        ),
-        heads=("attack", "right", "interval", "guessing", "not in it", "promised"),
-        rows=tuple(rows),
-        caption="Attacks on these people, measured",
-        measured=audit.measured,
-        holds=audit.holds,
-    )
+    notes = dict.fromkeys(attack.note for attack in audit.measured)
+    blocks: list[Block] = [Words(text) for text in (verdict, *audit.seen, *notes, *audit.notes)]
+    if audit.measured:
+        blocks.append(Words("The first page has their chart.", "quiet"))
+    rows = []
+    for attack in audit.measured:
+        right, low, high, *others = attack.cells()
+        rows.append((attack.name, right, f"{low} to {high}", *others))
+    heads = ("attack", "right", "interval", "guessing", "not in it", "guaranteed")
+    if rows:
+        blocks.append(limited_grid(heads, rows, "Attacks on these people, measured", "attacks"))
+    return Chapter("risk", "What attacks achieve", tuple(blocks))
 
 
-def _worst(audit: ReleaseAudit) -> Measures:
+def _original_risk_chapter(audit: ReleaseAudit) -> Chapter:
     before = audit.before
     few = before.asked > 2  # fewer than two alike is unique
+    heads = ("keys", *([f"fk < {text_up(before.asked, 6)}"] if few else []), "unique",
+             "smallest group")  # fmt: skip
     rows = [
-        (
-            ", ".join(s.keys),
-            *([f"{s.violations:,}"] if few else []),
-            f"{s.uniques:,}",
-            f"{s.smallest:,}",
-        )
-        for s in before.subsets[:10]
-    ]
-    below = [f"fk < {text_up(before.asked, 6)}"] if few else []
-    return Measures(
-        sentences=tuple(before.sentences()),
-        heads=("keys", *below, "unique", "smallest group"),
-        rows=tuple(rows),
-        caption="The worst few keys of the true table",
-    )
+        (", ".join(subset.keys), *([f"{subset.violations:,}"] if few else []),
+         f"{subset.uniques:,}", f"{subset.smallest:,}")
+        for subset in before.subsets[:MOST_SUBSETS]
+    ]  # fmt: skip
+    blocks: list[Block] = [Words(sentence) for sentence in before.sentences()]
+    if rows:
+        caption = "The riskiest combinations of keys in the original data"
+        blocks.append(limited_grid(heads, rows, caption, "combinations"))
+    return Chapter("before", "Who stood out before", tuple(blocks))
 
 
-def _the_worst(shown: int, of: int) -> str:
-    return "" if shown == of else f" (the {shown} worst of {of:,} tables)"
-
-
-def _utility(utility: UtilityReport) -> Measures:
+def _utility_chapter(utility: UtilityReport) -> Chapter:
+    by_loss = sorted(utility.tables, key=lambda table: -(table.estimated or table.raw).l1)
     rows = []
-    by_loss = sorted(utility.tables, key=lambda entry: -(entry.estimated or entry.raw).l1)
-    for entry in by_loss[:MOST_TABLES]:
-        tie = entry.association
-        rows.append(
-            (
-                " by ".join(entry.columns),
-                _up(entry.raw.l1 / 2),
-                "" if entry.estimated is None else _up(entry.estimated.l1 / 2),
-                _down(entry.overlap_raw),
-                _down(entry.overlap_estimated),
-                "" if tie is None else f"{tie.truth:.2f}",
-                "" if tie is None else f"{tie.raw:.2f}",
-                "" if tie is None or tie.estimated is None else f"{tie.estimated:.2f}",
-            )
-        )
-    return Measures(
-        sentences=tuple(utility.sentences()),
-        heads=(
-            "table", "wrong cell, raw", "estimated", "interval overlap, raw", "estimated",
-            "association, true", "raw", "estimated",
-        ),
-        rows=tuple(rows),
-        caption="Records in the wrong cell (half of what all cells are off by together), overlap "
-        "of intervals, and how columns go together"
-        + _the_worst(len(rows), len(by_loss)),
+    for table in by_loss[:MOST_TABLES]:
+        estimated, tie = table.estimated, table.association
+        rows.append((
+            " by ".join(table.columns),
+            percent_up(table.raw.l1 / 2),
+            "" if estimated is None else percent_up(estimated.l1 / 2),
+            percent_down(table.overlap_raw),
+            "" if table.overlap_estimated is None else percent_down(table.overlap_estimated),
+            *(("", "", "") if tie is None else (
+                f"{tie.truth:.2f}", f"{tie.raw:.2f}",
+                "" if tie.estimated is None else f"{tie.estimated:.2f}",
+            )),
+        ))  # fmt: skip
+    heads = (
+        "table", "wrong cell, raw", "estimated", "interval overlap, raw", "estimated",
+        "association, true", "raw", "estimated",
     )  # fmt: skip
+    caption = "Records in the wrong cell (half of the L1 distance), overlap of intervals, and "
+    caption += "associations"
+    if len(rows) < len(by_loss):
+        caption += f" (the {len(rows)} worst of {len(by_loss):,} tables)"
+    blocks: list[Block] = [Words(sentence) for sentence in utility.sentences()]
+    if rows:
+        blocks.append(limited_grid(heads, rows, caption, "tables"))
+    return Chapter("utility", "What is lost", tuple(blocks))

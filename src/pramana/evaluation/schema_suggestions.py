@@ -1,22 +1,29 @@
-"""Ways to a better release at the same promise, found before any record is touched.
+"""Changes of a schema with which the same guarantee leaves smaller errors.
 
-The promise and the number of people stay; the schema changes: a key less, or a key with about half
-as many values; a column less that leaves few people alike, as weights do; or keys go through one
-matrix together. Each way is designed anew, and told with what the tables that both have are off by.
-
-How far each recoding would lower the number of people who stand out.
+The guarantee and the number of people stay. The schema changes: one key less, or a key with about
+half as many values; one column less that makes anonymity sets small, as weights do; or keys are
+randomised together. Each change is designed anew, and its error is that of the tables which both
+designs have. ``recoding_gains`` says by how much each recoding lowers the number of unique people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from pramana.base.text import as_table, as_tables, in_shell, plain, quoted
 from pramana.errors import InvalidSchema, PramanaError
-from pramana.evaluation.questions import MOST_RECORDS, Errors, trial_errors, tried, typical
+from pramana.evaluation.questions import (
+    MOST_RECORDS,
+    Errors,
+    mean_errors_of,
+    on_average,
+    trial_errors,
+    typical,
+)
 from pramana.methods.base import Method
 from pramana.methods.choice import alternative_method, design
 from pramana.methods.expected_error import randomised_in
@@ -34,21 +41,19 @@ from pramana.schema.weights import coarse_weight_of
 from pramana.types import Form
 
 POOR = 0.1
-"""A typical table that is off by more than this share of the records deserves other ways."""
+"""From this error of a typical table on, changes are looked for."""
 
 LONG = 240
 """Letters of an entry that are shown."""
 
 DROPPED = 'role = "identifier"'
-MOST_WAYS = 4
-MOST_TRIED = 3
-FEW_KEYS = 4
-FEW_TABLES = 2
+MOST_SUGGESTED, MOST_TRIED = 4, 3
+FEW_KEYS, FEW_TABLES = 4, 2
 MOST_COLUMNS = 8
-"""This many keys, those with most values, are tried one by one."""
+"""This many keys, those with most values, are changed one by one."""
 
 WORTH = 0.95
-"""A way must leave at most this share of the error to be told."""
+"""A change is told if it leaves at most this share of the error."""
 
 
 @dataclass(frozen=True)
@@ -109,44 +114,38 @@ class SchemaSuggestion:
         return vars(self)
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A way, the plan by which it is tried, and the tables that it is about; all where not told."""
-
-    way: SchemaSuggestion
-    plan: Plan
-    tables: tuple[tuple[str, ...], ...] = ()
+_Candidate: TypeAlias = tuple[SchemaSuggestion, Plan, tuple[tuple[str, ...], ...]]
+"""A change, the plan by which it is tried, and its tables; all tables where none are named."""
 
 
-def asking(plan: Plan) -> Plan:
-    """The plan with what it will be asked in its schema, also where its method was told that."""
+def with_wanted_tables(plan: Plan) -> Plan:
+    """The plan with the tables that will be asked for in its schema."""
     if plan.wanted == plan.schema.tables:
         return plan
     return replace(plan, schema=replace(plan.schema, tables=plan.wanted))
 
 
 def typical_error(plan: Plan, among: frozenset[str] | None = None) -> float | None:
-    """The median error of the tables that will be asked for, of two columns where none are stated.
+    """The median expected error of the tables asked for; of two columns where none are stated.
 
     With ``among`` only of tables of these columns.
     """
     if plan.expected_error is None:
         return None
-    tables = [
-        (frozenset(table), error)
+    errors = {
+        frozenset(table): error
         for table, error in plan.expected_error.tables
         if among is None or set(table) <= among
-    ]
-    known = {table for table, _ in tables}
-    asked = {frozenset(table) for table in plan.wanted if frozenset(table) in known}
-    asked |= {  # of tables with columns beside that are not foreseen: what is randomised of them
-        frozenset(randomised_in(plan.schema, table))
-        for table in plan.wanted
-        if frozenset(table) not in known
     }
-    widest = max((len(table) for table, _ in tables), default=0)
-    wanted = [error for table, error in tables if table in asked]
-    wanted = wanted or [error for table, error in tables if len(table) == min(widest, 2)]
+    # A table with unchanged columns has no expected error: its randomised columns stand for it.
+    asked = {
+        table if (table := frozenset(names)) in errors
+        else frozenset(randomised_in(plan.schema, names))
+        for names in plan.wanted
+    }  # fmt: skip
+    width = min(max(map(len, errors), default=0), 2)
+    wanted = [error for table, error in errors.items() if table in asked]
+    wanted = wanted or [error for table, error in errors.items() if len(table) == width]
     return float(np.median(wanted)) if wanted else None
 
 
@@ -162,50 +161,60 @@ def suggest_changes(
 ) -> list[SchemaSuggestion]:
     """The best changes, most helpful first; none where no error can be foreseen.
 
-    Without the table they are chosen by the schema and the expected error alone. With it those that
-    promise most are tried on it, and told by what came out; ``before`` is what came out of the plan
-    itself, where that is known.
+    Without the table they are chosen by the schema and the expected error alone. With it the most
+    promising ones are tried on it; ``before`` are the errors of the plan itself, where known.
     """
-    plan = asking(plan)
+    plan = with_wanted_tables(plan)
     if typical_error(plan) is None:
         return []
-    foreseen = sorted(_foreseen(plan, opened), key=lambda one: one.way.error / one.way.was)
+    expected = sorted(_expected(plan, opened), key=lambda own: own[0].error / own[0].was)
     together = _together(plan)  # changes no table that is asked for, so it is told in any case
     if opened is None or opened.rows > MOST_RECORDS:
         origin = Provenance.DECLARED if opened is None else Provenance.READ_OFF
-        found = [
-            replace(one.way, origin=origin)
-            for one in foreseen
-            if one.way.error <= WORTH * one.way.was
+        changes = [
+            replace(change, origin=origin)
+            for change, _, _ in expected
+            if change.error <= WORTH * change.was
         ]
-        return [*found[: MOST_WAYS - len(together)], *(one.way for one in together)]
-    before = before or tried(plan, opened)
-    further = [*together, *_half(plan), *_narrower(plan, list(before))]
-    chosen = [*foreseen[:MOST_TRIED], *further]
-    plans = [(one.plan, one.tables or tuple(before)) for one in chosen]
-    after = trial_errors(plans, opened)
-    ways = []
-    for one, errors in zip(chosen, after, strict=True):
+        return [*changes[: MOST_SUGGESTED - len(together)], *(own[0] for own in together)]
+    before = before or on_average(trial_errors(plan, opened))
+    candidates = [
+        *expected[:MOST_TRIED],
+        *together,
+        *_fewer_keys(plan),
+        *_fewer_tables(plan, tuple(before)),
+    ]
+    trials = [(other, tables or tuple(before)) for _, other, tables in candidates]
+    changes = []
+    for (change, _, _), errors in zip(candidates, mean_errors_of(trials, opened), strict=True):
         error, was = typical(errors, errors), typical(before, errors)
         if error is not None and was is not None and error <= WORTH * was:
-            ways.append(replace(one.way, error=error, was=was, origin=Provenance.TRIALS))
-    return sorted(ways, key=lambda way: way.error / way.was)
+            changes.append(replace(change, error=error, was=was, origin=Provenance.TRIALS))
+    return sorted(changes, key=lambda change: change.error / change.was)
 
 
-def _foreseen(plan: Plan, opened: OpenedTable | None) -> Iterator[_Candidate]:
-    """Every change of one column that can be made, with what it is foreseen to bring."""
+def _expected(plan: Plan, opened: OpenedTable | None) -> Iterator[_Candidate]:
+    """Every change of one column that can be made, with its expected error."""
     keys = sorted(plan.schema.randomised, key=lambda column: -len(column.labels))[:MOST_COLUMNS]
     asked = {name for table in plan.wanted for name in table}
-    found = [
-        _changed(plan, what, entry, column)
+    changes = [
+        (what, entry, column, None)
         for key in keys
         for what, entry, column in changed_columns(key, opened)
         if column.randomised or key.name not in asked
     ]
     if opened is not None and plan.anonymity_set < plan.records:
-        splitting = [own for own in _splitting(plan.schema, opened) if own[2].name not in asked]
-        found += [_changed(plan, *own, opened) for own in splitting]
-    yield from (one for one in found if one is not None)
+        for what, entry, column in _splitting(plan.schema, opened):
+            if column.name not in asked:
+                changes.append((what, entry, column, opened))  # type: ignore[arg-type]
+    for what, entry, column, counted in changes:
+        schema = with_column(plan.schema, column)
+        both = frozenset(other.name for other in schema.randomised)
+        was = typical_error(plan, both)
+        other = _designed(plan, schema, plan.method, counted)
+        error = None if other is None else typical_error(other, both)
+        if other is not None and was and error is not None:
+            yield SchemaSuggestion(what, column.name, entry, error, was), other, ()
 
 
 def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, Column]]:
@@ -219,68 +228,63 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
 
 
 def _together(plan: Plan) -> list[_Candidate]:
-    """Keys whose tables will be asked for through one matrix, where that helps."""
+    """Keys whose tables will be asked for, randomised together, where that helps."""
     was, method = typical_error(plan), plan.method
     found: list[_Candidate] = []
-    for joint in _ties(plan.schema):
+    for joint in _groups_of_keys(plan.schema):
         tied = method.with_joint(joint)
         if tied is None or not was:
             break
         other = _designed(plan, plan.schema, tied)
         error = None if other is None else typical_error(other)
         if other is not None and error is not None and error <= WORTH * was:
-            names = [quoted(tie) for tie in joint]
+            names = "; ".join(map(quoted, joint))
             entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
-            way = SchemaSuggestion(f"{'; '.join(names)} randomised together", "", entry, error, was)
-            found.append(_Candidate(way, other))
-    return sorted(found, key=lambda one: one.way.error)[:1]
+            what = f"{names} randomised together"
+            found.append((SchemaSuggestion(what, "", entry, error, was), other, ()))
+    return sorted(found, key=lambda own: own[0].error)[:1]
 
 
-def _half(plan: Plan) -> Iterator[_Candidate]:
-    """Half of the keys, those with fewest values and those that will be asked for."""
+def _fewer_keys(plan: Plan) -> Iterator[_Candidate]:
+    """Half of the keys: those with fewest values and those that will be asked for."""
     asked = {name for table in plan.schema.tables for name in table}
     keys = sorted(plan.schema.randomised, key=lambda column: len(column.labels))
     free = [column.name for column in keys if column.name not in asked]
     gone = tuple(free[-(len(keys) // 2) :])
     if len(keys) < FEW_KEYS or len(gone) < 2:
         return
-    schema = plan.schema
-    for name in gone:
-        schema = with_column(schema, Column(name, Role.IDENTIFIER))
-    other = _designed(plan, schema, plan.method)
+    other = _designed(plan, without_columns(plan.schema, gone), plan.method)
     if other is not None:
-        yield _Candidate(
-            SchemaSuggestion(f"Without {quoted(gone)}", "", DROPPED, 0.0, 0.0, without=gone), other
-        )
+        what = f"Without {quoted(gone)}"
+        yield SchemaSuggestion(what, "", DROPPED, 0.0, 0.0, without=gone), other, ()
 
 
-def _narrower(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Candidate]:
-    """Few of the tables alone, where nobody has said which will be asked for."""
+def _fewer_tables(plan: Plan, answered: Sequence[tuple[str, ...]]) -> Iterator[_Candidate]:
+    """A few of the tables alone, where none are stated."""
     tables = tuple(answered[:FEW_TABLES])
     method = alternative_method(plan)
     if plan.schema.tables or len(answered) <= FEW_TABLES or method is None:
         return
     other = _designed(plan, replace(plan.schema, tables=tables), method())
     if other is not None:
-        told = as_tables(tables)
         what = f"If no table but {' and '.join(map(as_table, tables))} will be asked for"
-        entry = f"--method {method.name} --tables {in_shell(told)}"
-        yield _Candidate(SchemaSuggestion(what, "", entry, 0.0, 0.0), other, tables)
+        entry = f"--method {method.name} --tables {in_shell(as_tables(tables))}"
+        yield SchemaSuggestion(what, "", entry, 0.0, 0.0), other, tables
 
 
-def _ties(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """What may go through one matrix: the tables asked for, none sharing a column with another.
+def _groups_of_keys(schema: Schema) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Keys that may be randomised together: the tables asked for, no two sharing a column.
 
-    Where none are stated all keys in pairs, the one with most values beside that with fewest.
+    Where none are stated all keys in pairs, the one with most values with the one with fewest.
     """
     keys = {column.name: len(column.labels) for column in schema.randomised}
     stated = [table for table in schema.tables if len(table) > 1 and set(table) <= set(keys)]
     if stated:
-        apart: list[tuple[str, ...]] = []
+        groups: list[tuple[str, ...]] = []
         for table in stated:
-            if not set(table) & {name for tie in apart for name in tie}:
-                apart.append(table)
-        yield from (tuple(apart[:most]) for most in range(1, len(apart) + 1))
+            if not set(table) & {name for group in groups for name in group}:
+                groups.append(table)
+        yield from (tuple(groups[:most]) for most in range(1, len(groups) + 1))
         return
     names = sorted(keys, key=lambda name: keys[name])
     half = len(names) // 2
@@ -339,25 +343,23 @@ def changed_file(
         text = with_column_rewritten(text, replace(changed, origin=known), name)
     for name in coarsen:
         schema = Schema.from_toml(text)
-        column = _coarser(schema.column(name), opened)
-        if column is None:
+        column = schema.column(name)
+        forms = (
+            _coarse_weights(column, opened)
+            if column.role is Role.WEIGHT
+            else (form for form in changed_columns(column, opened) if form[2].randomised)
+        )
+        coarser = next((form[2] for form in forms), None)
+        if coarser is None:
             raise InvalidSchema(
                 f"'{name}' cannot be coarsened: it must be a key of more than three values, or a "
                 "weight of a table that is given (--table) and has enough people for each step.",
                 column=name,
             )
-        known = Provenance.weakest(column.origin, origin_named(origin))
-        text = with_column_rewritten(text, with_column(schema, replace(column, origin=known)), name)
+        known = Provenance.weakest(coarser.origin, origin_named(origin))
+        changed = with_column(schema, replace(coarser, origin=known))
+        text = with_column_rewritten(text, changed, name)
     return text
-
-
-def _coarser(column: Column, opened: OpenedTable | None) -> Column | None:
-    """A key with about half as many values, or a weight in steps that enough people share."""
-    if column.role is Role.WEIGHT:
-        forms = _coarse_weights(column, opened)
-    else:
-        forms = (own for own in changed_columns(column, opened) if own[2].randomised)
-    return next((own for _, _, own in forms), None)
 
 
 def _coarse_weights(
@@ -387,24 +389,10 @@ def _rarest(name: str, domain: Categories, opened: OpenedTable | None) -> tuple[
     return tuple(value for value in domain.values if value in order)
 
 
-def _changed(
-    plan: Plan, what: str, entry: str, column: Column, counted: OpenedTable | None = None
-) -> _Candidate | None:
-    """A way, if the plan can be made; the anonymity set is recounted if a table is given."""
-    schema = with_column(plan.schema, column)
-    both = frozenset(own.name for own in schema.randomised)
-    was = typical_error(plan, both)
-    other = _designed(plan, schema, plan.method, counted)
-    error = None if other is None else typical_error(other, both)
-    if other is None or was is None or error is None or not was > 0:
-        return None
-    return _Candidate(SchemaSuggestion(what, column.name, entry, error, was), other)
-
-
 def _designed(
     plan: Plan, schema: Schema, method: Method, counted: OpenedTable | None = None
 ) -> Plan | None:
-    """The same promise to the same people by another schema or method, if it can be made."""
+    """The same guarantee for the same people by another schema or method, if it can be made."""
     try:
         if counted is not None:
             return design(schema, *plan.asked, data=counted, method=method)
@@ -432,6 +420,13 @@ def with_column(schema: Schema, column: Column) -> Schema:
         tables=tuple(table for table in schema.tables if not gone or column.name not in table),
         replicates=None if gone and replicated else schema.replicates,
     )
+
+
+def without_columns(schema: Schema, names: Sequence[str]) -> Schema:
+    """The schema with these columns dropped."""
+    for name in names:
+        schema = with_column(schema, Column(name, Role.IDENTIFIER))
+    return schema
 
 
 def share_text(share: float) -> str:

@@ -28,7 +28,6 @@ from pramana.analysis.release import Release
 from pramana.base.randomness import Keystream
 from pramana.base.text import percent, plain
 from pramana.errors import MissingExtra, NotCovered, PramanaError
-from pramana.evaluation.questions import QuestionLoss
 from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.risk.coded_table import code_column
 from pramana.risk.utility import (
@@ -309,7 +308,6 @@ class UtilityReport:
         tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
         notes: what was left out, and why.
         ties: how much is lost of what ties keys to other columns.
-        asked: what is lost of the steward's own questions, where some were stated.
     """
 
     tables: tuple[TableUtility, ...]
@@ -317,17 +315,11 @@ class UtilityReport:
     tree: TreeAccuracy | None = None
     notes: tuple[str, ...] = ()
     ties: tuple[AssociationLoss, ...] = ()
-    asked: tuple[QuestionLoss, ...] = ()
 
     @property
     def losses(self) -> dict[str, float]:
         """The loss of each kind of question that will be asked, 0 to 1, averaged over its kind."""
         found: dict[str, float] = {}
-        for one in self.asked:
-            kind = f"{one.kind} asked for"
-            found[kind] = float(np.mean([o.loss for o in self.asked if o.kind == one.kind]))
-        if found:
-            return found
         for width, kind in ((1, "tables of one key"), (2, "tables of two keys")):
             if any(len(table.columns) == width for table in self.tables):
                 found[kind] = min(self.mean_l1(width=width) / 2, 1.0)
@@ -389,7 +381,7 @@ class UtilityReport:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return plain(self, "loss losses ties asked tables tree notes") | {
+        return plain(self, "loss losses ties tables tree notes") | {
             "mean_l1": {
                 f"{width}-way": {
                     "raw": self.mean_l1(width=width, estimated=False),

@@ -1,29 +1,22 @@
-"""A document as plain values: made once, rendered as HTML and as PDF.
+"""Documents as plain values, rendered as self-contained HTML and as tagged PDF.
 
-What a report says, as plain values: made by who computes, shown by who renders.
-
-Documents as self-contained HTML and as tagged PDF.
-
-Jinja2 renders HTML and Typst sets the PDF, both from one template and data: no text of a document
-is read as markup. The PDF has headings, alternative texts and searchable text. The same document
-gives the same bytes where the same fonts are installed.
+Jinja2 renders the HTML and Typst sets the PDF, each from one template and the values of a document:
+no text of a document is read as markup. The PDF has headings, alternative texts and searchable
+text. The same document gives the same bytes where the same fonts are installed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, cached_property
-from importlib.resources import as_file, files
+from importlib.resources import as_file
+from importlib.resources import files as resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pramana.base.charts import inline_svg, plain_svg, readable
 from pramana.errors import MissingExtra
-from pramana.release.certificate import Certificate
-from pramana.types import Form
-from pramana.verification.checks import Check, State, Verdict
-from pramana.verification.whole_file import FileRisk
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -152,125 +145,8 @@ class Document:
     annex: str = ""
 
 
-@dataclass(frozen=True)
-class About:
-    """What the first page says about the release: whose it is, and of which day the report is."""
-
-    name: str = ""
-    office: str = ""
-    date: str = ""
-
-
-@dataclass(frozen=True)
-class ColumnView:
-    """One released column.
-
-    Attributes:
-        name: its name.
-        title: its label with the name, or the name alone.
-        role: what it means to an adversary.
-        treatment: what was done to it, in words.
-        domain: the values it can have, in words.
-        labels: the values shown, in words.
-        released: shares as released.
-        estimated: shares as estimated, where they can be.
-        low: lower ends of their intervals, where they can be stated.
-        high: upper ends of their intervals.
-        level: of the intervals.
-        truth: shares in truth; only in a report for the owner.
-        curve: whether the values are many and in an order, so that a curve shows them.
-        note: what else there is to say.
-    """
-
-    name: str
-    title: str
-    role: str
-    treatment: str
-    domain: str
-    labels: tuple[str, ...] = ()
-    released: tuple[float, ...] = ()
-    estimated: tuple[float, ...] | None = None
-    low: tuple[float, ...] | None = None
-    high: tuple[float, ...] | None = None
-    level: float = 0.95
-    truth: tuple[float, ...] | None = None
-    curve: bool = False
-    note: str = ""
-
-    @property
-    def widest(self) -> float | None:
-        """The farthest that an end of an interval lies from its estimate."""
-        if self.estimated is None or self.low is None or self.high is None:
-            return None
-        found = zip(self.estimated, self.low, self.high, strict=True)
-        return max(max(own - low, high - own) for own, low, high in found)
-
-
-@dataclass(frozen=True)
-class Measures:
-    """A part of the report that only the owner gets: sentences and one table."""
-
-    sentences: tuple[str, ...]
-    heads: Row = ()
-    rows: tuple[Row, ...] = ()
-    caption: str = ""
-
-
-@dataclass(frozen=True)
-class Attacks(Measures):
-    """Attacks on these people, for the owner.
-
-    Attributes:
-        measured: every attack with its interval, baseline and bound.
-        holds: whether none broke a promise.
-    """
-
-    measured: tuple[Any, ...] = ()
-    holds: bool = True
-
-
-@dataclass(frozen=True)
-class ReportContent:
-    """Everything that a report shows.
-
-    Attributes:
-        certificate: the claim; what is promised is read from it.
-        columns: one view a released column; those with labels are drawn.
-        verdict: what verification found; ``None`` for a release that lies nowhere.
-        code: how to analyse the data, as lines that run.
-        risk: the risk of the whole released file.
-        external: whether nothing but release and certificate went in.
-        about: name, office, date.
-        attacks: attacks on these people; for the owner.
-        worst: the worst few keys before protection; for the owner.
-        utility: what is lost; for the owner.
-        notes: what could not be measured.
-    """
-
-    certificate: Certificate
-    columns: tuple[ColumnView, ...]
-    verdict: Verdict | None
-    code: str
-    risk: FileRisk
-    external: bool
-    about: About = About()
-    attacks: Attacks | None = None
-    worst: Measures | None = None
-    utility: Measures | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def drawn(self) -> tuple[ColumnView, ...]:
-        """The columns that have a chart."""
-        return tuple(column for column in self.columns if column.labels)
-
-    def checks(self, state: State) -> tuple[Check, ...]:
-        """The checks of one state."""
-        return () if self.verdict is None else self.verdict.of_state(state)
-
-
 def _read(name: str) -> str:
-    return files("pramana.reporting").joinpath(name).read_text(encoding="utf-8").strip()
+    return resources("pramana.reporting").joinpath(name).read_text(encoding="utf-8").strip()
 
 
 CHART_STYLE = _read("charts.css")
@@ -323,8 +199,8 @@ def to_pdf(document: Document) -> bytes:
         import typst
     except ImportError:
         raise MissingExtra("PDF reports need an extra: pip install 'pramana[pdf]'.") from None
-    with as_file(files("pramana.reporting").joinpath("report.typ")) as template:
-        inputs = {"data": json.dumps(_in_sight(_plain(document)))}
+    with as_file(resources("pramana.reporting").joinpath("report.typ")) as template:
+        inputs = {"data": json.dumps(_form(document))}
         try:
             made = typst.compile(str(template), sys_inputs=inputs, pdf_standards=[ACCESSIBLE])
         except typst.TypstError:
@@ -332,38 +208,20 @@ def to_pdf(document: Document) -> bytes:
     return bytes(made)
 
 
-def _in_sight(form: object) -> object:
-    """The same with every text readable: no name turns the direction of a line.
+def _form(value: object) -> object:
+    """A document, or a part of it, for the template; every text readable, each block by its name.
 
-    >>> _in_sight({"rows": [(chr(0x202E) + "b", 1)]}) == {"rows": [[chr(0xFFFD) + "b", 1]]}
-    True
+    >>> _form(Facts(((chr(0x202E) + "b", "c"),)))
+    {'block': 'facts', 'pairs': [['\ufffdb', 'c']]}
     """
-    if isinstance(form, str):
-        return readable(form)
-    if isinstance(form, dict):
-        return {name: _in_sight(own) for name, own in form.items()}
-    return [_in_sight(own) for own in form] if isinstance(form, list | tuple) else form
-
-
-def _plain(document: Document) -> Form:
-    return {
-        "title": document.title,
-        "about": " · ".join(document.about),
-        "first": [_block(block) for block in document.first],
-        "annex": document.annex,
-        "parts": [
-            {"head": part.head, "blocks": [_block(block) for block in part.blocks]}
-            for part in document.parts
-        ],
-        "closing": document.closing,
-    }
-
-
-def _block(block: Block) -> Form:
-    """Its fields by name, and which block it is."""
-    name = {"block": type(block).__name__.lower()}
-    if isinstance(block, Group):
-        return name | {"kind": block.kind, "blocks": [_block(one) for one in block.blocks]}
-    if isinstance(block, Drawing):
-        return name | {"svg": block.svg, "alt": f"{block.title}. {block.text}"}
-    return name | asdict(block)
+    if isinstance(value, str):
+        return readable(value)
+    if isinstance(value, Drawing):
+        text = readable(f"{value.title}. {value.text}")
+        return {"block": "drawing", "svg": value.svg, "alt": text}
+    if isinstance(value, list | tuple):
+        return [_form(part) for part in value]
+    if is_dataclass(value):
+        named = {"block": type(value).__name__.lower()}
+        return named | {field.name: _form(getattr(value, field.name)) for field in fields(value)}
+    return value

@@ -161,7 +161,7 @@ def wishes(
         row = made.to_json()["scenarios"][0]  # before those with a response
         rows.append(
             {part: row.get(part) for part in ("method", "target", "note")}
-            | {"losses": _losses(row["losses"], made.outcomes[0].utility)}
+            | {"losses": _losses(row["losses"], made.outcomes[0].questions)}
         )
         advance(1)
     bench.let_go("trials")
@@ -169,11 +169,11 @@ def wishes(
     return {"k": k, "rows": rows, "kinds": list(kinds)}
 
 
-def _losses(losses: Mapping[str, float] | None, utility: Any) -> dict[str, Form]:
+def _losses(losses: Mapping[str, float] | None, questions: Any) -> dict[str, Form]:
     """What is lost of the answers of each kind; questions without an answer are told apart."""
     told: dict[str, Form] = {}
     for kind, loss in (losses or {}).items():
-        asked = [one for one in utility.asked if kind.startswith(one.kind)]
+        asked = [one for one in questions if kind.startswith(one.kind)]
         missing = [one for one in asked if not one.answered]
         answered = len(asked) - len(missing)
         # A question without an answer counts as 1 in the mean over all.

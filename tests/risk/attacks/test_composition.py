@@ -12,7 +12,7 @@ import pytest
 import pramana as pm
 from pramana.analysis.release import load_release
 from pramana.errors import InvalidNumber, NotCovered
-from pramana.evaluation.attack import attack
+from pramana.evaluation.audit import attack
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.pk_anonymity import PkAnonymity

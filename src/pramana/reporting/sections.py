@@ -1,0 +1,536 @@
+"""Sections of a release report: first page, guarantees, columns, analysis, making and checks."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+import numpy as np
+
+from pramana.analysis.estimates import Estimate
+from pramana.analysis.release import Release
+from pramana.base.measured_share import Measured
+from pramana.base.text import counted, percent, percent_down, percent_up, text_down, text_up
+from pramana.errors import PramanaError
+from pramana.guarantees.claims import Claim
+from pramana.guarantees.registry import dials
+from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.mechanisms.transition import UniformMixture
+from pramana.release.certificate import Certificate
+from pramana.release.certificate_fields import AS_IT_IS, treatment_of
+from pramana.release.released_codes import NOT_REPORTED, released_codes
+from pramana.reporting.charts import WIDER, ColumnView, ranges, rounded_percent, shares
+from pramana.reporting.document import (
+    Block,
+    Chapter,
+    Code,
+    Drawing,
+    Facts,
+    Figures,
+    Grid,
+    Group,
+    Heading,
+    Row,
+    Signature,
+    Words,
+)
+from pramana.schema.codec import encode
+from pramana.schema.domains import Bins
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.schema import Column, Role
+from pramana.types import FloatArray
+from pramana.verification.checks import State, Verdict
+from pramana.verification.whole_file import Colour, FileRisk, verdict_of
+
+MOST_ROWS = 60
+"""Rows of a table that are shown."""
+
+FEW_CHECKS = 12
+"""Checks that the owner asserts: more of them are shown on a click."""
+
+MOST_CHARTS = 10
+MOST_VALUES, MOST_POINTS = 12, 150
+"""Values that a chart shows, below each other and as a curve: the page has a bounded length."""
+
+LITTLE_USE = 0.2
+"""A share that may be off by so much tells hardly anything."""
+
+ROLES = (
+    "Roles: by a key a person could be recognised; a public column may be known to outsiders, a "
+    "sensitive one is not; a weight says how many people a record stands for."
+)
+SEEDED = (
+    "This release was made with a seed, for a test or a demonstration. Anyone who knows the seed "
+    "can undo it: it is not for publication."
+)
+STATES = {State.PASSED: "passed", State.ASSERTED: "asserted by the owner", State.FAILED: "FAILED"}
+TONES: Final[dict[Colour, Literal["good", "stated", "bad"]]] = {
+    Colour.GREEN: "good",
+    Colour.AMBER: "stated",
+    Colour.RED: "bad",
+}
+
+ANALYSIS_CODE = """import pramana as pm
+
+release = pm.load({folder!r})
+print("valid:", release.verify().valid)
+
+table = release.crosstab({columns})       # estimates, standard errors, intervals
+for cell in table.cells:
+    print({cells}, round(cell["estimate"]), "+-", round(cell["se"]))
+"""
+
+
+# -- first page ------------------------------------------------------------------------------------
+
+
+def first_page(
+    certificate: Certificate,
+    views: Sequence[ColumnView],
+    *,
+    risk: FileRisk,
+    verdict: Verdict | None,
+    attacks: Sequence[Measured] = (),
+    external: bool = True,
+) -> tuple[Block, ...]:
+    """The page for the decision: verdict, guarantee, risk, three numbers, one chart.
+
+    Args:
+        certificate: of the release.
+        views: every released column; those with labels are drawn.
+        risk: the risk of the whole released file.
+        verdict: what verification found; ``None`` for a release in memory.
+        attacks: attacks on these people, for the owner.
+        external: for publication; otherwise the owner signs.
+    """
+    claim = _main_claim(certificate)
+    figures = [_guarantee_figure(certificate, claim), *_attack_figure(attacks), _precision(
+        certificate, views
+    )]  # fmt: skip
+    if len(figures) < 3:
+        figures.insert(1, (f"{certificate.records:,}", "records released, in a random order"))
+    unchanged = [certificate.labels.title(c.name) for c in certificate.as_they_are]
+    schema = certificate.true_schema
+    treated = counted(len(schema.randomised), "column was", "columns were")
+    facts = [
+        ("Purpose", schema.dataset.purpose),
+        ("What was done", f"Of {counted(len(schema.released), 'column')} {treated} "
+         f"{certificate.nature.treatment} before the records were shuffled."),
+        ("Guarantee", "none" if claim is None else certificate.promise(claim)),
+        ("Not covered", "" if claim is None else claim.attained.not_promised),
+        ("Whole file", _file_sentence(risk)),
+        ("Unchanged columns", _shortened(", ".join(unchanged)) or "none"),
+        ("Checks", "" if verdict is None else verdict.counted()),
+        ("Attacks", _attacks_sentence(attacks)),
+        ("Certificate", f"SHA-256 {hashlib.sha256(certificate.to_bytes()).hexdigest()}"),
+    ]  # fmt: skip
+    chart, caption = _chart(views, attacks)
+    blocks: list[Block | None] = [
+        verdict_words(certificate, risk, verdict, attacks),
+        Figures(tuple(figures)),
+        Facts(tuple((name, text) for name, text in facts if text)),
+        Words(SEEDED, "warning") if certificate.reproducible else None,
+        _usefulness(views),
+        chart,
+        None if chart is None else Words(caption, "quiet"),
+        None if external else Signature(("Name and office", "Place and date", "Signature")),
+    ]
+    return tuple(block for block in blocks if block is not None)
+
+
+def verdict_words(
+    certificate: Certificate,
+    risk: FileRisk,
+    verdict: Verdict | None,
+    attacks: Sequence[Measured] = (),
+) -> Words:
+    """Whether the release can be published, and why."""
+    failed = ""
+    if verdict is not None and verdict.of_state(State.FAILED):
+        failed = "a check of the release failed"
+    elif any(attack.broken for attack in attacks):
+        failed = "an attack breaks a guarantee"
+    decision = verdict_of(certificate, risk, failed=failed, checked=verdict is not None)
+    return Words(decision.sentence, TONES[decision.colour])
+
+
+def _main_claim(certificate: Certificate) -> Claim | None:
+    """The guarantee that was asked for first, else the first that follows."""
+    claims = certificate.claims
+    return next((claim for claim in claims if claim.asked is not None), next(iter(claims), None))
+
+
+def _guarantee_figure(certificate: Certificate, claim: Claim | None) -> tuple[str, str]:
+    if claim is None:
+        return "none", certificate.sentences()[0]
+    bound = claim.attained.suggests
+    name = claim.attained.name.replace("-", " ")
+    if bound is None:
+        return str(claim.attained), f"guaranteed: {name}"
+    return f"at most {percent_up(bound)}", f"guaranteed: {claim.attained}"
+
+
+def _attack_figure(attacks: Sequence[Measured]) -> list[tuple[str, str]]:
+    """The strongest attack, for the owner."""
+    if not attacks:
+        return []
+    bounded = [attack for attack in attacks if attack.bound is not None]
+    worst = max(bounded or attacks, key=lambda attack: attack.value)
+    guess = "" if worst.baseline is None else f"; guessing: {percent_down(worst.baseline)}"
+    text = f"measured on these people: how often the attack '{worst.name}' is right{guess}"
+    return [(percent_up(worst.value), text)]
+
+
+def _attacks_sentence(attacks: Sequence[Measured]) -> str:
+    if not attacks:
+        return ""
+    broken = any(attack.broken for attack in attacks)
+    result = "a guarantee is exceeded" if broken else "no guarantee is exceeded"
+    return f"{counted(len(attacks), 'attack')} tried on these people: {result}."
+
+
+def _file_sentence(risk: FileRisk) -> str:
+    return risk.sentences()[0] if risk.worst is None else risk.worst.sentence()
+
+
+def _interval_widths(views: Sequence[ColumnView]) -> list[tuple[float, ColumnView]]:
+    """The largest error of a share, for each column that is drawn with intervals."""
+    return [(view.widest, view) for view in views if view.labels and view.widest is not None]
+
+
+def _precision(certificate: Certificate, views: Sequence[ColumnView]) -> tuple[str, str]:
+    """The largest error of a share of one column, by the release alone."""
+    widths = _interval_widths(views)
+    if not widths:
+        text = f"error of tables: not known from this kind of release. {certificate.expected_error}"
+        return "not stated", text.strip()
+    widest, view = max(widths, key=lambda pair: pair[0])
+    among = "" if len(widths) == 1 else f" (largest: '{view.name}')"
+    level = percent(view.level, 6)
+    return f"± {text_up(round(100 * widest, 9), 2)} points", (
+        f"largest error of a share of one column{among}, at {level} confidence"
+    )
+
+
+def _usefulness(views: Sequence[ColumnView]) -> Words | None:
+    """A warning: a release may keep its guarantee and tell nothing."""
+    poor = [view.name for width, view in _interval_widths(views) if width >= LITTLE_USE]
+    if not poor:
+        return None
+    return Words(
+        f"Of little use for {counted(len(poor), 'column')} ({', '.join(poor)}): shares may be off "
+        f"by {100 * LITTLE_USE:g} points or more. Fewer columns, merged values or a weaker "
+        "guarantee would tell more.",
+        "warning",
+    )
+
+
+def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Drawing | None, str]:
+    """Attacks for the owner, a column with its errors for everybody else."""
+    if attacks:
+        return ranges("first", attacks, title="Attacks, guessing and guarantees", wide=WIDER), (
+            "Filled: how often an attack is right, with its interval. Open circle: guessing. "
+            "Upright line: the guarantee."
+        )
+    drawn = [view for view in views if view.labels]
+    if not drawn:
+        return None, ""
+    # With intervals before without, some values before two, a list before a curve.
+    view = max(drawn, key=lambda own: (own.low is not None, len(own.labels) > 2, not own.curve))
+    name = f"Example: shares of '{view.title}'"
+    legend = "Circles with lines: estimates with their intervals."
+    if view.estimated is None:
+        legend = "Shares as released."
+    elif not np.allclose(view.estimated, view.released, rtol=1e-9, atol=5e-4):
+        legend += " Diamonds: a plain count of the released records, which is not to be used."
+    return shares("first", view, title=name, wide=WIDER), f"{name}. {legend}"
+
+
+# -- guarantees ------------------------------------------------------------------------------------
+
+
+def guarantees_chapter(certificate: Certificate) -> Chapter:
+    """Every claim with its assumption and what it does not guarantee."""
+    sentences = certificate.sentences()
+    together = dials(claim.attained for claim in certificate.claims)
+    blocks: list[Block] = [] if together is None else [Words(together, "strong")]
+    blocks += [_guarantee(claim, certificate.promise(claim)) for claim in certificate.claims]
+    if not certificate.claims:
+        blocks.append(Words(sentences[0]))
+    more = sentences[max(len(certificate.claims), 1) :]
+    if more:
+        blocks += [Heading("What else is stated"), *map(Words, more)]
+    form = certificate.to_json()
+    blocks += [
+        Heading("What the guarantees cover"),
+        Words(form["scope"]["statement"]),
+        Words(form["anonymity_set"]["statement"]),
+    ]
+    return Chapter("guarantees", "What is guaranteed", tuple(blocks))
+
+
+def _guarantee(claim: Claim, sentence: str) -> Group:
+    attained = claim.attained
+    asked = "not asked for; it follows from the matrices"
+    if claim.asked is not None:
+        asked = f"{claim.asked}{'' if claim.holds else ', which was missed'}"
+    facts = (
+        ("Attained", ", ".join(f"{key} = {text}" for key, text in attained.shown().items())),
+        ("Asked", asked),
+        ("Assumes", attained.assumption),
+        ("Does not guarantee", attained.not_promised),
+        ("Checked by", claim.checked_by),
+    )
+    head = Heading(attained.name.replace("-", " ").capitalize())
+    return Group("promise", (head, Words(sentence), Facts(facts)))
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def column_views(release: Release, truth: OpenedTable | None) -> tuple[ColumnView, ...]:
+    """Every released column; the first few of those that were changed are drawn, keys first."""
+    released = release.certificate.true_schema.released
+    changed = [column for column in released if column.randomised and column.domain is not None]
+    keys_first = sorted(changed, key=lambda column: column.role is not Role.KEY)
+    drawn = {column.name for column in keys_first[:MOST_CHARTS]}
+    views = []
+    for column in released:
+        randomised = column in changed
+        treatment = _treatment(column, release) if randomised else treatment_of(column, AS_IT_IS)
+        steps = (column.recoding.sentence(most=MOST_VALUES), treatment)
+        view = ColumnView(
+            name=column.name,
+            title=release.certificate.labels.title(column.name),
+            role=str(column.role),
+            treatment="; ".join(filter(None, steps)),
+            domain=_domain(column) if randomised or column.binned else "as they occur",
+        )
+        views.append(_with_shares(view, column, release, truth) if column.name in drawn else view)
+    return tuple(views)
+
+
+def _with_shares(
+    view: ColumnView, column: Column, release: Release, truth: OpenedTable | None
+) -> ColumnView:
+    """The view with the shares of all values in an order, else of the most frequent ones."""
+    certificate = release.certificate
+    size = len(column.labels)
+    codes = released_codes(certificate.mechanism, column, release.opened)
+    found = {"released": _shares(codes[codes != NOT_REPORTED], size)}
+    if truth is not None:
+        found["truth"] = _shares(encode(column, truth.to_arrow([column.name]).column(0)), size)
+    estimate = _estimate(release, column.name)
+    if estimate is not None:
+        found["estimated"] = estimate.estimate
+        if not estimate.no_interval:
+            found |= {"low": estimate.low, "high": estimate.high}
+    named = certificate.labels.values.get(column.name, {})
+    curve = MOST_VALUES < size <= MOST_POINTS and _in_order(column) and 2 * len(named) < size
+    main = found.get("estimated", found["released"])
+    shown = np.arange(size)
+    if size > MOST_VALUES and not curve:
+        shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
+    note = "" if len(shown) == size else (
+        f"The {len(shown)} most frequent of {size:,} values; the other {size - len(shown):,} have "
+        f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g} % of the records together."
+    )  # fmt: skip
+    words = certificate.labels.named(column.name, column.labels)
+    return replace(
+        view,
+        labels=tuple(words[place] for place in shown),
+        level=0.95 if estimate is None else estimate.level,
+        curve=curve,
+        note=note,
+        **{name: tuple(map(float, values[shown])) for name, values in found.items()},  # type: ignore[arg-type]
+    )
+
+
+def _shares(codes: np.ndarray, size: int) -> FloatArray:
+    return np.asarray(np.bincount(codes, minlength=size) / max(len(codes), 1), np.float64)
+
+
+def _estimate(release: Release, name: str) -> Estimate | None:
+    try:
+        return release.crosstab(name, share=True, weighted=False)
+    except PramanaError:
+        return None  # the matrices are withheld, or the method has none
+
+
+def _in_order(column: Column) -> bool:
+    """Whether values follow each other: bins, a declared order, or numbers."""
+    if column.ordered:
+        return True
+    values = [label for label in column.labels if label is not None]
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    return len(numbers) == len(values) and numbers == sorted(numbers)
+
+
+def _treatment(column: Column, release: Release) -> str:
+    """What was done to a randomised column, in words."""
+    mechanism = release.certificate.mechanism
+    if mechanism is None or column.name not in mechanism.columns:
+        return f"replaced by method {release.certificate.method}"
+    if isinstance(mechanism, AttributeSampler):
+        sets = mechanism.containing([column.name])
+        kept = [float(own.matrix.retention) for own in sets]
+        return (
+            f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
+            f"{percent(sum(own.share for own in sets))} of the records; each cell kept with "
+            f"probability {text_down(min(kept), 3)} to {text_up(max(kept), 3)}, else drawn at "
+            "random"
+        )
+    step = mechanism.step_of(column.name)
+    others = ", ".join(name for name in step.columns if name != column.name)
+    together = f", together with {others}" if others else ""
+    matrix = step.matrices[0]
+    if len(step.matrices) == 1 and isinstance(matrix, UniformMixture):
+        retention = text_up(float(matrix.retention), 3)
+        return f"kept with probability {retention}, else drawn at random{together}"
+    least = min(float(matrix.diagonal.min()) for matrix in step.matrices)
+    most = max(float(matrix.diagonal.max()) for matrix in step.matrices)
+    return (
+        f"kept with probability {text_down(least, 3)} to {text_up(most, 3)}, else moved by the "
+        f"matrix{together}"
+    )
+
+
+def _domain(column: Column) -> str:
+    kind = "bins" if isinstance(column.domain, Bins) else "categories"
+    missing = ", missing is one of them" if None in column.labels else ""
+    return f"{len(column.labels)} {kind}, {column.origin.words}{missing}"
+
+
+def columns_chapter(views: Sequence[ColumnView]) -> Chapter:
+    """A table of all columns, and the charts of those that are drawn."""
+    rows = tuple((view.title, view.role, view.treatment, view.domain) for view in views)
+    heads = ("column", "role", "what was done", "values")
+    blocks: list[Block] = [
+        limited_grid(heads, rows, "Every released column", "columns", numbers=9),
+        Words(ROLES, "quiet"),
+    ]
+    drawn = [view for view in views if view.labels]
+    left_out = [view.name for view in views if view.treatment != AS_IT_IS and not view.labels]
+    if drawn and left_out:
+        words = f"Charts show {len(drawn)} of {len(drawn) + len(left_out)} changed columns, keys "
+        words += f"first. Left out: {_shortened(', '.join(left_out))}."
+        blocks.append(Words(words, "quiet"))
+    if drawn:
+        charts = tuple(_column_chart(place, view) for place, view in enumerate(drawn))
+        blocks.append(Group("charts", charts))
+    return Chapter("columns", "The columns", tuple(blocks))
+
+
+def _column_chart(place: int, view: ColumnView) -> Group:
+    name = f"Shares of '{view.title}'"
+    series = {
+        "estimated": view.estimated,
+        "from": view.low,
+        "to": view.high,
+        "as released": view.released,
+        "truth": view.truth,
+    }
+    known = {word: values for word, values in series.items() if values is not None}
+    rows = tuple(
+        (label, *(rounded_percent(values[row]) for values in known.values()))
+        for row, label in enumerate(view.labels)
+    )
+    folded = f"The numbers of '{view.title}'"
+    table = limited_grid(("value", *known), rows, name, "values", folded=folded)
+    note = (Words(view.note, "quiet"),) if view.note else ()
+    drawing = shares(f"column-{place}", view, title=name)
+    return Group("chart", (Heading(view.title), *note, drawing, table))
+
+
+def limited_grid(
+    heads: Row, rows: Sequence[Row], caption: str, what: str, *, numbers: int = 1, folded: str = ""
+) -> Grid:
+    """A table of at most ``MOST_ROWS`` rows; its caption says how many are left out."""
+    shown = tuple(rows[:MOST_ROWS])
+    if len(shown) < len(rows):
+        caption += (
+            f" ({len(shown)} of {len(rows):,} {what}; {len(rows) - len(shown):,} are left out)"
+        )
+    return Grid(heads, shown, caption, numbers=numbers, folded=folded)
+
+
+def _shortened(names: str, most: int = 400) -> str:
+    return names if len(names) <= most else f"{names[:most].rsplit(',', 1)[0]} and others"
+
+
+# -- analysis and making ---------------------------------------------------------------------------
+
+
+def analysis_chapter(release: Release) -> Chapter:
+    """How to analyse the data, with code that runs next to the release folder."""
+    certificate = release.certificate
+    names = [column.name for column in certificate.schema.randomised][:2]
+    names = names or [column.name for column in certificate.schema.released][:1]
+    code = ANALYSIS_CODE.format(
+        folder="release/" if release.folder is None else f"{release.folder.name}/",
+        columns=", ".join(map(repr, names)),
+        cells=", ".join(f"cell[{name!r}]" for name in names),
+    )
+    blocks: list[Block] = [
+        Words(
+            f"Do not count the released records as they stand. {certificate.nature.why_not} "
+            "Estimates correct for the randomisation and state their errors. In Python, in the "
+            "folder that holds the release folder:"
+        ),
+        Code(code),
+    ]
+    if certificate.expected_error:
+        blocks.append(
+            Words(
+                f"Expected error of unbiased estimates: {certificate.expected_error} Where noise "
+                "is strong, shrunk estimates are given, which are mostly nearer."
+            )
+        )
+    weight = certificate.schema.weight
+    if weight is not None:
+        blocks.append(
+            Words(
+                f"Estimates are weighted by '{weight.name}' by default; the shares in this report "
+                "are not."
+            )
+        )
+    return Chapter("analysis", "How to analyse the data", tuple(blocks))
+
+
+def making_chapter(
+    certificate: Certificate, verdict: Verdict | None, notes: Sequence[str]
+) -> Chapter:
+    """How the release was made, and every check of it."""
+    looked = "were chosen by looking at the data"
+    depends = looked if certificate.data_dependent else "do not depend on the data"
+    made = certificate.nature.made.format(depends=depends)
+    blocks: list[Block] = [
+        Words(
+            f"Method {certificate.method}. {made} Records were shuffled by a uniformly random "
+            "permutation."
+        ),
+        *(Words(note, "quiet") for note in notes),
+    ]
+    if verdict is not None:
+        blocks += checks_blocks(verdict)
+    return Chapter("making", "How it was made and checked", tuple(blocks))
+
+
+def checks_blocks(verdict: Verdict) -> list[Block]:
+    """Failed checks and a few asserted ones are shown at once, all others on a click."""
+    blocks: list[Block] = [Words(f"{verdict.shown()[0]}. {verdict.counted()}")]
+    for state, words, most_open in (
+        (State.FAILED, "that failed", math.inf),
+        (State.ASSERTED, "asserted by the owner", FEW_CHECKS),
+        (State.PASSED, "that were computed again here", 0),
+    ):
+        rows = [(c.name, STATES[state], c.detail) for c in verdict.checks if c.state is state]
+        if rows:
+            folded = f"The {len(rows)} checks {words}" if len(rows) > most_open else ""
+            heads = ("check", "verdict", "detail")
+            caption = f"Checks {words}"
+            blocks.append(limited_grid(heads, rows, caption, "checks", numbers=9, folded=folded))
+    return blocks
