@@ -1,13 +1,12 @@
-"""Models of scikit-learn that learn from a release and predict for records in original values.
+"""Fit models of scikit-learn to a release; they predict for records in original values.
 
-A learner sees synthetic records [Dowd, Sec. 4 and 6]: each is a draw from what the release allows.
-``posterior`` draws around the target (see ``target_model``), several times over where the table is
-small, so that a tree does not learn the luck of one draw. ``rank`` is the paper's.
+A learner sees synthetic records [Dowd, Sec. 4 and 6]. ``posterior`` draws them from a model around
+the target (see ``target_model``), several times for a small table, so that a tree does not learn
+the luck of one draw. ``rank`` is the paper's reconstruction.
 
-A learner sees numbers: bins by their centres, categories by their places or one column a level. Raw
-records must become the same numbers, with values recoded, binned and coded as they were for the
-release. ``ReleasedFeatures`` does that; ``learn`` puts it before a fitted learner, so that what
-comes out is a pipeline like any other. ``learn_tree`` tests its model on clean records.
+Original records become the same features as synthetic ones: recoded, binned and coded as they were
+for the release (``ReleasedFeatures``). ``learn`` returns a pipeline of these features and the
+learner; ``learn_tree`` returns a model of classes that can be tested on clean records.
 
 This module needs scikit-learn, which comes with the extra ``mining``.
 """
@@ -49,7 +48,7 @@ from pramana.errors import InvalidNumber, InvalidTable, MissingExtra, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.schema.domains import Label, label_text
 from pramana.schema.schema import Role
-from pramana.types import BoolArray, FloatArray, Form, IntArray, Learner, TableLike, Values
+from pramana.types import FloatArray, Form, IntArray, Learner, TableLike, Values
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin, is_regressor
@@ -63,8 +62,11 @@ except ImportError:
 LearnFrom = Literal["posterior", "rank", "none"]
 SYNTHESIS_METHODS = ("posterior", "rank", "none")
 
-ENOUGH_ROWS = 60_000
-MOST_DRAWS = 5
+ENOUGH_ROWS, MOST_DRAWS = 60_000, 5
+"""By default tables are drawn until they have so many rows, and at most so many times."""
+
+WEIGHT_CLASSES = 8
+"""Weights are put into at most so many classes when records are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +74,13 @@ class Accuracy:
     """How often a model is right on clean records, with a 95 % interval [Wilson27].
 
     Attributes:
-        value: the share of records whose class is found.
-        low: the lower end of the interval.
-        high: the upper end.
-        baseline: the share of the most frequent class: what saying it always would reach.
-        records: how many records were tested.
-        without_class: how many more have no class, and were left out.
-        confusion: numbers of records by true class (rows) and predicted class (columns).
+        value: The share of records whose class is predicted.
+        low: The lower end of the interval.
+        high: The upper end.
+        baseline: The share of the most frequent class.
+        records: The number of records tested.
+        without_class: The number of records that have no class and were left out.
+        confusion: Numbers of records by true class (rows) and predicted class (columns).
     """
 
     value: float
@@ -108,18 +110,18 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class LearnedTree:
-    """A fitted learner, what it was fitted on, and how well it does.
+    """A fitted classifier, the columns it was fitted to, and its accuracy.
 
     Attributes:
-        learner: the fitted scikit-learn classifier.
-        target: the column that it predicts.
-        classes: the labels of the target.
-        attributes: the columns that it predicts from.
-        answer: the target as the release has it, with all its labels.
-        synthesis: how the records were drawn.
-        draws: how many synthetic tables it learned from.
-        records: the number of released records.
-        accuracy: on the test file, where one was given.
+        learner: The fitted scikit-learn classifier.
+        target: The column that it predicts.
+        classes: The labels of the target.
+        attributes: The columns that it predicts from.
+        answer: The target as the release has it, with all its labels.
+        synthesis: How the records were drawn.
+        draws: The number of synthetic tables.
+        records: The number of released records.
+        accuracy: On the test file, if there is one.
     """
 
     learner: Learner = field(repr=False)
@@ -135,7 +137,7 @@ class LearnedTree:
     @property
     def features(self) -> list[str]:
         """The names of the learner's inputs."""
-        return feature_names(list(self.attributes))
+        return feature_names(self.attributes)
 
     def predict(self, table: TableLike) -> list[Label]:
         """The class of each record of a file or data frame with the release's columns."""
@@ -143,15 +145,17 @@ class LearnedTree:
         return [self.classes[code] for code in codes.tolist()]
 
     def test(self, table: TableLike) -> Accuracy:
-        """How often the class is found on clean records; those without a class are left out."""
+        """The accuracy on clean records; records without a class are left out."""
         rows = raw_records((*self.attributes, self.answer), table)
-        there = ~_without_class(self.answer, rows[self.target])
-        rows = rows.filter(pa.array(there))
+        no_class, labels = no_classes(self.answer), [*(self.answer.labels or ()), ""]
+        codes = codes_in_test(self.answer, rows[self.target])
+        absent = np.array([label in no_class for label in labels])[codes]
+        if None in no_class:
+            absent = absent | np.asarray(rows[self.target].is_null(nan_is_null=True))
         places = {label: place for place, label in enumerate(self.classes)}
-        known = [places.get(label, -1) for label in self.answer.labels or ()]
-        truth = np.array([*known, -1])[codes_in_test(self.answer, rows[self.target])]
-        gone = int(np.count_nonzero(~there))
-        return Accuracy.of(truth, self._codes(rows), len(self.classes), gone)
+        truth = np.array([*(places.get(label, -1) for label in labels[:-1]), -1])[codes]
+        predicted = self._codes(rows.filter(pa.array(~absent)))
+        return Accuracy.of(truth[~absent], predicted, len(self.classes), int(absent.sum()))
 
     def rules(self, depth: int = 4) -> str:
         """The upper levels of a tree in plain text; only trees have them."""
@@ -164,7 +168,7 @@ class LearnedTree:
         return text
 
     def to_json(self) -> Form:
-        """The figures of the model."""
+        """The statistics of the model."""
         form: Form = {
             "target": self.target,
             "classes": list(self.classes),
@@ -200,243 +204,36 @@ def learn_tree(
     target_population: TableLike | None = None,
     ratio: RatioMethod = "classifier",
 ) -> LearnedTree:
-    """Learn to predict a column of the truth from the others, given a release alone.
+    """Learn to predict a column of the original data from the others, given a release alone.
 
     Args:
-        release: a release, or the folder of one.
-        target: the column to predict, randomised or not.
-        test: clean records (a file or data frame with the release's columns) to test on.
-        learner: any scikit-learn classifier; a decision tree by information gain if not given.
+        release: A release, or the folder of one.
+        target: The column to predict, randomised or not.
+        test: Clean records (a file or data frame with the release's columns) to test on.
+        learner: Any scikit-learn classifier; a decision tree by information gain if not given.
         synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
-            records as if they were true.
-        draws: how many synthetic tables to learn from; more for small tables if not given.
-        seed: for the same result again; the draws are of no one's truth, so any seed will do.
-        target_population: records of another population that the model is for, in original values.
-        ratio: how weights for it are estimated, ``classifier`` or ``nonparametric``.
+            records as if they were original.
+        draws: The number of synthetic tables; more for small tables if not given.
+        seed: For the same result again. Any seed will do: nobody's original values are drawn.
+        target_population: Records of another population that the model is for, in original values.
+        ratio: How weights for it are estimated, ``classifier`` or ``nonparametric``.
     """
-    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
-    require_choice("ratio", ratio, RATIO_METHODS)
-    opened = release if isinstance(release, Release) else load_release(release)
-    keystream = Keystream.of(seed)
-    columns = ReleasedColumns.of(opened, target, synthesis, keystream)
-    x, codes, weight, tables = columns.training_set(synthesis, draws, keystream)
+    opened, keystream = _opened(release, synthesis, ratio, seed)
+    data = TrainingSet.of(opened, target, synthesis, draws, keystream)
+    weight = data.weight
     if target_population is not None:
-        weight = shifted(opened, columns.attributes, x, weight, target_population, ratio)
-    answer = columns.target
-    is_class = np.array([label not in no_classes(answer) for label in answer.labels or ()])
-    kept = is_class[codes]
-    model = default_tree(columns.records, tables) if learner is None else learner
-    weighed = {} if weight is None else {"sample_weight": weight[kept]}
-    model.fit(x[kept], (np.cumsum(is_class) - 1)[codes[kept]], **weighed)
+        weight = shifted(opened, data.attributes, data.x, weight, target_population, ratio)
+    labels = data.answer.labels or ()
+    is_class = np.array([label not in no_classes(data.answer) for label in labels])
+    kept = is_class[data.codes]
+    model = default_tree(data.records, data.tables) if learner is None else learner
+    codes = (np.cumsum(is_class) - 1)[data.codes[kept]]
+    _fit(model, data.x[kept], codes, None if weight is None else weight[kept])
+    classes = tuple(label for label, kept_label in zip(labels, is_class, strict=True) if kept_label)
     learned = LearnedTree(
-        model,
-        target,
-        tuple(label for label, own in zip(answer.labels or (), is_class, strict=True) if own),
-        tuple(columns.attributes),
-        answer,
-        synthesis,
-        tables,
-        columns.records,
+        model, target, classes, data.attributes, data.answer, synthesis, data.tables, data.records
     )
     return learned if test is None else replace(learned, accuracy=learned.test(test))
-
-
-def no_classes(target: Attribute) -> tuple[Label, ...]:
-    """Labels of a target that say that there is no class.
-
-    Missing is one of them, unless the schema has it as a category.
-    """
-    column = target.column
-    codes = () if column is None or column.domain is None else column.domain.missing_labels
-    listed = column is not None and column.missing == "category"
-    return codes if listed else (*codes, None)
-
-
-def _without_class(target: Attribute, values: pa.ChunkedArray) -> BoolArray:
-    """Which records of a test file have none."""
-    gone = no_classes(target)
-    codes = codes_in_test(target, values)
-    labels = [*(target.labels or ()), ""]
-    missing = np.asarray(values.is_null(nan_is_null=True))
-    found = np.array([label in gone for label in labels])[codes]
-    return np.asarray(found | missing if None in gone else found, dtype=bool)
-
-
-def draws_for(records: int, synthesis: LearnFrom, draws: int | None) -> int:
-    """How many synthetic tables to learn from: those asked for, or more for small tables."""
-    if draws is not None:
-        require_number("draws", draws, low=1)
-        if draws != int(draws):
-            raise InvalidNumber(f"draws must be a whole number, got {draws}.")
-    if synthesis != "posterior":
-        return 1
-    return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedColumns:
-    """The released columns as a learner needs them."""
-
-    target: Attribute
-    classes: Values
-    attributes: list[Attribute]
-    values: list[Values]
-    mechanism: Mechanism
-    weight: FloatArray | None
-    weighed_by: str = ""
-
-    @classmethod
-    def of(
-        cls, release: Release, target: str, synthesis: LearnFrom, keystream: Keystream
-    ) -> ReleasedColumns:
-        """Of a release, for a target; whole records are made of reports first."""
-        schema = release.certificate.true_schema
-        if release.certificate.nature.whole:
-            table = release.opened.to_arrow()
-        elif synthesis == "none":
-            raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
-        else:
-            table = release.synthesized(keystream, method=synthesis)
-        names = _without_weight(release, target)
-        own = released_attribute(release, target)
-        attributes = [released_attribute(release, name) for name in names if name != target]
-        if own.labels is None or not attributes:
-            raise InvalidTable(
-                f"'{target}' must be a column of classes, and there must be others to learn from. "
-                "Cut a column of numbers into bins first.",
-                column=target,
-            )
-        weight = schema.weight
-        return cls(
-            own,
-            codes_in_test(own, table[target]),
-            attributes,
-            [codes_in_test(attribute, table[attribute.name]) for attribute in attributes],
-            Mechanism(()) if synthesis == "none" else release.reading.channel(),
-            None if weight is None else numbers_of(table[weight.name], 0.0),
-            "" if weight is None else weight.name,
-        )
-
-    @property
-    def records(self) -> int:
-        """How many there are."""
-        return len(self.classes)
-
-    def training_set(
-        self, synthesis: LearnFrom, draws: int | None, keystream: Keystream
-    ) -> tuple[FloatArray, IntArray, FloatArray | None, int]:
-        """Features, codes of the classes and weights of all drawn tables, and their number."""
-        tables = self.synthesized(synthesis, draws_for(self.records, synthesis, draws), keystream)
-        features = np.concatenate([feature_table(self.attributes, own) for own, _ in tables])
-        codes = np.concatenate([codes for _, codes in tables]).astype(np.int64)
-        weight = None if self.weight is None else np.tile(self.weight, len(tables))
-        return features, codes, weight, len(tables)
-
-    def synthesized(
-        self, method: str, draws: int, keystream: Keystream
-    ) -> list[tuple[list[Values], Values]]:
-        """Synthetic tables: the values of each attribute, and the classes."""
-        if method == "none" or not self.mechanism.steps:
-            return [(self.values, self.classes)]
-        columns, values = [*self.attributes, self.target], [*self.values, self.classes]
-        coded = {own.name: value for own, value in zip(columns, values, strict=True)}
-        labels = {own.name: own.labels for own in columns if own.labels is not None}
-        if self.weight is not None:  # who weighs much may be of another class than who does not
-            coded[self.weighed_by], labels[self.weighed_by] = _classes_of(self.weight)
-        layout = Layout.of(list(labels), labels=labels, mechanism=self.mechanism, most=math.inf)
-        codes = [np.asarray(coded[name]).astype(np.int64) for name in layout.columns]
-        if method == "rank":
-            made = synthesize_records(codes, layout, keystream=keystream, method="rank")
-            return [self._table(dict(zip(made.columns, made.codes, strict=True)))]
-        return [self._table(found) for found in self._drawn(layout, codes, draws, keystream)]
-
-    def _drawn(
-        self, layout: Layout, codes: list[Values], draws: int, keystream: Keystream
-    ) -> list[dict[str, Values]]:
-        channels = Channels(layout.only(range(len(layout.axes))))
-        places = layout.positions(codes)
-        axes = layout.axes
-        target = next(i for i, axis in enumerate(axes) if self.target.name in axis.columns)
-        model = fit_target_model(places, channels, target=target)
-        found = []
-        for drawn in draw_records(places, channels, model, keystream=keystream, draws=draws):
-            columns: dict[str, Values] = {}
-            for axis, place in zip(axes, drawn, strict=True):
-                codes_by_column = zip(axis.columns, layout.codes_of(axis), strict=True)
-                columns |= {name: own[place] for name, own in codes_by_column}
-            found.append(columns)
-        return found
-
-    def _table(self, found: dict[str, Values]) -> tuple[list[Values], Values]:
-        values = [
-            found.get(own.name, kept)
-            for own, kept in zip(self.attributes, self.values, strict=True)
-        ]
-        return [np.asarray(value) for value in values], np.asarray(found[self.target.name])
-
-
-def _without_weight(release: Release, target: str | None) -> list[str]:
-    """The released columns but the weight; the target must be among them."""
-    schema = release.certificate.true_schema
-    names = [column.name for column in schema.columns if column.role is not Role.WEIGHT]
-    if target is not None and target not in names:
-        raise UnknownColumn(
-            f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
-            column=target,
-        )
-    return names
-
-
-MOST_WEIGHTS = 8
-"""This many classes of weights are told apart when records are drawn."""
-
-
-def _classes_of(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
-    """Weights in a few classes of about as many records: each value, or parts of their order."""
-    values = np.unique(weight)
-    if len(values) > MOST_WEIGHTS:
-        values = np.unique(np.quantile(weight, np.arange(MOST_WEIGHTS) / MOST_WEIGHTS))
-    codes = np.searchsorted(values, weight, side="right") - 1
-    return codes, tuple(range(len(values)))
-
-
-class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Raw records as the numbers that a learner sees of a release.
-
-    It is fitted when it is made of a release, and holds what the columns are, none of the records.
-    Numbers beyond the outer edges belong to the outer bins; categories that the release does not
-    know become a column of zeros, or nan where a column is one number.
-
-    Attributes:
-        attributes: the columns that features are made of.
-    """
-
-    def __init__(self, attributes: Sequence[Attribute] = ()) -> None:
-        self.attributes = attributes
-
-    @classmethod
-    def of(cls, release: Release | str | Path, *, target: str | None = None) -> ReleasedFeatures:
-        """All released columns but the target and the weight."""
-        opened = release if isinstance(release, Release) else load_release(release)
-        names = _without_weight(opened, target)
-        return cls(tuple(released_attribute(opened, name) for name in names if name != target))
-
-    def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
-        """Nothing is learned from raw records: the release has said what the columns are."""
-        if not self.attributes:
-            raise InvalidTable("Features are made of a release: ReleasedFeatures.of(release).")
-        return self
-
-    def transform(self, X: TableLike) -> FloatArray:
-        """One row of numbers a record of a file or data frame with the release's columns."""
-        return raw_feature_table(self.attributes, raw_records(self.attributes, X))
-
-    def get_feature_names_out(self, input_features: object = None) -> Values:  # noqa: ARG002
-        """The names of the numbers."""
-        return np.array(feature_names(list(self.attributes)), dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return bool(self.attributes)
 
 
 def learn(
@@ -450,88 +247,277 @@ def learn(
     target_population: TableLike | None = None,
     ratio: RatioMethod = "classifier",
 ) -> Pipeline:
-    """A model of the truth from a release alone: a fitted pipeline that scores raw records.
+    """Fit a pipeline that scores original records, from a release alone.
 
     Args:
-        release: a release, or the folder of one.
-        target: the column to predict: classes, randomised or not, or a number released unchanged.
-        learner: any classifier or regressor of scikit-learn; a tree if not given.
+        release: A release, or the folder of one.
+        target: The column to predict: classes, randomised or not, or a number released unchanged.
+        learner: Any classifier or regressor of scikit-learn; a tree if not given.
         synthesis: ``posterior``, ``rank`` [Dowd, Alg. 2], or ``none`` to learn from the released
-            records as if they were true.
-        draws: how many synthetic tables to learn from; more for small tables if not given.
-        seed: for the same result again; the draws are of no one's truth, so any seed will do.
-        target_population: records of another population that the model is for, in original values:
-            records count by how much more frequent their like is there [Wei, eq. 2].
-        ratio: how that is estimated, ``classifier`` or ``nonparametric``.
+            records as if they were original.
+        draws: The number of synthetic tables; more for small tables if not given.
+        seed: For the same result again. Any seed will do: nobody's original values are drawn.
+        target_population: Records of another population that the model is for, in original values:
+            each record counts by how much more frequent its like is there [Wei, eq. 2].
+        ratio: How that is estimated, ``classifier`` or ``nonparametric``.
 
     Returns:
         A ``sklearn.pipeline.Pipeline``: ``predict``, ``predict_proba`` and ``score`` take a file or
         data frame with the columns of the original table.
     """
-    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
-    require_choice("ratio", ratio, RATIO_METHODS)
+    opened, keystream = _opened(release, synthesis, ratio, seed)
     if isinstance(learner, type):
         raise InvalidTable(f"A learner is made before it is given: {learner.__name__}().")
-    opened = release if isinstance(release, Release) else load_release(release)
     features = ReleasedFeatures.of(opened, target=target)
-    keystream = Keystream.of(seed)
-    own = released_attribute(opened, target)
-    if own.labels is None:
-        x, y, weight = _numbers(opened, target, features, synthesis, keystream)
+    classes = released_attribute(opened, target).labels is not None
+    if classes:
+        data = TrainingSet.of(opened, target, synthesis, draws, keystream)
+        labels, absent = data.answer.labels or (), {None, *no_classes(data.answer)}
+        kept = np.array([label not in absent for label in labels])[data.codes]
+        known = [label for label in labels if label not in absent]
+        names = np.array([known[0] if label in absent else label for label in labels])
+        x, y = data.x[kept], names[data.codes[kept]]
+        weight = None if data.weight is None else data.weight[kept]
     else:
-        x, y, weight = _classes(opened, target, synthesis, draws, keystream)
+        x, y, weight = _numeric_records(opened, target, features, synthesis, keystream)
     if target_population is not None:
         weight = shifted(opened, features.attributes, x, weight, target_population, ratio)
     model: Any = learner
     if model is None:
-        model = default_regressor(len(y)) if own.labels is None else default_tree(len(y))
-    if own.labels is not None and is_regressor(model) and y.dtype.kind not in "iufb":
+        model = default_tree(len(y)) if classes else default_regressor(len(y))
+    if classes and is_regressor(model) and y.dtype.kind not in "iufb":
         raise NotCovered(
             f"'{target}' has classes, and {type(model).__name__} predicts numbers. Take a "
             "classifier.",
             column=target,
         )
-    takes = "sample_weight" in inspect.signature(model.fit).parameters
-    if weight is not None and not takes:
+    _fit(model, x, y, weight)
+    return Pipeline([("release", features), ("learner", model)])
+
+
+def _opened(
+    release: Release | str | Path, synthesis: str, ratio: str, seed: int | None
+) -> tuple[Release, Keystream]:
+    require_choice("synthesis", synthesis, SYNTHESIS_METHODS)
+    require_choice("ratio", ratio, RATIO_METHODS)
+    return release if isinstance(release, Release) else load_release(release), Keystream.of(seed)
+
+
+def _fit(model: Any, x: FloatArray, y: Values, weight: FloatArray | None) -> None:
+    if weight is None:
+        model.fit(x, y)
+    elif "sample_weight" in inspect.signature(model.fit).parameters:
+        model.fit(x, y, sample_weight=weight)
+    else:
         raise NotCovered(
             f"{type(model).__name__} takes no weights, and these records have some. Take a "
             "learner that does."
         )
-    model.fit(x, y, **({} if weight is None else {"sample_weight": weight}))
-    return Pipeline([("release", features), ("learner", model)])
 
 
-def _classes(
-    release: Release, target: str, synthesis: LearnFrom, draws: int | None, keystream: Keystream
-) -> tuple[FloatArray, Values, FloatArray | None]:
-    """Features, labels and weights of synthetic records; those without a class are left out."""
-    columns = ReleasedColumns.of(release, target, synthesis, keystream)
-    x, codes, weight, _ = columns.training_set(synthesis, draws, keystream)
-    domain = release.certificate.schema.column(target).domain
-    gone = {None, *(() if domain is None else domain.missing_labels)}
-    labels = columns.target.labels or ()
-    kept = np.array([label not in gone for label in labels])[codes]
-    known = [label for label in labels if label not in gone]
-    names = np.array([known[0] if label in gone else label for label in labels])
-    return x[kept], names[codes[kept]], None if weight is None else weight[kept]
+def no_classes(target: Attribute) -> tuple[Label, ...]:
+    """Labels of a target that say that there is no class.
+
+    A missing value is one of them, unless the schema makes it a category.
+    """
+    column = target.column
+    codes = () if column is None or column.domain is None else column.domain.missing_labels
+    is_category = column is not None and column.missing == "category"
+    return codes if is_category else (*codes, None)
 
 
-def _numbers(
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Synthetic records as a classifier needs them.
+
+    Attributes:
+        attributes: The columns to predict from.
+        answer: The column to predict.
+        x: The features of all records of all tables.
+        codes: The codes of the answer.
+        weight: The weights, if the release has any.
+        tables: The number of synthetic tables.
+        records: The number of records in each.
+    """
+
+    attributes: tuple[Attribute, ...]
+    answer: Attribute
+    x: FloatArray
+    codes: IntArray
+    weight: FloatArray | None
+    tables: int
+    records: int
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        target: str,
+        synthesis: LearnFrom,
+        draws: int | None,
+        keystream: Keystream,
+    ) -> TrainingSet:
+        """Draw tables from a release; reports of a few columns are made whole records first."""
+        names = _columns_without_weight(release, target)
+        whole = release.certificate.nature.whole
+        table = release.opened.to_arrow() if whole else _whole(release, synthesis, keystream)
+        answer = released_attribute(release, target)
+        attributes = tuple(released_attribute(release, name) for name in names if name != target)
+        if answer.labels is None or not attributes:
+            raise InvalidTable(
+                f"'{target}' must be a column of classes, and there must be others to learn from. "
+                "Cut a column of numbers into bins first.",
+                column=target,
+            )
+        column = release.certificate.true_schema.weight
+        weight = None if column is None else numbers_of(table[column.name], 0.0)
+        codes = {a.name: codes_in_test(a, table[a.name]) for a in (*attributes, answer)}
+        labels = {a.name: a.labels for a in (*attributes, answer) if a.labels is not None}
+        if column is not None and weight is not None:
+            codes[column.name], labels[column.name] = _weight_classes(weight)
+        tables = [codes]
+        mechanism = Mechanism(()) if synthesis == "none" else release.reading.channel()
+        number = _number_of_draws(len(codes[target]), synthesis, draws)
+        if mechanism.steps:
+            layout = Layout.of(list(labels), labels=labels, mechanism=mechanism, most=math.inf)
+            drawn = _drawn_codes(codes, layout, target, synthesis, number, keystream)
+            tables = [codes | synthetic for synthetic in drawn]
+        return cls(
+            attributes,
+            answer,
+            np.concatenate(
+                [feature_table(attributes, [t[a.name] for a in attributes]) for t in tables]
+            ),
+            np.concatenate([synthetic[target] for synthetic in tables]).astype(np.int64),
+            None if weight is None else np.tile(weight, len(tables)),
+            len(tables),
+            table.num_rows,
+        )
+
+
+def _whole(release: Release, synthesis: LearnFrom, keystream: Keystream) -> pa.Table:
+    """Synthetic whole records."""
+    if synthesis == "none":
+        raise NotCovered(
+            "Each released record holds some columns only: learn from synthetic records."
+        )
+    return release.synthesized(keystream, method=synthesis)
+
+
+def _drawn_codes(
+    codes: dict[str, Values],
+    layout: Layout,
+    target: str,
+    method: LearnFrom,
+    draws: int,
+    keystream: Keystream,
+) -> list[dict[str, Values]]:
+    """Codes by column of synthetic tables."""
+    released = [np.asarray(codes[name]).astype(np.int64) for name in layout.columns]
+    if method == "rank":
+        ranked = synthesize_records(released, layout, keystream=keystream, method="rank")
+        return [dict(zip(ranked.columns, ranked.codes, strict=True))]
+    channels = Channels(layout.only(range(len(layout.axes))))
+    places = layout.positions(released)
+    axis = next(at for at, axis in enumerate(layout.axes) if target in axis.columns)
+    model = fit_target_model(places, channels, target=axis)
+    return [
+        {
+            name: codes_at_place[place]
+            for axis, place in zip(layout.axes, drawn, strict=True)
+            for name, codes_at_place in zip(axis.columns, layout.codes_of(axis), strict=True)
+        }
+        for drawn in draw_records(places, channels, model, keystream=keystream, draws=draws)
+    ]
+
+
+def _number_of_draws(records: int, synthesis: LearnFrom, draws: int | None) -> int:
+    """The number of synthetic tables: as asked, or more for small tables."""
+    if draws is not None:
+        require_number("draws", draws, low=1)
+        if draws != int(draws):
+            raise InvalidNumber(f"draws must be a whole number, got {draws}.")
+    if synthesis != "posterior":
+        return 1
+    return draws or int(np.clip(ENOUGH_ROWS // max(records, 1), 1, MOST_DRAWS))
+
+
+def _weight_classes(weight: FloatArray) -> tuple[IntArray, tuple[Label, ...]]:
+    """Weights in a few classes of about as many records: each value, or quantiles.
+
+    The class joins the model, since the distribution of the target may depend on the weight.
+    """
+    values = np.unique(weight)
+    if len(values) > WEIGHT_CLASSES:
+        values = np.unique(np.quantile(weight, np.arange(WEIGHT_CLASSES) / WEIGHT_CLASSES))
+    return np.searchsorted(values, weight, side="right") - 1, tuple(range(len(values)))
+
+
+def _columns_without_weight(release: Release, target: str | None) -> list[str]:
+    """The released columns but the weight; the target must be among them."""
+    schema = release.certificate.true_schema
+    names = [column.name for column in schema.columns if column.role is not Role.WEIGHT]
+    if target is not None and target not in names:
+        raise UnknownColumn(
+            f"The target '{target}' is not in the release. It has: {', '.join(names)}.",
+            column=target,
+        )
+    return names
+
+
+class ReleasedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Transform original records into the features that a learner sees of a release.
+
+    It is fitted when it is made of a release, and holds the columns' form, none of the records.
+    Numbers beyond the outer edges belong to the outer bins. A category that the release does not
+    know becomes a row of zeros, or nan where a column is one number.
+
+    Attributes:
+        attributes: The columns that features are made of.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute] = ()) -> None:
+        self.attributes = attributes
+
+    @classmethod
+    def of(cls, release: Release | str | Path, *, target: str | None = None) -> ReleasedFeatures:
+        """All released columns but the target and the weight."""
+        opened = release if isinstance(release, Release) else load_release(release)
+        names = _columns_without_weight(opened, target)
+        return cls(tuple(released_attribute(opened, name) for name in names if name != target))
+
+    def fit(self, X: object = None, y: object = None) -> ReleasedFeatures:  # noqa: ARG002
+        """Learn nothing: the release defines the features."""
+        if not self.attributes:
+            raise InvalidTable("Features are made of a release: ReleasedFeatures.of(release).")
+        return self
+
+    def transform(self, X: TableLike) -> FloatArray:
+        """One row of numbers a record of a file or data frame with the release's columns."""
+        return raw_feature_table(self.attributes, raw_records(self.attributes, X))
+
+    def get_feature_names_out(self, input_features: object = None) -> Values:  # noqa: ARG002
+        """The names of the features."""
+        return np.array(feature_names(self.attributes), dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(self.attributes)
+
+
+def _numeric_records(
     release: Release,
     target: str,
     features: ReleasedFeatures,
     synthesis: LearnFrom,
     keystream: Keystream,
 ) -> tuple[FloatArray, Values, FloatArray | None]:
-    """The same for a number released unchanged."""
-    whole = release.certificate.nature.whole
-    if whole and (synthesis == "none" or not release.certificate.schema.randomised):
+    """Features, values and weights for a number that was released unchanged."""
+    certificate = release.certificate
+    unchanged = synthesis == "none" or not certificate.schema.randomised
+    if certificate.nature.whole and unchanged:
         table: pa.Table = release.opened.to_arrow()
-    elif synthesis == "none":
-        raise NotCovered("Reports tell some columns of each record: learn from rebuilt ones.")
     else:
-        table = release.synthesized(keystream, method=synthesis)
+        table = _whole(release, synthesis, keystream)
     x, y = raw_feature_table(features.attributes, table), numbers_of(table[target])
-    kept = ~np.isnan(y)
-    weight = release.certificate.true_schema.weight
+    kept, weight = ~np.isnan(y), certificate.true_schema.weight
     return x[kept], y[kept], None if weight is None else numbers_of(table[weight.name], 0.0)[kept]

@@ -1,19 +1,19 @@
-"""Weights that let a release speak for another population, or for one of several tasks.
+"""Weight the records of a release for another population, or for one of several tasks.
 
 A model is learned from records with covariates distributed as p(x) and used where they are
-distributed as q(x). Under covariate shift p(y | x) is the same in both, so that records weighted by
+distributed as q(x). Under covariate shift p(y | x) is the same in both. Records weighted by
 
     w(x) = q(x) / p(x)                                                      [Wei, Sec. 2]
 
-give the risk in the other population [Wei, eq. 2]. Of m tasks, task t learns from the records of
-all of them, weighted by
+then give the risk in the other population [Wei, eq. 2]. Task t of m learns from the records of all
+tasks, weighted by
 
     w(x, y | t) = p(x, y | t) / sum_s p(s) p(x, y | s)  *  q(x | t) / p(x | t)      [Wei, eq. 3]
 
-By Bayes' rule the first factor is p(t | x, y) / p(t): a classifier of tasks estimates it.
+By Bayes' rule the first factor is p(t | x, y) / p(t), which a classifier of tasks estimates.
 
-p is the distribution of the truth. So weights belong to synthetic records where matrices can be
-undone, and to the released records where keys were replaced within groups or matrices are withheld.
+p is the distribution of the original data. So weights belong to synthetic records if matrices can
+be undone, and to the released records if keys were replaced within groups or matrices are withheld.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -52,13 +52,13 @@ RatioMethod: TypeAlias = Literal["classifier", "nonparametric"]
 RATIO_METHODS: tuple[RatioMethod, ...] = ("classifier", "nonparametric")
 
 LEAST_EFFECTIVE, LEAST_SHARE = 50, 0.1
-"""Fewer effective records, or a smaller share of the records, are warned of."""
+"""A warning is given for fewer effective records, or for a smaller share of the records."""
 
 RECORDS_A_CELL, MOST_CUTS = 20, 20
 """Numbers of more distinct values are cut into at most so many parts, with so many records each."""
 
 MOST_CROSSED = 20
-"""Up to this many features the classifier also sees their squares and products."""
+"""Up to this many features the classifier also uses their squares and products."""
 
 THIS_RELEASE = "this release"
 
@@ -68,7 +68,7 @@ class PopulationWeights:
     """One weight a record: how much it counts in another population, or for a task.
 
     Attributes:
-        table: The records: synthetic ones, or the released ones.
+        table: The records, synthetic or released.
         values: Their weights, with mean 1. Weights of the release are part of them.
         columns: The covariates that were compared.
         covered: The share of the other population that has records like it in the release.
@@ -83,12 +83,12 @@ class PopulationWeights:
 
     @property
     def effective(self) -> float:
-        """The effective sample size [Kish]: this many records of equal weight tell as much."""
-        return effective_size(self.values)
+        """The effective sample size (sum w)^2 / sum w^2 [Kish]."""
+        return float(self.values.sum() ** 2 / max(np.square(self.values).sum(), 1e-300))
 
     @property
     def why(self) -> str:
-        """What the weights are worth."""
+        """The effective sample size and the share of the population that is not covered."""
         kind = "synthetic" if self.synthetic else "released"
         uncovered = 1 - self.covered
         more = f" {uncovered:.1%} of the population has no record like it." if uncovered else ""
@@ -96,11 +96,6 @@ class PopulationWeights:
             f"{len(self.values):,} {kind} records count as {self.effective:,.0f} of equal weight."
             f"{more}"
         )
-
-
-def effective_size(weights: FloatArray) -> float:
-    """(sum w)^2 / sum w^2."""
-    return float(weights.sum() ** 2 / max(np.square(weights).sum(), 1e-300))
 
 
 def shift_weights(
@@ -112,25 +107,24 @@ def shift_weights(
     classifier: Learner | None = None,
     seed: int | None = None,
 ) -> PopulationWeights:
-    """Weights q(x) / p(x) of the records, with which they speak for another population.
+    """Weights q(x) / p(x) of the records for another population.
 
-    Where matrices can be undone the records are synthetic ones, else the released ones.
+    The records are synthetic if the matrices can be undone, otherwise released.
 
     Args:
-        release: the release.
-        target: records of the other population, a file or data frame of original values.
-        columns: the covariates x; all that both have, if not given.
+        release: The release.
+        target: Records of the other population, a file or data frame of original values.
+        columns: The covariates x; all that both have, if not given.
         method: ``classifier``, or ``nonparametric``: shares of cells, with numbers cut.
-        classifier: of scikit-learn, with ``predict_proba``; logistic regression if not given.
-        seed: for the same synthetic records again.
+        classifier: Of scikit-learn, with ``predict_proba``; logistic regression if not given.
+        seed: For the same synthetic records again.
     """
     require_choice("method", method, RATIO_METHODS)
-    table, base, synthetic = _learnable(release, Keystream.of(seed))
+    table, base, synthetic = _records(release, Keystream.of(seed))
     attributes = _covariates(release, target, columns)
-    x = raw_feature_table(attributes, table)
-    ratio, covered = _shift(x, base, _population(attributes, target), method, classifier)
-    names = tuple(attribute.name for attribute in attributes)
-    return _weighted(PopulationWeights(table, base * ratio, names, covered, synthetic))
+    x, q = raw_feature_table(attributes, table), _population(attributes, target)
+    ratio, covered = _density_ratio(x, base, q, method, classifier)
+    return _weights(table, base * ratio, [a.name for a in attributes], covered, synthetic)
 
 
 def shifted(
@@ -141,18 +135,15 @@ def shifted(
     population: TableLike,
     method: RatioMethod,
 ) -> FloatArray:
-    """Weights for another population of records whose features a learner has in hand."""
-    shared = _covariates(release, population, None)
-    names = [attribute.name for attribute in shared]
-    sources = [attribute.name for attribute in attributes for _ in attribute.names]
-    base = np.ones(len(x)) if weight is None else weight
-    attributes = [attribute for attribute in attributes if attribute.name in names]
-    if not attributes:
+    """Weights for another population of records whose features ``x`` a learner holds."""
+    names = [attribute.name for attribute in _covariates(release, population, None)]
+    compared = [attribute for attribute in attributes if attribute.name in names]
+    if not compared:
         raise InvalidTable("The population must have columns that the model predicts from.")
-    compared = x[:, np.isin(sources, names)]
-    ratio, covered = _shift(compared, base, _population(attributes, population), method, None)
-    weights = PopulationWeights(pa.table({}), base * ratio, tuple(names), covered, synthetic=True)
-    return _weighted(weights).values
+    source = [attribute.name for attribute in attributes for _ in attribute.names]
+    base, q = np.ones(len(x)) if weight is None else weight, _population(compared, population)
+    ratio, covered = _density_ratio(x[:, np.isin(source, names)], base, q, method, None)
+    return _weights(pa.table({}), base * ratio, names, covered, synthetic=True).values
 
 
 def transfer_weights(
@@ -166,46 +157,49 @@ def transfer_weights(
     classifier: Learner | None = None,
     seed: int | None = None,
 ) -> dict[str, PopulationWeights]:
-    """Weights by task, with which the records of all tasks speak for one of them [Wei, eq. 3].
+    """Weights by task, with which the records of all tasks represent one of them [Wei, eq. 3].
 
     Args:
-        release: the release.
-        tasks: the column that says whose task a record is, or other releases by name; the task of
+        release: The release.
+        tasks: The column that names the task of a record, or other releases by name; the task of
             this one is then called ``this release``.
-        response: the column that is to be predicted.
-        populations: by task, records for which the model is meant; a task's own if not given.
-        columns: the covariates; all that all tasks have, if not given.
-        method: as in ``shift_weights``.
-        classifier: likewise.
-        seed: likewise.
+        response: The column to be predicted.
+        populations: By task, records for which the model is meant; a task's own if not given.
+        columns: The covariates; all that all tasks have, if not given.
+        method: As in ``shift_weights``.
+        classifier: As in ``shift_weights``.
+        seed: As in ``shift_weights``.
     """
     require_choice("method", method, RATIO_METHODS)
-    others = {} if isinstance(tasks, str) else dict(tasks)
-    releases = {THIS_RELEASE: release, **others}
+    releases = {THIS_RELEASE: release, **({} if isinstance(tasks, str) else tasks)}
     apart = (response, tasks) if isinstance(tasks, str) else (response,)
-    names = [n for n in _names_in_all(releases.values(), (*apart, *(columns or ())))
-             if n not in apart and (columns is None or n in columns)]  # fmt: skip
+    shared = _names_in_all(releases.values(), (*apart, *(columns or ())))
+    names = [n for n in shared if n not in apart and (columns is None or n in columns)]
     if not names:
         raise InvalidTable("The tasks must have a covariate in common.")
     keystream = Keystream.of(seed)
-    parts = [_learnable(member, keystream) for member in releases.values()]
+    parts = [_records(member, keystream) for member in releases.values()]
     base = np.concatenate([weight for _, weight, _ in parts])
+    synthetic = any(part_is_synthetic for _, _, part_is_synthetic in parts)
     table = pa.concat_tables(
-        [_plain(part).select([*names, *apart]) for part, _, _ in parts],
+        [_decoded(part).select([*names, *apart]) for part, _, _ in parts],
         promote_options="permissive",
     )
     if isinstance(tasks, str):
-        whose = np.array([label_text(value) for value in table[tasks].to_pylist()])
+        task_names = np.array([label_text(value) for value in table[tasks].to_pylist()])
     else:
-        whose = np.repeat(list(releases), [part.num_rows for part, _, _ in parts])
+        task_names = np.repeat(list(releases), [part.num_rows for part, _, _ in parts])
     schema = release.certificate.true_schema
-    x, answer = (
+    x, y = (
         raw_feature_table([attribute_of(n, schema.column(n), table[n])[0] for n in side], table)
         for side in (names, [response])
     )
-    labels, task = np.unique(whose, return_inverse=True)
-    both = np.concatenate([x, answer], axis=1)
-    chance = _posterior(both, task, base, both, method, classifier)
+    labels, task = np.unique(task_names, return_inverse=True)
+    unknown = sorted(set(populations or ()) - set(labels.tolist()))
+    if unknown:
+        raise InvalidTable(f"{len(unknown)} populations are of no task: {', '.join(unknown)}.")
+    both = np.concatenate([x, y], axis=1)
+    chance = _class_probabilities(both, task, base, both, method, classifier)
     shares = np.bincount(task, base) / base.sum()
     by_task = {}
     for place, label in enumerate(labels.tolist()):
@@ -214,44 +208,40 @@ def transfer_weights(
             attributes = _covariates(release, populations[label], names, known=table)
             if [attribute.name for attribute in attributes] != names:
                 raise InvalidTable(f"The population of a task must have {', '.join(names)}.")
-            target = _population(attributes, populations[label])
-            here = task == place
-            ratio, covered = _shift(x[here], base[here], target, method, classifier, at=x)
+            here, q = task == place, _population(attributes, populations[label])
+            ratio, covered = _density_ratio(x[here], base[here], q, method, classifier, at=x)
             values = values * ratio
-        weights = PopulationWeights(
-            table, values, tuple(names), covered, any(synthetic for _, _, synthetic in parts)
-        )
-        by_task[label] = _weighted(weights)
-    unknown = sorted(set(populations or ()) - set(by_task))
-    if unknown:
-        raise InvalidTable(f"{len(unknown)} populations are of no task: {', '.join(unknown)}.")
+        by_task[label] = _weights(table, values, names, covered, synthetic)
     return by_task
 
 
-def _weighted(weights: PopulationWeights) -> PopulationWeights:
-    """With mean 1; warns where few records carry nearly all."""
-    total = float(weights.values.sum())
+def _weights(
+    table: pa.Table, values: FloatArray, names: Sequence[str], covered: float, synthetic: bool
+) -> PopulationWeights:
+    """Weights of mean 1, with a warning if few records carry nearly all."""
+    total = float(values.sum())
     if not total > 0:
         raise NotCovered("The release has no record like those of the other population.")
-    scaled = replace(weights, values=weights.values * (len(weights.values) / total))
-    if scaled.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(scaled.values)):
+    scaled = values * (len(values) / total)
+    weights = PopulationWeights(table, scaled, tuple(names), covered, synthetic)
+    if weights.effective < max(LEAST_EFFECTIVE, LEAST_SHARE * len(values)):
         warnings.warn(
             Notice(
-                f"{scaled.why} Compare fewer columns, or populations that are more alike.",
+                f"{weights.why} Compare fewer columns, or populations that are more alike.",
                 code="weights-collapse",
-                effective=scaled.effective,
-                records=len(scaled.values),
+                effective=weights.effective,
+                records=len(values),
             ),
             stacklevel=4,
         )
-    return scaled
+    return weights
 
 
-def _learnable(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArray, bool]:
+def _records(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatArray, bool]:
     """The records, their weights, and whether they are synthetic.
 
-    They are drawn anew wherever matrices can be undone. Otherwise released records are taken as
-    they stand: methods that replace keys within groups keep their distribution [Wei, Lemma 1].
+    Records whose keys were replaced within groups are used as they are: these methods keep the
+    distribution [Wei, Lemma 1].
     """
     try:
         undone = bool(release.reading.channel().steps)
@@ -260,13 +250,12 @@ def _learnable(release: Release, keystream: Keystream) -> tuple[pa.Table, FloatA
     synthetic = undone or not release.certificate.nature.whole
     table = release.synthesized(keystream) if synthetic else release.opened.to_arrow()
     weight = release.certificate.true_schema.weight
-    if weight is None:
-        return table, np.ones(table.num_rows), synthetic
-    return table, numbers_of(table[weight.name], 0.0), synthetic
+    values = np.ones(table.num_rows) if weight is None else numbers_of(table[weight.name], 0.0)
+    return table, values, synthetic
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """Dictionaries as their values, so that tables can be put together."""
+def _decoded(table: pa.Table) -> pa.Table:
+    """Dictionaries as their values, so that tables can be concatenated."""
     for place, item in enumerate(table.schema):
         if pa.types.is_dictionary(item.type):
             values = table.column(place).cast(item.type.value_type)
@@ -294,44 +283,44 @@ def _covariates(
     """The columns to compare: those asked for, or all that both have, weights left out."""
     names = _names_in_all([release], columns or ())
     schema = release.certificate.true_schema
-    there = open_truth(population, Schema(tuple(map(schema.column, names)))).schema.names
-    lacking = [name for name in columns or () if name not in there]
+    available = open_truth(population, Schema(tuple(map(schema.column, names)))).schema.names
+    lacking = [name for name in columns or () if name not in available]
     if lacking:
         raise UnknownColumn(
             f"The population must have the column '{lacking[0]}'.", column=lacking[0]
         )
-    wanted = [name for name in columns or names if name in there]
-    if not wanted:
+    compared = [name for name in columns or names if name in available]
+    if not compared:
         raise InvalidTable("The population has no column of the release.")
     if known is not None:
-        return [attribute_of(name, schema.column(name), known[name])[0] for name in wanted]
-    return [released_attribute(release, name) for name in wanted]
+        return [attribute_of(name, schema.column(name), known[name])[0] for name in compared]
+    return [released_attribute(release, name) for name in compared]
 
 
 def _population(attributes: Sequence[Attribute], population: TableLike) -> FloatArray:
-    """The features of the other population; warns of few records and of values outside the schema.
+    """The features of the other population, with warnings.
 
-    A value outside is like no record of the release, so that the weights cannot stand for it.
+    A value outside the schema is like no record of the release, so no weights represent it.
     """
     records = raw_records(attributes, population)
     outside = np.zeros(records.num_rows, dtype=bool)
     for attribute in attributes:
         outside |= attribute.outside(records[attribute.name])
-    lacking = int(outside.sum())
-    if lacking == records.num_rows:
+    count = int(outside.sum())
+    if count == records.num_rows:
         raise NotCovered(
             "Every record of the other population lacks a value or has one outside the schema, so "
-            "that none is like a record of the release. Take the spelling and the range of the "
+            "that none is like a record of the release. Use the spelling and the range of the "
             "schema."
         )
-    if lacking:
+    if count:
         warnings.warn(
             Notice(
-                f"{records_that(lacking, 'lacks', 'lack', of='the other population')} a value or "
-                f"{'has' if lacking == 1 else 'have'} one outside the schema "
-                f"({lacking / records.num_rows:.1%}): no weights stand for them.",
+                f"{records_that(count, 'lacks', 'lack', of='the other population')} a value or "
+                f"{'has' if count == 1 else 'have'} one outside the schema "
+                f"({count / records.num_rows:.1%}): no weights stand for them.",
                 code="outside-schema",
-                count=lacking,
+                count=count,
             ),
             stacklevel=5,
         )
@@ -348,7 +337,7 @@ def _population(attributes: Sequence[Attribute], population: TableLike) -> Float
     return raw_feature_table(attributes, records)
 
 
-def _shift(
+def _density_ratio(
     x: FloatArray,
     base: FloatArray,
     target: FloatArray,
@@ -356,24 +345,22 @@ def _shift(
     classifier: Learner | None,
     at: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """Q / p at some rows, and the share of q that the records of p can stand for.
+    """Q / p at some rows, and the share of q that has records of p like it.
 
-    A classifier that tells both samples, each with half of the weight, has the odds q / p.
+    A classifier that tells the samples apart, each with half of the weight, has the odds q / p.
     """
     both, places = np.concatenate([x, target]), np.repeat([0, 1], [len(x), len(target)])
-    weight = np.concatenate(
-        [base / base.sum(), np.full(len(target), 1 / len(target))]
-    ) * (len(both) / 2)  # fmt: skip
+    weight = np.concatenate([base / base.sum(), np.full(len(target), 1 / len(target))])
     rows = both if at is None else np.concatenate([both, at])
-    chance = _posterior(both, places, weight, rows, method, classifier)
+    chance = _class_probabilities(both, places, weight * (len(both) / 2), rows, method, classifier)
     with np.errstate(divide="ignore"):
         ratio = chance[:, 1] / chance[:, 0]
     covered = float(np.mean(ratio[len(x) : len(both)] <= ratio[: len(x)].max()))
-    wanted = ratio[: len(x)] if at is None else ratio[len(both) :]
-    return np.where(np.isfinite(wanted), wanted, 0.0), covered
+    asked = ratio[: len(x)] if at is None else ratio[len(both) :]
+    return np.where(np.isfinite(asked), asked, 0.0), covered
 
 
-def _posterior(
+def _class_probabilities(
     x: FloatArray,
     classes: IntArray,
     weight: FloatArray,
@@ -384,15 +371,16 @@ def _posterior(
     """The probability of each class given the features, at other rows."""
     if method == "nonparametric":
         cells = _cells(np.concatenate([x, at]), len(x))
-        size = int(cells.max()) + 1
-        table = np.stack(
-            [np.bincount(cells[: len(x)], weight * (classes == number), size)
-             for number in range(int(classes.max()) + 1)], axis=1,
-        )  # fmt: skip
+        fitted, size = cells[: len(x)], int(cells.max()) + 1
+        by_class = [
+            np.bincount(fitted, weight * (classes == number), size)
+            for number in range(int(classes.max()) + 1)
+        ]
+        table = np.stack(by_class, axis=1)
         total = table.sum(axis=1, keepdims=True)
         shares = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
         return np.asarray(shares[cells[len(x) :]], dtype=np.float64)
-    model: Any = _classifier(x.shape[1]) if classifier is None else classifier
+    model: Any = _logistic_regression(x.shape[1]) if classifier is None else classifier
     if "sample_weight" in inspect.signature(model.fit).parameters:
         model.fit(x, classes, sample_weight=weight)
     elif hasattr(model, "steps"):
@@ -402,8 +390,8 @@ def _posterior(
     return np.asarray(model.predict_proba(at), dtype=np.float64)
 
 
-def _classifier(features: int) -> Learner:
-    """Logistic regression on features, their squares and products; missing numbers apart."""
+def _logistic_regression(features: int) -> Learner:
+    """Logistic regression on features, their squares and products, and indicators of missing."""
     pipeline, preprocessing = scikit_learn("pipeline"), scikit_learn("preprocessing")
     impute, linear = scikit_learn("impute"), scikit_learn("linear_model")
     degree = 2 if features <= MOST_CROSSED else 1

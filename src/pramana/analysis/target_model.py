@@ -1,14 +1,13 @@
 """Draw original records from a model built around the column that is to be learned.
 
-Whoever learns a class wants each attribute's dependence on the class to come back first, then that
-between attributes within a class. The model has one table for every attribute and the target, and,
-where released records show that two attributes depend on each other within the classes, one for
-the pair and the target; the pairs form a tree, the strongest ones first [Friedman97]. A record is
-drawn from its distribution given all that was released of it: sums go up the tree, draws go down.
+The model has one table for every attribute and the target. Where two attributes clearly depend on
+each other within the classes, one of them has a table with the other and the target instead; these
+pairs form a tree, the strongest ones first [Friedman97]. A record is drawn from its distribution
+given all its released values: sums go up the tree, draws go down.
 
-Tables are estimated by the regularised expectation-maximisation of ``estimation``. The tree is
-found on released records: independence given the class survives randomisation, so what is found
-there is real, and what is too weak to be found would be too weak to be estimated.
+Tables are estimated by the regularised EM. The tree is found on released records: independence
+given the class survives randomisation, so a dependence found there is real, and one too weak to be
+found would be too weak to be estimated.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from pramana.schema.joint_cells import cell_counts
 from pramana.types import FloatArray, IntArray
 
 CLEAR = 5.0
-"""How many standard deviations a pair must stand out to get a table of its own."""
+"""A pair gets its own table if chi-square is so many standard deviations above independence."""
 
 MOST_CELLS = 4_000
 """Larger tables of a pair and the target are not estimated."""
@@ -43,11 +42,11 @@ class TargetModel:
     """Axes in an order in which each comes after its parent, and their tables.
 
     Attributes:
-        target: the axis of the target.
-        order: the other axes.
-        parents: the parent of each axis, or ``None`` where it depends on the target alone.
-        tables: for each axis the probabilities [target, own] or [target, parent, own].
-        shares: the distribution of the target.
+        target: The axis of the target.
+        order: The other axes.
+        parents: The parent of each axis, or ``None`` where it depends on the target alone.
+        tables: For each axis the probabilities [target, value] or [target, parent, value].
+        shares: The distribution of the target.
     """
 
     target: int
@@ -59,15 +58,69 @@ class TargetModel:
 
 def fit_target_model(places: list[IntArray], channels: Channels, *, target: int) -> TargetModel:
     """Find the tree and estimate its tables from released records."""
-    layout = channels.layout
-    order, parents = _tree(places, layout, target)
-    shares = _estimated((target,), places, channels)
-    tables = {}
+    order, parents = _tree(places, channels.layout, target)
+
+    def estimated(axes: tuple[int, ...]) -> FloatArray:
+        """The original table of some axes; axes that their matrices depend on are summed out."""
+        others = [axis for axis in channels.closure(axes) if axis not in axes]
+        sub = Channels(channels.layout.only([*axes, *others]))
+        released = cell_counts([places[axis] for axis in (*axes, *others)], sub.layout.shape)
+        table = fit(released, sub) if sub.randomised else released
+        return np.asarray(table.sum(axis=tuple(range(len(axes), table.ndim))))
+
+    shares, tables = estimated((target,)), {}
     for axis in order:
         parent = parents[axis]
-        axes = (target, axis) if parent is None else (target, parent, axis)
-        tables[axis] = _conditional(_estimated(axes, places, channels))
+        table = estimated((target, axis) if parent is None else (target, parent, axis))
+        # Without any record, the shares given the target, or equal ones.
+        fallback = table.sum(axis=tuple(range(1, table.ndim - 1)), keepdims=True) + 1e-9
+        filled = table + 1e-9 * fallback / fallback.sum(axis=-1, keepdims=True)
+        tables[axis] = filled / filled.sum(axis=-1, keepdims=True)
     return TargetModel(target, order, parents, tables, shares / shares.sum())
+
+
+def _tree(
+    places: list[IntArray], layout: Layout, target: int
+) -> tuple[tuple[int, ...], dict[int, int | None]]:
+    """The strongest tree of clear pairs, and an order in which parents come first."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+
+    axes = [axis for axis in range(len(places)) if axis != target]
+    edges = []
+    for first, second in combinations(range(len(axes)), 2):
+        strength = _strength(places, layout, (target, axes[first], axes[second]))
+        if strength > 0:
+            edges.append((first, second, -strength))
+    rows, columns, weights = np.array(edges).T if edges else np.empty((3, 0))
+    graph = coo_matrix((weights, (rows.astype(int), columns.astype(int))), shape=[len(axes)] * 2)
+    tree = minimum_spanning_tree(graph.tocsr())
+    parents: dict[int, int | None] = {}
+    for root, axis in enumerate(axes):
+        if axis not in parents:
+            reached, above = breadth_first_order(tree, root, directed=False)
+            for place in reached.tolist():
+                parents[axes[place]] = axes[above[place]] if above[place] >= 0 else None
+    return tuple(parents), parents
+
+
+def _strength(places: list[IntArray], layout: Layout, axes: tuple[int, int, int]) -> float:
+    """By how much chi-square within the classes exceeds what independence gives; 0 if unclear."""
+    shape = [layout.shape[axis] for axis in axes]
+    if prod(shape) > min(MOST_CELLS, len(places[0])):
+        return 0.0
+    table = cell_counts([places[axis] for axis in axes], shape)
+    totals = table.sum(axis=(1, 2), keepdims=True)
+    expected = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
+    expected /= np.maximum(totals, 1)
+    square = np.square(table - expected) / np.where(expected > 0, expected, 1)
+    used = ((table.sum(axis=2) > 0).sum(axis=1) - 1) * ((table.sum(axis=1) > 0).sum(axis=1) - 1)
+    freedom = float(np.maximum(used, 0).sum())
+    excess = float(square.sum()) - freedom
+    return excess if freedom and excess > CLEAR * (2 * freedom) ** 0.5 else 0.0
+
+
+SeenValues = list[tuple[FloatArray, IntArray]]
 
 
 def draw_records(
@@ -94,87 +147,6 @@ def draw_records(
         yield result
 
 
-# -- the tree ------------------------------------------------------------------------------
-
-
-def _tree(
-    places: list[IntArray], layout: Layout, target: int
-) -> tuple[tuple[int, ...], dict[int, int | None]]:
-    """The strongest tree of clear pairs, and an order in which parents come first."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-
-    axes = [axis for axis in range(len(places)) if axis != target]
-    edges = []
-    for first, second in combinations(range(len(axes)), 2):
-        strength = _strength(places, layout, (target, axes[first], axes[second]))
-        if strength > 0:
-            edges.append((first, second, -strength))
-    rows, columns, weights = np.array(edges).T if edges else np.empty((3, 0))
-    graph = coo_matrix((weights, (rows.astype(int), columns.astype(int))), shape=[len(axes)] * 2)
-    tree = minimum_spanning_tree(graph.tocsr())
-    order: list[int] = []
-    parents: dict[int, int | None] = {}
-    for root in range(len(axes)):
-        if axes[root] in parents:
-            continue
-        reached, above = breadth_first_order(tree, root, directed=False)
-        for own in reached.tolist():
-            order.append(axes[own])
-            parents[axes[own]] = axes[above[own]] if above[own] >= 0 else None
-    return tuple(order), parents
-
-
-def _strength(places: list[IntArray], layout: Layout, axes: tuple[int, int, int]) -> float:
-    """By how much chi-square within the classes exceeds what independence gives; 0 if unclear."""
-    shape = [layout.shape[axis] for axis in axes]
-    records = len(places[0])
-    if prod(shape) > min(MOST_CELLS, records):
-        return 0.0
-    table = _counted(places, layout, axes)
-    totals = table.sum(axis=(1, 2), keepdims=True)
-    expected = table.sum(axis=2, keepdims=True) * table.sum(axis=1, keepdims=True)
-    expected /= np.maximum(totals, 1)
-    square = np.square(table - expected) / np.where(expected > 0, expected, 1)
-    used = ((table.sum(axis=2) > 0).sum(axis=1) - 1) * ((table.sum(axis=1) > 0).sum(axis=1) - 1)
-    freedom = float(np.maximum(used, 0).sum())
-    excess = float(square.sum()) - freedom
-    return excess if freedom and excess > CLEAR * (2 * freedom) ** 0.5 else 0.0
-
-
-def _counted(places: list[IntArray], layout: Layout, axes: tuple[int, ...]) -> FloatArray:
-    shape = tuple(layout.shape[axis] for axis in axes)
-    return cell_counts([places[axis] for axis in axes], shape)
-
-
-# -- the tables ----------------------------------------------------------------------------
-
-
-def _estimated(axes: tuple[int, ...], places: list[IntArray], channels: Channels) -> FloatArray:
-    """The original table of some axes; those that their matrices depend on are summed out again."""
-    closed = channels.closure(axes)
-    ordered = (*axes, *(axis for axis in closed if axis not in axes))
-    sub = Channels(channels.layout.only(ordered))
-    released = _counted(places, channels.layout, ordered)
-    table = fit(released, sub) if sub.randomised else released
-    summed: FloatArray = table.sum(axis=tuple(range(len(axes), table.ndim)))
-    return summed
-
-
-def _conditional(table: FloatArray) -> FloatArray:
-    """Shares along the last axis; where there is nothing, those given the target, or all alike."""
-    fallback = table.sum(axis=tuple(range(1, table.ndim - 1)), keepdims=True) + 1e-9
-    filled = table + 1e-9 * fallback / fallback.sum(axis=-1, keepdims=True)
-    shares: FloatArray = filled / filled.sum(axis=-1, keepdims=True)
-    return shares
-
-
-# -- the draws -----------------------------------------------------------------------------
-
-
-SeenValues = list[tuple[FloatArray, IntArray]]
-
-
 def _draw_chunk(
     rows: IntArray,
     seen: SeenValues,
@@ -183,15 +155,16 @@ def _draw_chunk(
     uniforms: dict[int, FloatArray],
     result: list[IntArray],
 ) -> None:
-    likelihood, own = seen[model.target]
-    classes = own[rows]
+    """Draw the class of each record, then its other values down the tree."""
+    likelihood, released = seen[model.target]
+    classes = released[rows]
     if channels.layout.axes[model.target].step is not None:
         weights = np.stack(
             [_upward(rows, seen, model, level)[1] for level in range(model.shares.size)], axis=1
         )
         weights += np.log(model.shares * likelihood[classes] + 1e-300)
         weights = np.exp(weights - weights.max(axis=1, keepdims=True))
-        classes = _one_of(weights, uniforms[model.target])
+        classes = _choice(weights, uniforms[model.target])
     result[model.target][rows] = classes
     for level in np.unique(classes):
         some = np.flatnonzero(classes == level)
@@ -199,28 +172,28 @@ def _draw_chunk(
         for axis in model.order:
             table, parent = model.tables[axis][level], model.parents[axis]
             prior = table if parent is None else table[result[parent][rows[some]]]
-            result[axis][rows[some]] = _one_of(messages[axis] * prior, uniforms[axis][some])
+            result[axis][rows[some]] = _choice(messages[axis] * prior, uniforms[axis][some])
 
 
 def _upward(
     rows: IntArray, seen: SeenValues, model: TargetModel, level: int
 ) -> tuple[dict[int, FloatArray], FloatArray]:
-    """What the records and the branches below say of each value, and the log of the whole."""
+    """The likelihood of each value given the records and the branches below; the log of all."""
     messages = {axis: seen[axis][0][seen[axis][1][rows]] for axis in model.order}
     total = np.zeros(len(rows))
     for axis in reversed(model.order):
         table, parent = model.tables[axis][level], model.parents[axis]
-        said = messages[axis] @ (table if parent is None else table.T)
+        message = messages[axis] @ (table if parent is None else table.T)
         if parent is None:
-            total += np.log(said)
+            total += np.log(message)
             continue
-        largest = said.max(axis=1, keepdims=True)
+        largest = message.max(axis=1, keepdims=True)
         total += np.log(largest[:, 0])
-        messages[parent] = messages[parent] * (said / largest)
+        messages[parent] = messages[parent] * (message / largest)
     return messages, total
 
 
-def _one_of(weights: FloatArray, uniform: FloatArray) -> Any:
+def _choice(weights: FloatArray, uniform: FloatArray) -> Any:
     """A position for each row, with probabilities in proportion to its weights."""
     steps = np.cumsum(weights, axis=1)
     return (steps[:, :-1] <= (uniform * steps[:, -1])[:, None]).sum(axis=1)

@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from pramana.analysis.features import logistic_regression
+from pramana.analysis.features import scikit_learn
 from pramana.base.randomness import Keystream
 from pramana.experiments.harness import GENERATED, Setting
 from pramana.experiments.population import make_population
@@ -299,12 +299,13 @@ def market_weight(shift: str, existing: FloatArray, new: FloatArray) -> FloatArr
         return np.asarray(np.divide(q, p, out=np.zeros_like(q), where=p > 0), dtype=np.float64)
     x = features(SIZES, form="numeric")
     both = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
-    model = logistic_regression(
-        np.concatenate([x[both[0]], x[both[1]]]),
-        np.repeat([0, 1], [both[0].size, both[1].size]),
-        weight=np.concatenate([p[both[0]], q[both[1]]]) * existing.size,
-    )
-    return np.exp(model(x))
+    sides = np.concatenate([x[both[0]], x[both[1]]])
+    classes = np.repeat([0, 1], [both[0].size, both[1].size])
+    weight = np.concatenate([p[both[0]], q[both[1]]]) * existing.size
+    scale = scikit_learn("preprocessing").StandardScaler().fit(sides, sample_weight=weight)
+    model = scikit_learn("linear_model").LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
+    model.fit(scale.transform(sides), classes, sample_weight=weight)
+    return np.exp(np.asarray(model.decision_function(scale.transform(x)), dtype=np.float64))
 
 
 @dataclass(frozen=True)
