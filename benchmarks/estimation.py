@@ -23,7 +23,7 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Layout
 from pramana.analysis.means import estimate_means, estimate_totals
-from pramana.analysis.regularised_em import Climb, fitted_truth
+from pramana.analysis.regularised_em import climb, fitted_truth
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
@@ -73,12 +73,11 @@ def _four_way_errors(truth, draws):
     for _ in range(draws):
         table = worlds.released(truth, layout, rng)
         solved = channels.solve(table)
-        pairwise = Climb(channels, even[None], pairs, np.array([1e-5]), most=900)
         estimates = (
             solved,
             clip(solved),
             _plain_em(table, channels),
-            pairwise.run(table[None], pull=0.0, starts=even[None])[0],
+            climb(table, even, even, channels, pairs, pull=0.0, tolerance=1e-5, most=900),
             fitted_truth(table, channels),
         )
         errors.append([worlds.error(estimate, truth) for estimate in estimates])

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.analysis import regularised_em
 from pramana.analysis.channels import Channels, expected_truth
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.layout import Moments
-from pramana.analysis.regularised_em import Climb, climbs_at_once, fit, fitted_truth
+from pramana.analysis.regularised_em import climb, fit, fitted_truth
 from pramana.analysis.spectral import first_guess, onto_simplex, shrink_singular_values
 from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
 from pramana.mechanisms.transition import Dense, UniformMixture
@@ -69,9 +66,9 @@ def test_without_pseudo_records_em_meets_the_solution_where_that_is_positive():
     table = np.array([[300.0, 250], [250, 200], [200, 220]])
     solved = channels.solve(table)
     assert (solved > 0).all()
-    climb = Climb(channels, np.ones((1, 3, 2)), None, np.array([1e-12]), most=5000)
+    even = np.ones((3, 2))
 
-    (found,) = climb.run(table[None], pull=0.0, starts=np.ones((1, 3, 2)))
+    found = climb(table, even, even, channels, None, pull=0.0, tolerance=1e-12, most=5000)
 
     assert np.allclose(found, solved, rtol=1e-5)
 
@@ -80,50 +77,12 @@ def test_a_pairwise_model_has_no_three_way_term():
     """The odds ratios of a fitted pairwise model do not depend on the third column."""
     channels = Channels(layout_of((2, 2, 2), mixtures((2, 2, 2), 0.7)))
     table = np.random.default_rng(1).integers(50, 400, (2, 2, 2)).astype(float)
-    even, margins = np.ones((1, 2, 2, 2)), [(0, 1), (0, 2), (1, 2)]
-    climb = Climb(channels, even, margins, np.array([1e-12]), most=3000)
+    even, margins = np.ones((2, 2, 2)), [(0, 1), (0, 2), (1, 2)]
 
-    (found,) = climb.run(table[None], pull=0.0, starts=even)
+    found = climb(table, even, even, channels, margins, pull=0.0, tolerance=1e-12, most=3000)
 
     odds = found[0, 0] * found[1, 1] / (found[0, 1] * found[1, 0])
     assert np.isclose(odds[0], odds[1], rtol=1e-6)
-
-
-@pytest.mark.parametrize("sizes", [(5,), (3, 4), (1, 6), (12, 9), (2, 3, 4), (2, 1, 3, 2)])
-def test_tables_climbed_at_once_are_those_climbed_alone(sizes):
-    """To the last bit, in either model, though one settles before the other."""
-    rng, ways = np.random.default_rng(5), len(sizes)
-    moved = Mechanism(mixtures(sizes, 0.3).steps[ways > 2 :])  # of many columns one stays as it is
-    channels = Channels(layout_of(sizes, moved))
-    models = [None, list(combinations(range(ways), 2))] if ways > 2 else [None]
-    for margins, pull in product(models, (0.0, 30.0, 1e4)):
-        tables = rng.integers(0, [[3], [900], [40]], (3, np.prod(sizes))).reshape(3, *sizes) * 1.0
-        tables[:, *(0,) * ways] += 1
-        priors, starts = rng.uniform(0.1, 2, (2, 3, *sizes))
-        tolerances = np.array([1e-3, 1e-6, 1e-9])
-        assert climbs_at_once(channels, [*tables, *priors])
-        climb = Climb(channels, priors, margins, tolerances)
-        found = climb.run(tables, pull=pull, starts=starts)
-        for at in range(3):
-            one = slice(at, at + 1)
-            alone = Climb(channels, priors[one], margins, tolerances[one])
-            climbed = alone.run(tables[one], pull=pull, starts=starts[one])
-            assert found[one].tobytes() == climbed.tobytes()
-
-
-def test_other_tables_are_climbed_one_after_the_other(monkeypatch):
-    """By other matrices, in another order in memory, without records; a fit is the same."""
-    channels = Channels(layout_of((3, 4), mixtures((3, 4), 0.3)))
-    tables = np.random.default_rng(7).integers(0, 90, (2, 3, 4)) + 0.0
-    assert climbs_at_once(channels, list(tables))
-    assert not climbs_at_once(channels, [np.asfortranarray(table) for table in tables])
-    assert not climbs_at_once(channels, [tables[0], 0 * tables[0]])
-    other = Mechanism((Step(("a",), Dense.of(("a0", "a1", "a2"), np.eye(3) / 2 + 1 / 6)),))
-    assert not climbs_at_once(Channels(layout_of((3, 4), other)), list(tables))
-
-    at_once = fit(tables[0], channels)
-    monkeypatch.setattr(regularised_em, "climbs_at_once", lambda *_: False)
-    assert at_once.tobytes() == fit(tables[0], channels).tobytes()
 
 
 def test_the_simplex_projection_is_the_nearest_point():

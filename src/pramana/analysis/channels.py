@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partialmethod
-from typing import Any, Literal, Self, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -176,10 +176,6 @@ class Channel(ABC):
 
         Tables are alike along an axis that was not undone yet.
         """
-
-    def behind(self) -> Self:
-        """The same for tables that lie behind each other along a first axis."""
-        return replace(self, place=self.place + 1)
 
 
 @dataclass(frozen=True)
@@ -338,11 +334,6 @@ class Stratified(Channel):
         parts = ([(at, own[part]) for at, own in found] for part in range(4))
         one, two, three, four = (self._whole(results, most.shape) for results in parts)
         return one, two, three, four
-
-    def behind(self) -> Self:
-        """The same for tables that lie behind each other along a first axis."""
-        parts = tuple(((slice(None), *at), channel.behind()) for at, channel in self.parts)
-        return replace(self, place=self.place + 1, parts=parts)
 
     def _whole(
         self,
