@@ -89,12 +89,12 @@ def optimal(cells: int) -> None:
 
 
 def _plot(work: str, points) -> None:
-    from pramana.experiments.harness import Lines, draw
+    from pramana.experiments.harness import lines
 
     PLOTS.mkdir(exist_ok=True)
     curve = {work: tuple(zip(*points, strict=True))}
     title, seconds = f"Time of {work}", "seconds, start-up included"
-    draw(Lines(title, UNITS[work], seconds, series=curve, log_x=True, log_y=True), PLOTS / work)
+    lines(title, UNITS[work], seconds, curve, log_x=True, log_y=True).write(PLOTS / work)
     (PLOTS / f"{work}.png").unlink()
 
 

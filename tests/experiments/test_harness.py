@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana.errors import InvalidNumber, InvalidTable, OutputExists
-from pramana.experiments import harness as figures
+from pramana.experiments import harness
 from pramana.experiments.harness import (
     EXPERIMENTS,
     Finding,
@@ -87,24 +87,21 @@ def test_bad_input_is_refused_in_one_line(tmp_path, monkeypatch):
 
 def test_every_kind_of_picture_is_drawn(tmp_path: Path):
     """One small picture of each kind; the same numbers give the same bytes."""
-    series = {"a": ([1, 10], [0.1, 0.2])}
+    series, grid = {"a": ([1, 10], [0.1, 0.2])}, {"p": np.ones((3, 2))}
+    line = harness.lines("t", "x", "y", series)
     pictures = {
-        "lines": figures.Lines("t", "x", "y", series=series, log_x=True, log_y=True, level=0.15),
-        "panels": figures.Panels(
-            "t", "x", "y", panels={"p": figures.Lines("t", "x", "y", series=series)}
-        ),
-        "points": figures.Scatter("t", "x", "y", series=series),
-        "surface": figures.Surface(
-            "t", "x", "y", xs=[1, 2], ys=[1, 2, 3], panels={"p": np.ones((3, 2))}
-        ),
-        "histograms": figures.Histograms("t", "x", "y", panels={"p": [1, 2]}, level=1.5),
+        "lines": harness.lines("t", "x", "y", series, log_x=True, log_y=True, level=0.15),
+        "panels": harness.panels("t", {"p": line}),
+        "points": harness.scatter("t", "x", "y", series),
+        "surface": harness.surfaces("t", "x", "y", xs=[1, 2], ys=[1, 2, 3], values=grid),
+        "histograms": harness.histograms("t", "x", "y", {"p": [1, 2]}, level=1.5),
     }
     for name, picture in pictures.items():
-        figures.draw(picture, tmp_path / name)
+        picture.write(tmp_path / name)
         first = (tmp_path / f"{name}.svg").read_bytes()
         assert len(first) > 1_000
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-        figures.draw(picture, tmp_path / name)
+        picture.write(tmp_path / name)
         assert (tmp_path / f"{name}.svg").read_bytes() == first
 
 

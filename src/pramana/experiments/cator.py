@@ -7,10 +7,19 @@ of change against the frequency (Figure 1), where changed records go; then a lar
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from pramana.experiments.harness import Experiment, Finding, Picture, Scatter, Setting, Size
+from pramana.experiments.harness import (
+    Experiment,
+    Finding,
+    Picture,
+    Setting,
+    Size,
+    columns_of,
+    scatter,
+)
 from pramana.experiments.population import make_population, population_schema
 from pramana.methods.optimal.cells import squared_error
 from pramana.methods.optimal.publication import GRIDS, best_on_grid
@@ -57,13 +66,14 @@ def run(setting: Setting) -> Experiment:
     table = np.array(EXAMPLE).reshape(SHAPE)
     paper = optimal_design(table, alpha=ALPHA, donors="frequent")
     free = optimal_design(table, alpha=ALPHA)
-    kl = optimal_design(table, alpha=ALPHA, loss="kl")
+    divergence = optimal_design(table, alpha=ALPHA, loss="kl")
     setting.advance()
-    alike = _alike(setting)
+    alike = _tables_alike(setting)
     grids = _grids(free, records=24 if setting.quick else 60)
     setting.advance()
-    larger, design = _larger(setting)
+    counts, larger = _larger_table(setting)
     setting.advance()
+    designs = {"frequent donors": paper, "any donors": free, "divergence": divergence}
     return Experiment(
         data=(
             "a table with what the paper says of its own 2,500 records, which are not printed: "
@@ -71,14 +81,17 @@ def run(setting: Setting) -> Experiment:
         ),
         findings=(
             *_example_findings(table, paper, free),
-            _divergence_finding(free, kl),
+            _divergence_finding(free, divergence),
             _alike_finding(alike),
             _grid_finding(grids),
-            _larger_finding(larger, design),
+            _larger_finding(counts, larger),
         ),
-        tables=_tables({"frequent donors": paper, "any donors": free, "divergence": kl}, design)
+        tables=_tables(designs | {"larger table": larger})
         | {"tables_alike": alike, "grids": grids},
-        pictures=_pictures(paper, design),
+        pictures={
+            "figure_1": _figure_1("Figure 1: chance of change against frequency", paper),
+            "figure_1_larger": _figure_1("The same for a larger table", larger),
+        },
         remarks=(
             "Each change moves two cells by 1/n: the loss of 4 changes is 8/n^2 = 1.28e-6, and the "
             "paper prints 4/n^2 = 6.4e-7.",
@@ -102,59 +115,64 @@ def _received(design: OptimalDesign) -> float:
     return float(arrivals[:CORNERS].sum() / arrivals.sum())
 
 
-def _alike(setting: Setting) -> Form:
+def _rare(table: IntArray) -> tuple[int, int, int]:
+    """Combinations (pi, k0), the rare ones among them that are not empty, and rare cells."""
+
+    def rare(counts: IntArray) -> int:
+        return int(((counts > 0) & (counts < 1 / ALPHA)).sum())
+
+    others = combinations(range(table.ndim), table.ndim - 3)
+    margins = [table.sum(axis=axes) for axes in others]
+    return sum(margin.size for margin in margins), sum(map(rare, margins)), rare(table)
+
+
+def _tables_alike(setting: Setting) -> Form:
     """Designs for all drawn tables that have as many rare combinations and cells as the paper's."""
-    found: Form = {"changes": [], "smallest_diagonal": [], "donated": [], "received": []}
+    rows = []
     for draw in range(DRAWS):
         codes = [
             np.searchsorted(
-                np.cumsum(own)[:-1], setting.keystream.uniforms(f"cator {draw} {j}", 0, RECORDS)
+                np.cumsum(shares)[:-1], setting.keystream.uniforms(f"cator {draw} {j}", 0, RECORDS)
             )
-            for j, own in enumerate(SHARES)
+            for j, shares in enumerate(SHARES)
         ]
         table = cell_counts(codes, SHAPE).astype(np.int64)
-        cells = int(((table > 0) & (table < 1 / ALPHA)).sum())
-        if (_combinations(table)[1], cells) != RARE:
-            continue
-        design = optimal_design(table, alpha=ALPHA, donors="frequent")
-        found["changes"].append(design.expected_changes)
-        found["smallest_diagonal"].append(design.smallest_diagonal)
-        found["donated"].append(_donated(design))
-        found["received"].append(_received(design))
-    return found
+        if _rare(table)[1:] == RARE:
+            design = optimal_design(table, alpha=ALPHA, donors="frequent")
+            row = {
+                "changes": design.expected_changes,
+                "smallest_diagonal": design.smallest_diagonal,
+                "donated": _donated(design),
+                "received": _received(design),
+            }
+            rows.append(row)
+    return columns_of(rows)
 
 
 def _grids(design: OptimalDesign, *, records: int) -> Form:
     """What publishing on each grid costs, and how many small tables then share a matrix."""
     loss = squared_error(design.matrix, design.numbers)
-    form: Form = {"steps": [], "loss": [], "tables": [], "matrices": []}
     small = [
         optimal_design({("a",): a, ("b",): b, ("c",): records - a - b}, alpha=ALPHA, width=1)
         for a in range(1, int(1 / ALPHA))
         for b in range(a, (records - a) // 2 + 1)
     ]
+    rows = []
     for steps in GRIDS:
         published = best_on_grid(design.matrix, steps, design.cells, ALPHA)
         shown = {best_on_grid(d.matrix, steps, d.cells, ALPHA).values.tobytes() for d in small}
-        form["steps"].append(len(steps))
-        form["loss"].append(squared_error(published, design.numbers) / loss)
-        form["tables"].append(len(small))
-        form["matrices"].append(len(shown))
-    return form
+        row = {
+            "steps": len(steps),
+            "loss": squared_error(published, design.numbers) / loss,
+            "tables": len(small),
+            "matrices": len(shown),
+        }
+        rows.append(row)
+    return columns_of(rows)
 
 
-def _combinations(table: IntArray) -> tuple[int, int]:
-    """How many (pi, k0) there are, and how many of them are rare without being empty."""
-    total = rare = 0
-    for keys in combinations(range(table.ndim), 3):
-        margin = table.sum(axis=tuple(j for j in range(table.ndim) if j not in keys))
-        total += margin.size
-        rare += int(((margin > 0) & (margin < 1 / ALPHA)).sum())
-    return total, rare
-
-
-def _by_covariance(design: OptimalDesign) -> float:
-    """l2 from the covariance of the released counts: a second road to the closed form."""
+def _loss_by_covariance(design: OptimalDesign) -> float:
+    """l2 from the covariance of the released counts: a second way to the closed form."""
     P, numbers = design.matrix.values, design.numbers
     covariance = np.diag(numbers @ P) - P.T @ (numbers[:, None] * P)
     inverse = np.linalg.inv(P)
@@ -164,11 +182,9 @@ def _by_covariance(design: OptimalDesign) -> float:
 def _example_findings(
     table: IntArray, design: OptimalDesign, free: OptimalDesign
 ) -> tuple[Finding, ...]:
-    total, rare = _combinations(table)
-    cells = int(((table > 0) & (table < 1 / ALPHA)).sum())
-    predicted = 2 * design.expected_changes / RECORDS**2
-    agree = abs(design.loss / predicted - 1) < 0.05
-    agree &= abs(_by_covariance(design) / design.loss - 1) < 1e-6
+    total, rare, cells = _rare(table)
+    predicted, by_covariance = 2 * design.expected_changes / RECORDS**2, _loss_by_covariance(design)
+    agree = abs(design.loss / predicted - 1) < 0.05 and abs(by_covariance / design.loss - 1) < 1e-6
     more = design.loss / free.loss - 1
     return (
         Finding(
@@ -176,7 +192,7 @@ def _example_findings(
             "104; 5 of them rare, 17 rare cells",
             f"{total}; {rare} of them rare, {cells} rare cells",
             (total, rare, cells) == (COMBINATIONS, *RARE),
-            threshold="exactly 104, 5 and 17",
+            "exactly 104, 5 and 17",
         ),
         Finding(
             "Do few changes suffice for alpha = 0.1?",
@@ -187,47 +203,47 @@ def _example_findings(
             abs(design.expected_changes - CHANGES) < 0.1
             and abs(design.smallest_diagonal - LEAST_DIAGONAL) < 5e-4
             and design.attained.alpha <= ALPHA,
-            threshold="4 changes within 0.1, the diagonal within 0.0005, alpha at most 0.1",
+            "4 changes within 0.1, the diagonal within 0.0005, alpha at most 0.1",
         ),
         Finding(
             "Is the loss 2 E[changes] / n^2 near the identity?",
             "not printed",
             f"{design.loss:.3e}; by that formula {predicted:.3e}; from the covariance of the "
-            f"released counts {_by_covariance(design):.3e}",
+            f"released counts {by_covariance:.3e}",
             agree,
-            threshold="within 5 % of the formula, and the covariance within 1e-6",
+            "within 5 % of the formula, and the covariance within 1e-6",
         ),
         Finding(
             "Is the loss 6.4e-07?",
             f"{PAPER_LOSS} for 4 changes",
             f"{design.loss:.3e}, {design.loss / PAPER_LOSS:.2f} times as much",
             abs(design.loss / PAPER_LOSS - 1) < 0.05,
-            because="the paper's number is the changes over n^2, and a change moves two cells by "
+            "within 5 %",
+            "the paper's number is the changes over n^2, and a change moves two cells by "
             "1/n: closed form, formula and covariance all give twice as much"
             if agree and abs(design.loss / PAPER_LOSS - 2) < 0.05
             else "",
-            threshold="within 5 %",
         ),
         Finding(
             "Is a chance of change that is linear in the frequency (Figure 1) as good?",
             "the optimal matrix that it found is almost linear",
             f"meets the condition at {more:+.2%} of the least loss: the optimum is flat",
             design.attained.alpha <= ALPHA and -0.001 < more < 0.1,  # less refutes the optimum
-            threshold="meets it at no less loss than the optimum, and less than 10 % more",
+            "meets it at no less loss than the optimum, and less than 10 % more",
         ),
         Finding(
             "Do changed records go to a few cells that cover the rare combinations?",
             f"0.99999 of them to {CORNERS} cells",
             f"{_received(design):.5f} of them to {CORNERS} cells",
             _received(design) > 0.9999,
-            threshold="more than 0.9999 of them",
+            "more than 0.9999 of them",
         ),
         Finding(
             "Are the changed records mostly of the most frequent cells?",
             f"{DONATED:.0%} from the three most frequent",
             f"{_donated(design):.0%} from the {FREQUENT} most frequent",
             abs(_donated(design) - DONATED) < 0.05,
-            threshold="88 % within 5 points",
+            "88 % within 5 points",
         ),
     )
 
@@ -242,14 +258,13 @@ def _divergence_finding(free: OptimalDesign, kl: OptimalDesign) -> Finding:
         kl.divergence < free.divergence
         and kl.loss > (1 - 1e-3) * free.loss
         and kl.attained.alpha <= ALPHA,
-        threshold="less divergence and no less squared error than the least squared error, alpha",
+        "less divergence and no less squared error than the least squared error, alpha",
     )
 
 
 def _alike_finding(alike: Form) -> Finding:
     """Whether the picture is that of one table only."""
-    ranges = {name: (min(own, default=0), max(own, default=0)) for name, own in alike.items()}
-    changes, diagonal, donated, received = ranges.values()
+    changes, diagonal, donated, received = ((min(own), max(own)) for own in alike.values())
     return Finding(
         "Is it so for other tables with 5 rare combinations and 17 rare cells?",
         "one table",
@@ -257,27 +272,27 @@ def _alike_finding(alike: Form) -> Finding:
         f"diagonals {diagonal[0]:.4f} to {diagonal[1]:.4f}, {donated[0]:.0%} to {donated[1]:.0%} "
         f"from the three most frequent cells, {received[0]:.5f} or more to three cells",
         diagonal[0] > 0.99 and donated[0] > 0.8 and received[0] > 0.999,
-        threshold="diagonals above 0.99, more than 80 % and 0.999 in each",
+        "diagonals above 0.99, more than 80 % and 0.999 in each",
     )
 
 
 def _grid_finding(grids: Form) -> Finding:
     """Coarse steps cost a little loss, and hide a table among others."""
     rows = list(zip(*grids.values(), strict=True))
-    told = [
-        f"{steps} steps a decade: {loss - 1:+.2%} loss, {tables} tables share {matrices} matrices"
-        for steps, loss, tables, matrices in rows
-    ]
     return Finding(
         "Does publishing on a coarse grid of probabilities cost little?",
         "not discussed",
-        "; ".join(told),
+        "; ".join(
+            f"{steps} steps a decade: {loss - 1:+.2%} loss, {tables} tables share {matrices} "
+            "matrices"
+            for steps, loss, tables, matrices in rows
+        ),
         rows[0][1] < 1.05 and rows[0][3] < rows[-1][3] <= rows[0][2],
-        threshold="at most 5 % more loss on 48 cells, and fewer matrices than on a finer grid",
+        "at most 5 % more loss on 48 cells, and fewer matrices than on a finer grid",
     )
 
 
-def _larger(setting: Setting) -> tuple[Counts, OptimalDesign]:
+def _larger_table(setting: Setting) -> tuple[Counts, OptimalDesign]:
     """Keys of a generated population, all triples of them."""
     schema = population_schema()
     names = ["region", "sex", "age", "marital"] if setting.quick else [c.name for c in schema.keys]
@@ -296,25 +311,23 @@ def _larger_finding(counts: Counts, design: OptimalDesign) -> Finding:
         f"{cells:,} cells, {counts.total:,} records: {design.expected_changes:.1f} expected "
         f"changes, worst posterior {design.attained.alpha:.6f}, gap {design.gap:.1%}",
         design.attained.alpha <= ALPHA and design.expected_changes < 0.05 * counts.total,
-        threshold="alpha at most 0.1, fewer than 5 % of the records",
+        "alpha at most 0.1, fewer than 5 % of the records",
     )
 
 
-def _tables(of_example: dict[str, OptimalDesign], larger: OptimalDesign) -> dict[str, Form]:
-    designs = of_example | {"larger table": larger}
-    near = next(iter(of_example.values()))
-    chances = near.chance_of_change()
-    arrivals = near.arrivals()
+def _tables(designs: dict[str, OptimalDesign]) -> dict[str, Any]:
+    """All designs; the chance of change and the arrivals of the first one by cell."""
+    first = next(iter(designs.values()))
+    names = ("expected_changes", "smallest_diagonal", "loss", "divergence", "gap")
+    rows = [
+        {"design": name}
+        | {what: getattr(design, what) for what in names}
+        | {"worst_posterior": design.attained.alpha}
+        for name, design in designs.items()
+    ]
+    chances, arrivals = first.chance_of_change(), first.arrivals()
     return {
-        "designs": {
-            "design": list(designs),
-            "expected_changes": [d.expected_changes for d in designs.values()],
-            "smallest_diagonal": [d.smallest_diagonal for d in designs.values()],
-            "loss": [d.loss for d in designs.values()],
-            "divergence": [d.divergence for d in designs.values()],
-            "gap": [d.gap for d in designs.values()],
-            "worst_posterior": [d.attained.alpha for d in designs.values()],
-        },
+        "designs": columns_of(rows),
         "figure_1": {
             "cell": [str(cell) for cell in chances],
             "frequency": [frequency for frequency, _ in chances.values()],
@@ -327,17 +340,7 @@ def _tables(of_example: dict[str, OptimalDesign], larger: OptimalDesign) -> dict
     }
 
 
-def _pictures(near: OptimalDesign, larger: OptimalDesign) -> dict[str, Picture]:
-    pictures: dict[str, Picture] = {}
-    for name, title, design in (
-        ("figure_1", "Figure 1: chance of change against frequency", near),
-        ("figure_1_larger", "The same for a larger table", larger),
-    ):
-        points = np.array(list(design.chance_of_change().values()))
-        pictures[name] = Scatter(
-            title,
-            "frequency of the cell",
-            "chance of change",
-            series={"cells that occur": (points[:, 0].tolist(), points[:, 1].tolist())},
-        )
-    return pictures
+def _figure_1(title: str, design: OptimalDesign) -> Picture:
+    frequency, chance = zip(*design.chance_of_change().values(), strict=True)
+    series = {"cells that occur": (frequency, chance)}
+    return scatter(title, "frequency of the cell", "chance of change", series)

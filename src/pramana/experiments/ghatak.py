@@ -12,22 +12,14 @@ from typing import Any
 import numpy as np
 
 from pramana.errors import Infeasible
-from pramana.experiments.harness import (
-    Experiment,
-    Finding,
-    Histograms,
-    Lines,
-    Picture,
-    Setting,
-    Size,
-)
+from pramana.experiments.harness import Experiment, Finding, Setting, Size, histograms, lines
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.mechanisms.sampler import sample
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import TransitionMatrix
 from pramana.methods.frequencies import block_size, inverse_frequency_design
 from pramana.methods.symmetric_flows import theta_of
-from pramana.types import Form, IntArray
+from pramana.types import Form
 
 TITLE = "Inverse-frequency post-randomisation: a bound on the chance of a correct match"
 
@@ -39,11 +31,9 @@ TABLE_1 = {
     4: (4, 3, 3, 2, 2, 2, 2),
     5: (3, 3, 2, 2, 2, 2, 2),
     6: (3, 2, 2, 2, 2, 2, 2),
-    7: (2, 2, 2, 2, 2, 2, 2),
-    8: (2, 2, 2, 2, 2, 2, 2),
-    9: (2, 2, 2, 2, 2, 2, 2),
-    10: (2, 2, 2, 2, 2, 2, 2),
-}
+} | dict.fromkeys(range(7, 11), (2,) * 7)
+"""Least block sizes by frequency and xi."""
+
 FREQUENCIES = {1: 2, 2: 205, 3: 431, 4: 106, 5: 230, 6: 221, 7: 611, 8: 194}
 ERRORS = (4.9350e-07, 7.6125e-07, 0.0, 7.4300e-07, 8.8550e-07, 7.8375e-07, 0.0, 8.5550e-07)
 MATRIX = (
@@ -85,8 +75,7 @@ def run(setting: Setting) -> Experiment:
     differ = sum(a != b for t in TABLE_1 for a, b in zip(sizes[t], TABLE_1[t], strict=True))
     setting.advance()
     matrix = _paper_block(FREQUENCIES, theta_of(2, 1 / XI), 6)
-    released = _simulate(matrix, setting)
-    simulated = _simulation(released)
+    simulated = _simulate(matrix, setting)
     setting.advance()
     mates = _block_mates()
     setting.advance()
@@ -96,14 +85,14 @@ def run(setting: Setting) -> Experiment:
             "70 printed",
             f"{70 - differ} of 70 equal",
             differ == 0,
-            threshold="all 70",
+            "all 70",
         ),
         Finding(
             "Is theta for T = 2 and xi = 0.1 the printed one?",
             "1.656854",
             f"{theta_of(2, 1 / XI):.6f}",
             abs(theta_of(2, 1 / XI) - 1.656854) < 1e-6,
-            threshold="to six decimals",
+            "to six decimals",
         ),
         _matrix_finding(matrix),
         *_simulation_findings(simulated, matrix),
@@ -112,7 +101,7 @@ def run(setting: Setting) -> Experiment:
             "yes, by construction",
             f"largest difference {_drift(matrix):.1e} records",
             _drift(matrix) < 1e-9,
-            threshold="below 1e-9 records",
+            "below 1e-9 records",
         ),
         mates[0],
         _attainable_finding(FREQUENCIES),
@@ -128,7 +117,25 @@ def run(setting: Setting) -> Experiment:
             "simulation": simulated["table"],
             "block_mates": mates[1],
         },
-        pictures=_pictures(sizes, simulated),
+        pictures={
+            "block_sizes": lines(
+                "Least block size by frequency (Table 1)",
+                "frequency of the rare category",
+                "block size",
+                {
+                    f"xi = {xi}": (list(sizes), [sizes[t][j] for t in sizes])
+                    for j, xi in enumerate(XIS)
+                },
+            ),
+            "correct_match": histograms(
+                "Chance of a correct match in each simulation",
+                "P[correct match]",
+                "simulations",
+                {"T = 2, xi = 0.1": simulated["matches"]},
+                level=XI,
+                note="The dashed line is xi.",
+            ),
+        },
         remarks=(
             "The minimum block size is the ceiling of T / (T - theta), at least 2; the text of the "
             "paper says the largest integer contained in it, its table has the ceiling.",
@@ -143,46 +150,23 @@ def _attainable_finding(frequencies: Mapping[int, int]) -> Finding:
     records = sum(frequencies.values())
     least, below = (1 + 1e-6) / records, 0.99 / records
     attained = inverse_frequency_design(frequencies, xi=least).attained.xi
-    refused = False
     try:
         inverse_frequency_design(frequencies, xi=below)
+        refused = False
     except Infeasible:
         refused = True
-    known = attained <= least and refused
     return Finding(
         "Can every xi in (0, 1) be met?",
         "yes (Lemma 3.2)",
         f"the least is 1/{records:,}: {attained:.7f} is attained, {below:.7f} is "
         f"{'refused' if refused else 'not refused'}",
         not refused,
-        because="the lemma takes a block of enough records as given, and full mixing of all "
-        "records gives 1/n; --relax takes the least attainable instead"
-        if known
+        "a design for xi below 1/n",
+        "the lemma takes a block of enough records as given, and full mixing of all records gives "
+        "1/n; --relax takes the least attainable instead"
+        if attained <= least and refused
         else "",
-        threshold="a design for xi below 1/n",
     )
-
-
-def _pictures(sizes: dict[int, tuple[int, ...]], simulated: Form) -> dict[str, Picture]:
-    return {
-        "block_sizes": Lines(
-            "Least block size by frequency (Table 1)",
-            "frequency of the rare category",
-            "block size",
-            series={
-                f"xi = {xi}": (list(sizes), [sizes[t][j] for t in sizes])
-                for j, xi in enumerate(XIS)
-            },
-        ),
-        "correct_match": Histograms(
-            "Chance of a correct match in each simulation",
-            "P[correct match]",
-            "simulations",
-            note="The dashed line is xi.",
-            panels={"T = 2, xi = 0.1": simulated["matches"]},
-            level=XI,
-        ),
-    }
 
 
 def _paper_block(frequencies: dict[Any, int], theta: float, size: int) -> SparseRows:
@@ -203,43 +187,33 @@ def _drift(matrix: TransitionMatrix) -> float:
     return float(np.abs(matrix.apply(times) - times).max())
 
 
-def _simulate(matrix: TransitionMatrix, setting: Setting) -> IntArray:
-    """Released frequencies and how many of the rare records stayed, one row a simulation."""
-    truth = np.repeat(np.arange(len(FREQUENCIES)), list(FREQUENCIES.values())).astype(np.uint8)
-    rows = []
+def _simulate(matrix: TransitionMatrix, setting: Setting) -> Form:
+    """Simulated releases: means, squared errors, and the chance that a guess is right."""
+    times = np.array(list(FREQUENCIES.values()))
+    truth = np.repeat(np.arange(len(times)), times).astype(np.uint8)
+    counts, matches = [], []
     for number in range(_simulations(setting.size)):
         words = setting.keystream.words("ghatak", number * truth.size, truth.size)
         new = np.asarray(sample(matrix, truth, words))
-        stayed = int((new[truth == 0] == 0).sum())
-        rows.append([*np.bincount(new, minlength=len(FREQUENCIES)).tolist(), stayed])
+        counts.append(np.bincount(new, minlength=len(times)))
+        # One given person of the two of category 1 stayed, and is picked among all released there.
+        stayed = (new[truth == 0] == 0).mean()
+        matches.append(stayed / counts[-1][0] if counts[-1][0] else 0.0)
         if number % 100 == 99:
             setting.advance()
-    return np.array(rows)
-
-
-def _simulation(released: IntArray) -> Form:
-    """Mean squared error of each share, and the chance that a guess among category 1 is right."""
-    times = np.array(list(FREQUENCIES.values()))
-    squares = np.square((released[:, :-1] - times) / times.sum())
-    # One given person B of the two: right if B stayed and is picked among all in category 1.
-    shown, stayed = released[:, 0], released[:, -1]
-    matches = np.divide(stayed / times[0], shown, out=np.zeros(len(shown)), where=shown > 0)
-    mean, spread = released[:, :-1].mean(axis=0), released[:, :-1].std(axis=0)
-    standard_error = np.maximum(spread / len(released) ** 0.5, 1e-9)
-    return {
-        "matches": matches,
-        "z": (mean - times) / standard_error,
-        "errors": squares.mean(axis=0),
-        "error_se": squares.std(axis=0) / len(released) ** 0.5,
-        "table": {
-            "category": list(FREQUENCIES),
-            "mean_squared_error": squares.mean(axis=0),
-            "standard_error": squares.std(axis=0) / len(released) ** 0.5,
-            "paper": list(ERRORS),
-            "frequency": times,
-            "mean_released_frequency": mean,
-        },
+    released = np.array(counts)
+    squares = np.square((released - times) / times.sum())
+    mean, root = released.mean(axis=0), len(released) ** 0.5
+    table = {
+        "category": list(FREQUENCIES),
+        "mean_squared_error": squares.mean(axis=0),
+        "standard_error": squares.std(axis=0) / root,
+        "paper": list(ERRORS),
+        "frequency": times,
+        "mean_released_frequency": mean,
     }
+    drift = np.abs((mean - times) / np.maximum(released.std(axis=0) / root, 1e-9)).max()
+    return {"matches": np.array(matches), "drift": float(drift), "table": table}
 
 
 def _matrix_finding(matrix: SparseRows) -> Finding:
@@ -251,30 +225,30 @@ def _matrix_finding(matrix: SparseRows) -> Finding:
         "64 entries to three decimals",
         f"{equal} of 64 equal to three decimals, the largest difference is {worst:.4f}",
         equal == rounded.size,
-        threshold="all 64 to three decimals",
+        "all 64 to three decimals",
     )
 
 
 def _simulation_findings(simulated: Form, matrix: SparseRows) -> tuple[Finding, ...]:
-    matches, errors = simulated["matches"], simulated["errors"]
+    matches, drift = simulated["matches"], simulated["drift"]
+    errors, error_se = (simulated["table"][n] for n in ("mean_squared_error", "standard_error"))
     mean, se = float(matches.mean()), float(matches.std() / len(matches) ** 0.5)
-    worst = float(np.nanmax(np.abs(errors - ERRORS) / np.maximum(simulated["error_se"], 1e-12)))
+    worst = float(np.nanmax(np.abs(errors - ERRORS) / np.maximum(error_se, 1e-12)))
     bound = CorrectMatch.of(matrix, FREQUENCIES).xi
-    drift = float(np.abs(simulated["z"]).max())
     return (
         Finding(
             "Is the average chance of a correct match below xi = 0.1, about 0.0764?",
             f"{MATCH:.4f} in 1,000 simulations (the exact expectation is 0.0785)",
             f"{mean:.4f} +- {1.96 * se:.4f} in {len(matches):,}",
             mean < XI and abs(mean - 0.0785) < 4 * se,
-            threshold="below xi, and within 4 standard errors of the exact expectation",
+            "below xi, and within 4 standard errors of the exact expectation",
         ),
         Finding(
             "Are the mean squared errors of the shares the printed ones?",
             "0 to 8.9e-07",
             f"0 to {errors.max():.1e}; the largest difference is {worst:.1f} standard errors",
             bool(errors.max() < 1.3e-6) and worst < 6,
-            threshold="at most 1.3e-06, and within 6 standard errors",
+            "at most 1.3e-06, and within 6 standard errors",
         ),
         Finding(
             "Are released frequencies unbiased as they stand?",
@@ -282,14 +256,14 @@ def _simulation_findings(simulated: Form, matrix: SparseRows) -> tuple[Finding, 
             f"the means of {len(matches):,} simulations are within {drift:.1f} standard errors of "
             "the true frequencies",
             drift < UNLIKELY,
-            threshold=f"each of eight means within {UNLIKELY:g} standard errors",
+            f"each of eight means within {UNLIKELY:g} standard errors",
         ),
         Finding(
             "Is the chance below xi whatever frequency is released?",
             "bounded by psi = 0.1",
             f"exact largest {bound:.6f}",
             bound <= XI * (1 + 1e-9),
-            threshold="at most xi",
+            "at most xi",
         ),
     )
 
@@ -309,7 +283,7 @@ def _block_mates() -> tuple[Finding, Form]:
         f"largest chance {max(chances['paper']):.3f} under the paper's block, "
         f"{max(chances['ours']):.3f} under symmetric flows",
         max(chances["paper"]) > XI >= max(chances["ours"]) - 1e-12,
-        threshold="above xi under the paper's block, at most xi under ours",
+        "above xi under the paper's block, at most xi under ours",
     )
     table = {
         "category": list(RARE_MATE),

@@ -1,6 +1,6 @@
-"""Runs an experiment and writes its findings, tables and figures.
+"""Run an experiment and write its findings, tables and figures.
 
-An experiment is a module with ``TITLE``, ``steps(size)`` and ``run(setting)``, which gives an
+An experiment is a module with ``TITLE``, ``steps(size)`` and ``run(setting)``, which returns an
 ``Experiment``. The harness finds the data, counts the progress, and writes CSV files, figures (PNG
 and SVG) and a page that compares our numbers with those that the paper prints.
 """
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import csv
 
 from pramana.base.atomic_files import whole_folder
 from pramana.base.charts import COLOURS, altair, rows_of, styled, write_picture
@@ -27,220 +28,182 @@ from pramana.errors import InvalidNumber, InvalidTable, OutputExists
 from pramana.types import Entries, Form
 
 Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+"""The x and y of points, by name."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""Columns of a table, by name."""
 
 WIDE, TALL = 330, 250
 BINS = 30
 MOST_TICKS = 12
 NUMBERS = ",.4~r"
+GREY = "#6b6b6b"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What all pictures have."""
+    """A chart of Altair with its title, and a note for the page."""
 
     title: str
-    x: str
-    y: str
+    chart: Any
     note: str = ""
 
-
-@dataclass(frozen=True)
-class Lines(Picture):
-    """Curves by name."""
-
-    series: Curves = field(default_factory=dict)
-    log_x: bool = False
-    log_y: bool = False
-    level: float | None = None
+    def write(self, path: Path) -> None:
+        """Write ``path``.png and ``path``.svg."""
+        write_picture(styled(self.chart.properties(title=self.title)), path)
 
 
-@dataclass(frozen=True)
-class Scatter(Picture):
-    """Clouds of points by name."""
-
-    series: Curves = field(default_factory=dict)
-    log_x: bool = False
-    log_y: bool = False
-
-
-@dataclass(frozen=True)
-class Panels(Picture):
-    """Several pictures of curves side by side."""
-
-    panels: Mapping[str, Lines] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Surface(Picture):
-    """Values over a grid, one panel a name: rows are y, columns are x."""
-
-    xs: Sequence[float] = ()
-    ys: Sequence[float] = ()
-    panels: Entries = field(default_factory=dict)
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Histograms(Picture):
-    """Distributions of values, one panel a name, with the same bins."""
-
-    panels: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    level: float | None = None
-
-
-def draw(picture: Picture, path: Path) -> None:
-    """Write ``path``.png and ``path``.svg."""
-    chart = _DRAWERS[type(picture)](picture).properties(title=picture.title)
-    write_picture(styled(chart), path)
-
-
-def _axis(picture: Lines | Scatter, side: str) -> Form:
-    """One side of a picture; numbers are written out, also on axes of logarithms."""
-    alt, log = altair(), picture.log_x if side == "x" else picture.log_y
-    own = [row[side] for row in _points(picture)]
-    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=True)
-    ticks = {"values": _ticks(min(own), max(own))} if log and own else {"tickCount": 6}
-    axis = alt.Axis(format=NUMBERS, labelOverlap="greedy", labelFlush=False, **ticks)
-    title = picture.x if side == "x" else picture.y
-    return {"shorthand": f"{side}:Q", "title": title, "scale": scale, "axis": axis}
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten; powers alone where there are many."""
-    steps = (1,) if high / low > 2_000 else (1, 2, 5)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [own for p in powers for s in steps if low * 0.99 <= (own := s * 10.0**p) <= high * 1.01]
-
-
-def _points(picture: Lines | Scatter) -> list[Form]:
-    """Rows that can be drawn: finite, and above 0 on an axis of logarithms."""
-    return [
-        {"series": name, "x": float(x), "y": float(y)}
-        for name, (xs, ys) in picture.series.items()
-        for x, y in zip(xs, ys, strict=True)
-        if _shown(x, log=picture.log_x) and _shown(y, log=picture.log_y)
+def lines(
+    title: str,
+    x: str,
+    y: str,
+    series: Curves,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    level: float | None = None,
+) -> Picture:
+    """Curves by name, with a dashed line at ``level``."""
+    alt = altair()
+    layers = [
+        _points(x, y, series, log_x, log_y).mark_line(point=alt.OverlayMarkDef(size=25)),
     ]
+    if level is not None:
+        layers.append(_rule(GREY, level).encode(y=alt.Y("level:Q")))
+    return Picture(title, alt.layer(*layers).properties(width=WIDE, height=TALL))
 
 
-def _shown(value: float, *, log: bool) -> bool:
-    return math.isfinite(value) and (value > 0 or not log)
+def scatter(title: str, x: str, y: str, series: Curves, note: str = "") -> Picture:
+    """Points by name."""
+    marks = _points(x, y, series, False, False).mark_point(filled=True, size=28, opacity=0.7)
+    return Picture(title, marks.properties(width=WIDE, height=TALL), note)
 
 
-def _base(picture: Lines | Scatter) -> Any:
+def panels(title: str, pictures: Mapping[str, Picture]) -> Picture:
+    """Several pictures side by side."""
+    parts = [picture.chart.properties(title=name) for name, picture in pictures.items()]
+    return Picture(title, _side_by_side(parts).resolve_scale(color="independent"))
+
+
+def surfaces(
+    title: str,
+    x: str,
+    y: str,
+    *,
+    xs: Sequence[float],
+    ys: Sequence[float],
+    values: Entries,
+    unit: str = "",
+) -> Picture:
+    """Values over a grid, one panel a name: rows are y, columns are x."""
     alt = altair()
-    names = list(picture.series)
-    shades = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
-    colour = alt.Color(
-        "series:N", title=None, sort=names, scale=alt.Scale(domain=names, range=shades),
-        legend=alt.Legend(orient="bottom", columns=2) if len(names) > 1 else None,
-    )  # fmt: skip
-    return alt.Chart(rows_of(_points(picture))).encode(
-        x=alt.X(**_axis(picture, "x")),
-        y=alt.Y(**_axis(picture, "y")),
-        color=colour,
-    )
+    grids = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
+    low, high = min(map(np.min, grids.values())), max(map(np.max, grids.values()))
+    scale = alt.Scale(scheme="viridis", domain=[float(low), float(high)])
+    x_names, y_names = [f"{value:g}" for value in xs], [f"{value:g}" for value in ys]
 
+    def few(names: list[str]) -> Any:
+        """An axis that names some values, so that they do not touch."""
+        return alt.Axis(values=names[:: -(-len(names) // MOST_TICKS)], labelAngle=0)
 
-def _lines(picture: Lines) -> Any:
-    alt, base = altair(), _base(picture)
-    layers = [base.mark_line(point=alt.OverlayMarkDef(size=25))]
-    if picture.level is not None:
-        rule = alt.Chart(rows_of([{"level": picture.level}]))
-        layers.append(rule.mark_rule(color="#6b6b6b", strokeDash=[4, 3]).encode(y=alt.Y("level:Q")))
-    return alt.layer(*layers).properties(width=WIDE, height=TALL)
-
-
-def _scatter(picture: Scatter) -> Any:
-    marks = _base(picture).mark_point(filled=True, size=28, opacity=0.7)
-    return marks.properties(width=WIDE, height=TALL)
-
-
-def _panels(picture: Panels) -> Any:
-    parts = [_lines(panel).properties(title=name) for name, panel in picture.panels.items()]
-    return _beside(parts).resolve_scale(color="independent")
-
-
-def _beside(parts: Sequence[Any]) -> Any:
-    return altair().hconcat(*parts, bounds="flush", spacing=70)
-
-
-def _surface(picture: Surface) -> Any:
-    alt = altair()
-    values = [np.asarray(panel, dtype=np.float64) for panel in picture.panels.values()]
-    ends = [min(float(v.min()) for v in values), max(float(v.max()) for v in values)]
-    colour = alt.Color(
-        "value:Q", title=picture.unit or None, scale=alt.Scale(scheme="viridis", domain=ends)
-    )
     parts = []
-    for name, value in zip(picture.panels, values, strict=True):
+    for name, grid in grids.items():
         rows = [
-            {"x": _number(x), "y": _number(y), "value": float(value[down, across])}
-            for down, y in enumerate(picture.ys)
-            for across, x in enumerate(picture.xs)
+            {"x": x_name, "y": y_name, "value": float(grid[down, across])}
+            for down, y_name in enumerate(y_names)
+            for across, x_name in enumerate(x_names)
         ]
-        grid = alt.Chart(rows_of(rows)).mark_rect()
-        across = alt.X("x:N", title=picture.x, sort=_named(picture.xs), axis=_few(picture.xs))
-        down = alt.Y("y:N", title=picture.y, sort=_named(picture.ys)[::-1], axis=_few(picture.ys))
-        parts.append(
-            grid.encode(x=across, y=down, color=colour).properties(
-                width=WIDE - 60, height=TALL, title=name
-            )
+        chart = alt.Chart(rows_of(rows)).mark_rect()
+        encoded = chart.encode(
+            x=alt.X("x:N", title=x, sort=x_names, axis=few(x_names)),
+            y=alt.Y("y:N", title=y, sort=y_names[::-1], axis=few(y_names)),
+            color=alt.Color("value:Q", title=unit or None, scale=scale),
         )
-    return _beside(parts)
+        parts.append(encoded.properties(width=WIDE - 60, height=TALL, title=name))
+    return Picture(title, _side_by_side(parts))
 
 
-def _number(value: float) -> str:
-    return f"{value:g}"
-
-
-def _named(values: Sequence[float]) -> list[str]:
-    return [_number(value) for value in values]
-
-
-def _few(values: Sequence[float]) -> Any:
-    """Names of some values, so that they do not touch."""
-    step = -(-len(values) // MOST_TICKS)
-    return altair().Axis(values=_named(values)[::step], labelAngle=0)
-
-
-def _histograms(picture: Histograms) -> Any:
+def histograms(
+    title: str,
+    x: str,
+    y: str,
+    values: Mapping[str, Sequence[float]],
+    *,
+    level: float | None = None,
+    note: str = "",
+) -> Picture:
+    """Distributions of values, one panel a name, with the same bins."""
     alt = altair()
-    values = np.concatenate([np.asarray(panel, float) for panel in picture.panels.values()])
-    edges = np.linspace(values.min(), values.max() + 1e-12, BINS + 1)
+    every = np.concatenate([np.asarray(panel, float) for panel in values.values()])
+    edges = np.linspace(every.min(), every.max() + 1e-12, BINS + 1)
+    scale = alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)
     parts = []
-    for name, panel in picture.panels.items():
+    for name, panel in values.items():
         counts, _ = np.histogram(panel, bins=edges)
         rows = [
             {"from": float(low), "to": float(high), "count": int(count)}
             for low, high, count in zip(edges, edges[1:], counts, strict=False)
         ]
+        bars = alt.Chart(rows_of(rows)).mark_bar(color=COLOURS[0])
+        axis = alt.Axis(format=NUMBERS, tickCount=6)
         layers = [
-            alt.Chart(rows_of(rows))
-            .mark_bar(color=COLOURS[0])
-            .encode(
-                x=alt.X("from:Q", title=picture.x, axis=alt.Axis(format=NUMBERS, tickCount=6),
-                        scale=alt.Scale(domain=[float(edges[0]), float(edges[-1])], nice=False)),
+            bars.encode(
+                x=alt.X("from:Q", title=x, axis=axis, scale=scale),
                 x2=alt.X2("to:Q"),
-                y=alt.Y("count:Q", title=picture.y),
+                y=alt.Y("count:Q", title=y),
                 y2=alt.Y2Datum(0),
             )
-        ]  # fmt: skip
-        if picture.level is not None:
-            rule = alt.Chart(rows_of([{"level": picture.level}]))
-            layers.append(
-                rule.mark_rule(color=COLOURS[1], strokeDash=[4, 3]).encode(x=alt.X("level:Q"))
-            )
+        ]
+        if level is not None:
+            layers.append(_rule(COLOURS[1], level).encode(x=alt.X("level:Q")))
         parts.append(alt.layer(*layers).properties(width=WIDE - 90, height=TALL - 40, title=name))
-    return _beside(parts)
+    return Picture(title, _side_by_side(parts), note)
 
 
-_DRAWERS: dict[type[Picture], Callable[[Any], Any]] = {
-    Histograms: _histograms,
-    Lines: _lines,
-    Panels: _panels,
-    Scatter: _scatter,
-    Surface: _surface,
-}
+def _rule(colour: str, level: float) -> Any:
+    return altair().Chart(rows_of([{"level": level}])).mark_rule(color=colour, strokeDash=[4, 3])
+
+
+def _side_by_side(parts: Sequence[Any]) -> Any:
+    return altair().hconcat(*parts, bounds="flush", spacing=70)
+
+
+def _points(x: str, y: str, series: Curves, log_x: bool, log_y: bool) -> Any:
+    """A chart without marks of all points that can be drawn: finite, above 0 on a log axis."""
+    alt = altair()
+    rows = [
+        {"series": name, "x": float(at), "y": float(value)}
+        for name, (xs, ys) in series.items()
+        for at, value in zip(xs, ys, strict=True)
+        if math.isfinite(at) and math.isfinite(value)
+        and (at > 0 or not log_x) and (value > 0 or not log_y)
+    ]  # fmt: skip
+
+    def axis(side: str, title: str, log: bool) -> Form:
+        """Numbers are written out, also on an axis of logarithms."""
+        values = [row[side] for row in rows]
+        ticks = {"values": _ticks(min(values), max(values))} if log and values else {"tickCount": 6}
+        scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=True)
+        form = alt.Axis(format=NUMBERS, labelOverlap="greedy", labelFlush=False, **ticks)
+        return {"shorthand": f"{side}:Q", "title": title, "scale": scale, "axis": form}
+
+    names = list(series)
+    shades = [COLOURS[at % len(COLOURS)] for at in range(len(names))]
+    colour = alt.Color(
+        "series:N", title=None, sort=names, scale=alt.Scale(domain=names, range=shades),
+        legend=alt.Legend(orient="bottom", columns=2) if len(names) > 1 else None,
+    )  # fmt: skip
+    return alt.Chart(rows_of(rows)).encode(
+        x=alt.X(**axis("x", x, log_x)), y=alt.Y(**axis("y", y, log_y)), color=colour
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten; powers alone if there are many."""
+    steps = (1,) if high / low > 2_000 else (1, 2, 5)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    return [tick for tick in ticks if low * 0.99 <= tick <= high * 1.01]
 
 
 Size = Literal["quick", "usual", "full"]
@@ -261,15 +224,15 @@ GENERATED = "generated data, since no --data was given and PRAMANA_DATA is not s
 
 @dataclass(frozen=True)
 class Finding:
-    """What a paper found, and whether it is so here.
+    """A claim of a paper, and whether it holds here.
 
     Attributes:
-        question: the finding as a question.
-        paper: what the paper prints.
-        ours: what came out here.
-        holds: whether what came out is within the threshold.
-        threshold: what would count as the same finding, said before anyone looks.
-        because: why it may come out otherwise, where that is understood.
+        question: The claim as a question.
+        paper: What the paper prints.
+        ours: The result here.
+        holds: Whether the result is within the threshold.
+        threshold: What counts as the same finding, fixed in advance.
+        because: Why it may differ, if that is understood.
     """
 
     question: str
@@ -298,19 +261,19 @@ class Finding:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment gives.
+    """The result of an experiment.
 
     Attributes:
-        data: which data it ran on, in words.
-        findings: the checks.
-        tables: columns of numbers by the name of their CSV file.
-        pictures: figures by the name of their files.
-        remarks: what else a reader must know.
+        data: The data it ran on, in words.
+        findings: The claims that were checked.
+        tables: Columns of numbers by the name of their CSV file.
+        pictures: Figures by the name of their files.
+        remarks: What else a reader must know.
     """
 
     data: str
     findings: tuple[Finding, ...]
-    tables: Mapping[str, Mapping[str, Sequence[Any]]]
+    tables: Mapping[str, Columns]
     pictures: Mapping[str, Picture]
     remarks: tuple[str, ...] = ()
 
@@ -326,7 +289,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Setting:
-    """How an experiment is to run: with which data, how large, from which seed."""
+    """The data, the size and the seed of a run."""
 
     data: Path | None
     size: Size
@@ -344,14 +307,14 @@ class Setting:
         return Keystream.from_seed(self.seed)
 
     def seeded(self, *numbers: int) -> int:
-        """A seed of its own for each part of an experiment."""
+        """A separate seed for each part of an experiment."""
         mixed = self.seed
         for number in numbers:
             mixed = (mixed * 1_000_003 + number + 1) % (2**61 - 1)
         return mixed
 
     def file(self, name: str) -> Path | None:
-        """A data file, or ``None`` where data are to be generated."""
+        """A data file, or ``None`` if data are to be generated."""
         if self.data is None:
             return None
         path = self.data / name
@@ -360,9 +323,14 @@ class Setting:
         return path
 
     def advance(self, steps: int = 1) -> None:
-        """Tell whoever watches."""
+        """Report progress."""
         if self.progress is not None:
             self.progress(steps)
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The columns of a table from its rows."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def title(name: str) -> str:
@@ -387,14 +355,14 @@ def run_experiment(
     """Run an experiment and write its tables, figures and page into the folder ``to``.
 
     Args:
-        name: one of ``EXPERIMENTS``.
-        to: the folder to write; if it is there already, it must be empty.
-        data: the folder of real data; the one that ``PRAMANA_DATA`` names if not given; without
+        name: One of ``EXPERIMENTS``.
+        to: The folder to write; an existing one must be empty.
+        data: The folder of real data; by default the one that ``PRAMANA_DATA`` names. Without
             either the data are generated, and the page says so.
         size: ``quick`` takes under a minute, ``usual`` minutes, ``full`` hours: as many trials as
             in the paper.
-        seed: the same seed gives the same numbers.
-        progress: is told how many more steps are done.
+        seed: The same seed gives the same numbers.
+        progress: Called with the number of further steps done.
     """
     module, folder = _module(name), Path(to)
     require_choice("size", size, tuple(SIZES))
@@ -405,14 +373,12 @@ def run_experiment(
     if where is not None and not where.is_dir():
         raise InvalidTable(f"The folder of data does not exist: {where}.")
     outcome: Experiment = module.run(Setting(where, size, seed, progress))
-    from pyarrow import csv
-
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     with whole_folder(folder, may_go=_require_empty) as work:
         for file, columns in outcome.tables.items():
             csv.write_csv(pa.table(dict(columns)), work / f"{file}.csv")
         for file, picture in outcome.pictures.items():
-            draw(picture, work / file)
+            picture.write(work / file)
         (work / "README.md").write_text(_page(name, outcome, size=size, seed=seed))
     return outcome
 
@@ -429,20 +395,28 @@ def _require_empty(folder: Path) -> None:
 
 
 def _page(name: str, outcome: Experiment, *, size: Size, seed: int) -> str:
-    lines = [f"# {title(name)}", "", f"Experiment `{name}`, {SIZES[size]}, seed {seed}."]
-    lines += [f"Data: {outcome.data}.", ""]
-    lines += [
-        "## Findings",
+    findings = [
+        f"| {f.question} | {f.paper} | {f.threshold} | {f.ours} | **{f.answer}** |"
+        for f in outcome.findings
+    ]
+    figures = [
+        f"![{picture.title}]({file}.svg)\n\n{picture.title}. {picture.note}\n"
+        for file, picture in outcome.pictures.items()
+    ]
+    parts = [
+        f"# {title(name)}",
         "",
+        f"Experiment `{name}`, {SIZES[size]}, seed {seed}.",
+        f"Data: {outcome.data}.",
+        "\n## Findings\n",
         "| question | the paper | counts as the same | here | |",
         "|---|---|---|---|---|",
+        *findings,
+        "",
+        *(f"- {remark}" for remark in outcome.remarks),
+        "\n## Figures\n",
+        *figures,
+        "## Tables\n",
+        *(f"- [{file}.csv]({file}.csv)" for file in outcome.tables),
     ]
-    for found in outcome.findings:
-        cells = (found.question, found.paper, found.threshold, found.ours, f"**{found.answer}**")
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"- {remark}" for remark in outcome.remarks), "", "## Figures", ""]
-    for file, picture in outcome.pictures.items():
-        lines += [f"![{picture.title}]({file}.svg)", "", f"{picture.title}. {picture.note}", ""]
-    lines += ["## Tables", ""]
-    lines += [f"- [{file}.csv]({file}.csv)" for file in outcome.tables]
-    return "\n".join(lines) + "\n"
+    return "\n".join(parts) + "\n"
