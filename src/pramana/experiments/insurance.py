@@ -1,15 +1,14 @@
 """Insurance markets: rates, regressions and re-identification [Wei, Sec. 4].
 
-``dummy`` lets each function be anything (one coefficient a level), ``numeric`` makes it a line.
-Least squares needs no more of the data than the number of records and the total of the response in
-each cell of the variables, whose levels are 0, 1, 2, ...
+Additive regressions on four variables with levels 0, 1, 2, ...: ``dummy`` has one coefficient a
+level, ``numeric`` a slope a variable. Least squares needs the number of records and the total of
+the response in each cell alone.
 
-[Wei, Sec. 4.2]. A market is the same people with other weights: a smooth tilt of sex, age,
-education and income and of their pairs. Joining a plan depends on age alone. Everything that a
-regression needs is a sum over the cells of the four variables.
+A market is the same people with other weights: a smooth tilt of sex, age, education and income and
+of their pairs [Wei, Sec. 4.2]. Joining a plan depends on age alone.
 
-Each original record is matched to the released record with the nearest keys, ties at random. The
-chance over the ties is computed, not drawn, so that trials differ by the release alone.
+An attacker matches each original record to the released record with the nearest keys, ties at
+random. The chance over the ties is computed, so that trials differ by the release alone.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -156,25 +155,19 @@ def _surveyed(path: Path) -> Insured:
 
     options = csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
     table = csv.read_csv(path, convert_options=options)
-    known = table["EDUCYR"].is_valid().to_numpy()
-    school = table["EDUCYR"].fill_null(0).to_numpy()
-    income = np.array([POVERTY.index(level) for level in table["POVCAT23"].to_pylist()])
+    table = table.filter(table["EDUCYR"].is_valid())
     levels = (
         table["SEX"].to_numpy() - 1,
         np.digitize(table["AGE23X"].to_numpy(), AGES),
-        np.digitize(school, SCHOOL),
-        income,
+        np.digitize(table["EDUCYR"].to_numpy(), SCHOOL),
+        np.array([POVERTY.index(level) for level in table["POVCAT23"].to_pylist()]),
     )
-    cost = table["TOTEXP23"].to_numpy().astype(np.float64)
-    weight = table["PERWT23F"].to_numpy().astype(np.float64)[known]
-    words = (
-        f"{FILE}: {int(known.sum()):,} adults whose education is known, with the survey's weights"
-    )
+    weight = table["PERWT23F"].to_numpy().astype(np.float64)
     return Insured(
-        tuple(level[known].astype(np.int64) for level in levels),
-        cost[known],
+        tuple(level.astype(np.int64) for level in levels),
+        table["TOTEXP23"].to_numpy().astype(np.float64),
         weight / weight.mean(),
-        words,
+        f"{FILE}: {len(weight):,} adults whose education is known, with the survey's weights",
     )
 
 
@@ -234,13 +227,12 @@ def make_states(number: int, setting: Setting) -> dict[str, FloatArray]:
     return markets
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Half of the people train, half test; of those that train some are enrolled."""
+class Split(NamedTuple):
+    """The people who train, those who test, and those of the first who are enrolled."""
 
-    train: IntArray = field(repr=False)
-    test: IntArray = field(repr=False)
-    enrolled: IntArray = field(repr=False)
+    train: IntArray
+    test: IntArray
+    enrolled: IntArray
 
 
 def make_splits(people: Insured, number: int, keystream: Keystream) -> list[Split]:
@@ -308,9 +300,8 @@ def market_weight(shift: str, existing: FloatArray, new: FloatArray) -> FloatArr
     return np.exp(np.asarray(model.decision_function(scale.transform(x)), dtype=np.float64))
 
 
-@dataclass(frozen=True)
-class Score:
-    """Relative bias, R squared, and how far the reached distribution overlaps the true one."""
+class Score(NamedTuple):
+    """Relative bias, R squared, and the overlap of the reached with the true distribution."""
 
     bias: float
     r_squared: float
@@ -342,8 +333,7 @@ def score(
 
 def mean_score(scores: list[Score]) -> Score:
     """The average over splits."""
-    values = np.array([[s.bias, s.r_squared, s.similarity] for s in scores]).mean(axis=0)
-    return Score(*(float(value) for value in values))
+    return Score(*map(float, np.mean(scores, axis=0)))
 
 
 def found_again(

@@ -1,11 +1,10 @@
 """Labelled data sets for decision trees.
 
-Nine attributes: salary, commission, age, education level, make of the car, zip code, value of the
-house, years that it has been owned, and the amount of the loan. The class is a function of some
-of them, sharp at its borders, so that a learner that sees the original data can find it in full and
-what a randomised table costs is easily seen.
-
-Every applicant is a fixed function of the keystream and of the applicant's number.
+The loan applicants of Agrawal and Srikant have nine attributes: salary, commission, age, education
+level, make of the car, zip code, value of the house, years of ownership, and the loan. The class is
+a function of some of them with sharp borders, so that a learner of the original data can find it,
+and the loss by randomisation is easily seen. Every applicant is a fixed function of the keystream
+and of the applicant's number.
 """
 
 from __future__ import annotations
@@ -93,34 +92,34 @@ def _between(values: FloatArray, low: float, high: float) -> BoolArray:
     return (values >= low) & (values <= high)
 
 
+def _bands(columns: Columns) -> tuple[BoolArray, BoolArray, BoolArray]:
+    """A low, a middle and a high salary; the bands overlap."""
+    salary = columns["salary"]
+    return (
+        _between(salary, 25_000, 75_000),
+        _between(salary, 50_000, 100_000),
+        _between(salary, 75_000, 125_000),
+    )
+
+
 def _by_age(columns: Columns, young: Any, middle: Any, old: Any) -> BoolArray:
     """One condition below 40, one from 40 to 60, one above."""
     age = columns["age"]
-    chosen: BoolArray = np.select([age < 40, age < 60], [young, middle], old)
-    return chosen
+    return np.asarray(np.select([age < 40, age < 60], [young, middle], old))
 
 
 def _age_alone(columns: Columns) -> BoolArray:
-    return (columns["age"] < 40) | (columns["age"] >= 60)
+    return _by_age(columns, True, False, True)
 
 
 def _age_and_salary(columns: Columns) -> BoolArray:
-    salary = columns["salary"]
-    return _by_age(
-        columns,
-        _between(salary, 50_000, 100_000),
-        _between(salary, 75_000, 125_000),
-        _between(salary, 25_000, 75_000),
-    )
+    low, middle, high = _bands(columns)
+    return _by_age(columns, middle, high, low)
 
 
 def _age_education_salary(columns: Columns) -> BoolArray:
-    salary, level = columns["salary"], columns["elevel"]
-    low, middle, high = (
-        _between(salary, 25_000, 75_000),
-        _between(salary, 50_000, 100_000),
-        _between(salary, 75_000, 125_000),
-    )
+    level = columns["elevel"]
+    low, middle, high = _bands(columns)
     return _by_age(
         columns,
         np.select([level <= 1, level <= 3], [low, middle], False),

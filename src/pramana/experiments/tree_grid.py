@@ -1,26 +1,24 @@
-"""Accuracy of trees over a grid of (gamma, N): what the guide of ``methods`` reads.
+"""Accuracy of trees over a grid of (gamma, N): the data of the guide in ``methods``.
 
-Every point goes the whole way: bins, release, synthetic records, tree, clean test.
+Every point takes all steps: bins, release, synthetic records, tree, clean test.
 
-A decision tree by gain ratio with error-based pruning, as in C4.5 [Quinlan93].
-
-[Dowd] learned its trees by a version of C4.5. scikit-learn has no gain ratio, so that this tree
-shows how much of a result is due to the learner. Attributes are numbers, and every split is a
-threshold.
+[Dowd] learned trees by a version of C4.5, whose criterion scikit-learn lacks. ``GainRatioTree``
+splits by gain ratio with error-based pruning, as in C4.5 [Quinlan93], and so shows how much of a
+result is due to the learner. Attributes are numbers, and every split is a threshold.
 
     gain        H(classes) - sum of shares times H(classes within a side),
                 less log2(number of thresholds) / records
     gain ratio  gain / H(shares of the two sides)
 
 Among the attributes with at least an average gain the one with the largest gain ratio splits.
-A subtree becomes a leaf where the upper confidence limit of the leaf's errors is not larger than
-the sum of those of its leaves.
+A subtree becomes a leaf if the upper confidence limit of the leaf's errors is not larger than the
+sum of those of its leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +86,7 @@ def try_grid(
             schema = bin_schema(data, number, cut=cut)
             for gamma in gammas:
                 base = seed + 10_007 * place + 101 * number + int(13 * gamma)
-                trials.append(_try(data, schema, number, gamma, base, ways, releases))
+                trials.append(_trial(data, schema, number, gamma, base, ways, releases))
                 if advance is not None:
                     advance(1)
     return trials
@@ -99,17 +97,12 @@ def guide_of(trials: Iterable[Trial]) -> Guide:
     by_point: dict[tuple[float, int], list[Trial]] = {}
     for trial in trials:
         by_point.setdefault((trial.gamma, trial.bins), []).append(trial)
-    return Guide(
-        tuple(
-            GridPoint(
-                gamma,
-                bins,
-                accuracy=float(np.mean([trial.accuracy["posterior"] for trial in some])),
-                error=float(np.mean([trial.error for trial in some])),
-            )
-            for (gamma, bins), some in sorted(by_point.items())
-        )
-    )
+    points = []
+    for (gamma, bins), some in sorted(by_point.items()):
+        accuracy = float(np.mean([trial.accuracy["posterior"] for trial in some]))
+        error = float(np.mean([trial.error for trial in some]))
+        points.append(GridPoint(gamma, bins, accuracy=accuracy, error=error))
+    return Guide(tuple(points))
 
 
 def reference_sets(*, quick: bool = False) -> list[LearningSet]:
@@ -158,23 +151,19 @@ def _require_numbers(rows: pa.Table, target: str) -> None:
 def original_accuracy(data: LearningSet) -> float:
     """The same tree on the original data, without bins."""
     schema = bin_schema(data, 2)
-    pairs = [attribute_of(name, _bare(schema, name), data.train[name]) for name in data.attributes]
-    attributes, values = [own for own, _ in pairs], [value for _, value in pairs]
+    attributes, values = [], []
+    for name in data.attributes:
+        number = replace(schema.column(name), domain=None, randomise=False)
+        attribute, codes = attribute_of(name, number, data.train[name])
+        attributes.append(attribute)
+        values.append(codes)
     tests = [codes_in_test(attribute, data.test[attribute.name]) for attribute in attributes]
-    classes = np.asarray(data.train[data.target].to_pylist())
-    truth = np.asarray(data.test[data.target].to_pylist())
+    classes, truth = (np.asarray(t[data.target].to_pylist()) for t in (data.train, data.test))
     tree = default_tree(1).fit(feature_table(attributes, values), classes)
     return float(np.mean(tree.predict(feature_table(attributes, tests)) == truth))
 
 
-def _bare(schema: Schema, name: str) -> Any:
-    """The column without its domain: a plain number."""
-    from dataclasses import replace
-
-    return replace(schema.column(name), domain=None, randomise=False)
-
-
-def _try(
+def _trial(
     data: LearningSet,
     schema: Schema,
     bins: int,
@@ -185,6 +174,8 @@ def _try(
 ) -> Trial:
     accuracies: dict[str, list[float]] = {way: [] for way in ways}
     errors = []
+    # Leaves as large as those of the default tree, so that only the criterion differs.
+    least = max(5, round(LEAF * data.train.num_rows))
     for number in range(releases):
         release = release_at(data, schema, gamma=gamma, seed=seed + 1_000_003 * number)
         errors.append(_estimation_error(data, schema, release))
@@ -194,18 +185,13 @@ def _try(
                 release,
                 target=data.target,
                 test=data.test,
-                learner=_gain_ratio_tree(data.train.num_rows) if by_gain_ratio else None,
+                learner=GainRatioTree(least) if by_gain_ratio else None,
                 synthesis=synthesis,
                 seed=seed,
             )
             accuracies[way].append(learned.accuracy.value if learned.accuracy else float("nan"))
     means = {way: float(np.mean(values)) for way, values in accuracies.items()}
     return Trial(data.name, gamma, bins, means, float(np.mean(errors)))
-
-
-def _gain_ratio_tree(records: int) -> GainRatioTree:
-    """With leaves as large as those of the default tree, so that only the criterion differs."""
-    return GainRatioTree(least=max(5, round(LEAF * records)))
 
 
 def _estimation_error(data: LearningSet, schema: Schema, release: Release) -> float:
@@ -238,12 +224,11 @@ class Node:
 
     Attributes:
         label: The most frequent class of its records.
-        errors: How many of its records have another class.
-        records: How many there are.
+        errors: The number of its records with another class.
+        records: The number of its records.
         attribute: The attribute that splits, -1 in a leaf.
-        threshold: Values up to it go to ``below``.
-        below: The node of smaller values.
-        above: The node of larger ones.
+        threshold: Values up to it go to the first of ``sides``.
+        sides: The nodes of smaller and of larger values, none in a leaf.
     """
 
     label: int
@@ -251,8 +236,7 @@ class Node:
     records: float
     attribute: int = -1
     threshold: float = 0.0
-    below: Node | None = None
-    above: Node | None = None
+    sides: tuple[Node, ...] = ()
 
 
 @dataclass
@@ -278,11 +262,12 @@ class GainRatioTree:
         values = np.asarray(x, dtype=np.float64)
         self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
         weight = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight)
-        levels = [np.unique(column) for column in values.T]
-        places = np.column_stack(
-            [np.searchsorted(own, column) for own, column in zip(levels, values.T, strict=True)]
+        levels, places = zip(
+            *(np.unique(column, return_inverse=True) for column in values.T), strict=True
         )
-        grower = _Grower(places, codes, weight, levels, self.least, len(self.classes_))
+        grower = _Grower(
+            np.column_stack(places), codes, weight, levels, self.least, len(self.classes_)
+        )
         self.root_ = grower.node(np.arange(len(values)))
         _prune(self.root_)
         return self
@@ -294,11 +279,11 @@ class GainRatioTree:
         waiting = [(self.root_, np.arange(len(values)))]
         while waiting:
             node, rows = waiting.pop()
-            if node.below is None or node.above is None:
+            if not node.sides:
                 labels[rows] = node.label
                 continue
             smaller = values[rows, node.attribute] <= node.threshold
-            waiting += [(node.below, rows[smaller]), (node.above, rows[~smaller])]
+            waiting += zip(node.sides, (rows[smaller], rows[~smaller]), strict=True)
         return np.asarray(self.classes_[labels])
 
 
@@ -307,7 +292,7 @@ class _Grower:
     places: IntArray
     codes: IntArray
     weight: FloatArray
-    levels: list[FloatArray]
+    levels: Sequence[FloatArray]
     least: int
     classes: int
 
@@ -324,7 +309,7 @@ class _Grower:
         below = self.places[rows, attribute] <= place
         node.attribute = attribute
         node.threshold = float(self.levels[attribute][place : place + 2].mean())
-        node.below, node.above = self.node(rows[below]), self.node(rows[~below])
+        node.sides = (self.node(rows[below]), self.node(rows[~below]))
         return node
 
     def _split(self, rows: IntArray) -> tuple[int, int]:
@@ -351,13 +336,12 @@ class _Grower:
             gain = float(gains[at] - np.log2(thresholds.size) / whole.sum())
             sides = np.array([[sizes[at], whole.sum() - sizes[at]]], dtype=np.float64)
             best.append((gain, gain / float(_entropy(sides)[0]), attribute, int(thresholds[at])))
-        useful = [one for one in best if one[0] > 0]
+        useful = [split for split in best if split[0] > 0]
         if not useful:
             return -1, 0
         average = np.mean([gain for gain, *_ in useful]) - 1e-12
-        _, _, attribute, place = max(
-            (one for one in useful if one[0] >= average), key=lambda one: one[1]
-        )
+        large = (split for split in useful if split[0] >= average)
+        _, _, attribute, place = max(large, key=lambda split: split[1])
         return attribute, place
 
 
@@ -370,14 +354,14 @@ def _entropy(counts: FloatArray) -> FloatArray:
 
 
 def _prune(node: Node) -> float:
-    """Make leaves of subtrees that are not expected to err less; the errors expected."""
+    """Make leaves of subtrees without fewer expected errors; returns the expected errors."""
     alone = expected_errors(node.errors, node.records)
-    if node.below is None or node.above is None:
+    if not node.sides:
         return alone
-    split = _prune(node.below) + _prune(node.above)
+    split = sum(map(_prune, node.sides))
     if alone > split + 0.1:
         return split
-    node.below = node.above = None
+    node.sides = ()
     return alone
 
 

@@ -6,6 +6,7 @@ Re-identification (Figures 3 to 5), prediction with protection (Figure 6), with 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -16,12 +17,13 @@ from pramana.base.randomness import Keystream
 from pramana.experiments.harness import (
     Experiment,
     Finding,
-    Histograms,
-    Lines,
-    Panels,
     Picture,
     Setting,
     Size,
+    columns_of,
+    histograms,
+    lines,
+    panels,
 )
 from pramana.experiments.insurance import (
     CELLS,
@@ -44,6 +46,8 @@ from pramana.experiments.insurance import (
 from pramana.types import FloatArray
 
 TITLE = "Distribution-preserving k-anonymity and the risk of a new market"
+
+Scores = dict[tuple[Any, ...], Score]
 
 FORMS: tuple[Form, ...] = ("dummy", "numeric")
 FEW = "a quick run has few people and splits, and what they differ by is in every bias: of 18 seeds"
@@ -131,57 +135,56 @@ def run(setting: Setting) -> Experiment:
     )
 
 
+def _scored(
+    people: Insured,
+    split: Split,
+    released: dict[str, Any],
+    markets: dict[str, FloatArray],
+    forms: tuple[Form, ...] = FORMS,
+) -> Iterator[tuple[tuple[str, str, str, str], Score]]:
+    """(release, market, shift, form), and its score; the same market needs no weights."""
+    existing, _, _ = people.sums(people.cells[split.train], split.train)
+    tested, _, _ = people.sums(people.cells[split.test], split.test)
+    for market, tilt in markets.items():
+        for shift in ("none",) if market == SAME else SHIFTS:
+            weight = market_weight(shift, existing, tilt * tested)
+            for (name, cells), form in product(released.items(), forms):
+                found = score(people, split, cells, tilt=tilt, weight=weight, form=form)
+                yield (name, market, shift, form), found
+
+
 # -- Tables 1 and 2, and the same at k = 10 ------------------------------------------------
 
 
 def _tables(
     people: Insured, markets: dict[str, FloatArray], splits: list[Split], setting: Setting
-) -> dict[tuple[str, ...], Score]:
+) -> Scores:
     """(protection, market, shift, form) -> average score."""
-    scores: dict[tuple[str, ...], list[Score]] = {}
+    scores: dict[tuple[Any, ...], list[Score]] = {}
     equal = replace(people, weight=np.ones(people.size))
     for number, split in enumerate(splits):
         stream = Keystream.from_seed(setting.seeded(1, number))
         grouped = group(people, split.enrolled, k=AT_K, keystream=stream)
         released = anonymised(grouped, methods=("centroid", "resample"), keystream=stream)
         released["original"] = people.cells[split.enrolled]
-        cases = [(name, people, cells) for name, cells in released.items()]
-        for protection, insured, cells in [*cases, (EQUAL, equal, released["resample"])]:
-            existing, _, _ = insured.sums(insured.cells[split.train], split.train)
-            tested, _, _ = insured.sums(insured.cells[split.test], split.test)
-            for (market, tilt), shift in product(markets.items(), SHIFTS):
-                weight = market_weight(shift, existing, tilt * tested)
-                for form in FORMS:
-                    scores.setdefault((protection, market, shift, form), []).append(
-                        score(insured, split, cells, tilt=tilt, weight=weight, form=form)
-                    )
+        equally_weighted = {EQUAL: released["resample"]}
+        for insured, cells in ((people, released), (equal, equally_weighted)):
+            for key, found in _scored(insured, split, cells, markets):
+                scores.setdefault(key, []).append(found)
         setting.advance()
     return {key: mean_score(found) for key, found in scores.items()}
 
 
-def _size_of_bias(
-    shifted: dict[tuple[str, ...], Score], protection: str, shift: str, form: Form = "dummy"
-) -> float:
-    """The mean over markets of the size of the relative bias."""
-    chosen = [
-        abs(found.bias)
-        for (own, _, by, kind), found in shifted.items()
-        if (own, by, kind) == (protection, shift, form)
-    ]
-    return float(np.mean(chosen))
+def _shift_findings(shifted: Scores, noise: str) -> tuple[Finding, ...]:
+    def biases(form: Form) -> dict[tuple[str, str], float]:
+        """The mean over markets of the size of the relative bias, by protection and shift."""
+        sizes: dict[tuple[str, str], list[float]] = {}
+        for (protection, _, shift, kind), found in shifted.items():
+            if kind == form:
+                sizes.setdefault((protection, shift), []).append(abs(found.bias))
+        return {key: float(np.mean(found)) for key, found in sizes.items()}
 
-
-def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[Finding, ...]:
-    size = {
-        (protection, shift): _size_of_bias(shifted, protection, shift)
-        for protection in ("original", "resample", EQUAL, "centroid")
-        for shift in SHIFTS
-    }
-    line = {
-        (protection, shift): _size_of_bias(shifted, protection, shift, "numeric")
-        for protection in ("original", "centroid")
-        for shift in ("none", "nonparametric")
-    }
+    size, line = biases("dummy"), biases("numeric")
     weighted = (
         "resample keeps the distribution of keys among records, and the survey's weights do not "
         f"follow the keys: with equal weights {size[EQUAL, 'nonparametric']:.2%} with, "
@@ -195,51 +198,47 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[
     def halved(protection: str) -> bool:
         return size[protection, "nonparametric"] <= 0.5 * size[protection, "none"]
 
+    spoilt = size["centroid", "nonparametric"] / size["resample", "nonparametric"]
     return (
         Finding(
             "Do nonparametric weights at least halve the bias of the dummy-coded model?",
             "0.79 % with, 3.06 % without (Table 1)",
             words("original"),
             halved("original"),
-            threshold="at most half of the bias without",
+            "at most half of the bias without",
         ),
         Finding(
             "Do logistic weights help less than nonparametric ones?",
             "2.46 % on average",
             f"{size['original', 'logistic']:.2%}",
             size["original", "logistic"] > size["original", "nonparametric"],
-            threshold="a larger bias than nonparametric ones",
+            "a larger bias than nonparametric ones",
         ),
         Finding(
             f"Does it stay so on data protected by resample at k = {AT_K}?",
             "bias stays low (Figure 8)",
             words("resample"),
             halved("resample"),
-            threshold="at most half of the bias without",
-            because=weighted if halved(EQUAL) else "",
+            "at most half of the bias without",
+            weighted if halved(EQUAL) else "",
         ),
         Finding(
             f"Does protection by centroid at k = {AT_K} spoil it?",
             "yes: covariate shift methods fail (Figure 7)",
-            f"{words('centroid')}: "
-            f"{'halved' if halved('centroid') else 'not halved'}, and "
-            f"{size['centroid', 'nonparametric'] / size['resample', 'nonparametric']:.1f} times "
-            "the bias under resample",
+            f"{words('centroid')}: {'halved' if halved('centroid') else 'not halved'}, and "
+            f"{spoilt:.1f} times the bias under resample",
             halved("original")  # else there is nothing to spoil
-            and (
-                not halved("centroid")
-                or size["centroid", "nonparametric"] > 1.5 * size["resample", "nonparametric"]
-            ),
-            threshold="halved on data as they are; and not halved here, or more than 1.5 times the "
+            and (not halved("centroid") or spoilt > 1.5),
+            "halved on data as they are; and not halved here, or more than 1.5 times the "
             "bias under resample",
-            because=noise,
+            noise,
         ),
         Finding(
             "Do nonparametric weights lower the bias of the numeric model too?",
             "0.75 % with, 1.65 % without (Table 2)",
             f"{line['original', 'nonparametric']:.2%} with, {line['original', 'none']:.2%} without",
             line["original", "nonparametric"] < line["original", "none"],
-            threshold="a smaller bias with weights",
+            "a smaller bias with weights",
         ),
         Finding(
             f"Does centroid at k = {AT_K} spoil the numeric model less than the dummy-coded one?",
@@ -248,28 +247,23 @@ def _shift_findings(shifted: dict[tuple[str, ...], Score], noise: str) -> tuple[
             f"{line['centroid', 'nonparametric']:.2%} against "
             f"{size['centroid', 'nonparametric']:.2%} with weights",
             line["centroid", "none"] < size["centroid", "none"],
-            threshold="a smaller bias than the dummy-coded model, both without weights",
-            because=noise,
+            "a smaller bias than the dummy-coded model, both without weights",
+            noise,
         ),
     )
 
 
 def _states(people: Insured, states: dict[str, FloatArray], splits: list[Split]) -> dict[str, Any]:
     """Unprotected data in real markets: the size of the bias of each state, by weights."""
-    table: dict[str, Any] = {"state": list(states)}
-    for shift in SHIFTS:
-        table[shift] = []
-        for tilt in states.values():
-            biases = []
-            for split in splits:
-                existing, _, _ = people.sums(people.cells[split.train], split.train)
-                tested, _, _ = people.sums(people.cells[split.test], split.test)
-                weight = market_weight(shift, existing, tilt * tested)
-                cells = people.cells[split.enrolled]
-                found = score(people, split, cells, tilt=tilt, weight=weight, form="dummy")
-                biases.append(found.bias)
-            table[shift].append(abs(float(np.mean(biases))))
-    return table
+    biases: dict[tuple[str, str], list[float]] = {}
+    for split in splits:
+        original = {"original": people.cells[split.enrolled]}
+        for (_, state, shift, _), found in _scored(people, split, original, states, ("dummy",)):
+            biases.setdefault((state, shift), []).append(found.bias)
+    by_shift = {
+        shift: [abs(float(np.mean(biases[state, shift]))) for state in states] for shift in SHIFTS
+    }
+    return {"state": list(states)} | by_shift
 
 
 def _state_findings(states: dict[str, Any]) -> tuple[Finding, ...]:
@@ -285,7 +279,7 @@ def _state_findings(states: dict[str, Any]) -> tuple[Finding, ...]:
             f"{weighted:.2%} with, {none:.2%} without, in {len(states['state'])} states; lower in "
             f"{better} of them",
             weighted < none,
-            threshold="a smaller bias with weights, averaged over markets",
+            "a smaller bias with weights, averaged over markets",
         ),
     )
 
@@ -299,7 +293,7 @@ def _curves(
     splits: list[Split],
     sizes: _Sizes,
     setting: Setting,
-) -> dict[tuple[Any, ...], Score]:
+) -> Scores:
     """(same market or new ones, method, shift, form, k) -> average score.
 
     Of new markets the size of the bias is averaged: biases of two signs must not cancel.
@@ -310,47 +304,34 @@ def _curves(
         stream = Keystream.from_seed(setting.seeded(2, k, number))
         grouped = group(people, split.enrolled, k=k, keystream=stream)
         released = anonymised(grouped, methods=METHODS, keystream=stream)
-        existing, _, _ = people.sums(people.cells[split.train], split.train)
-        tested, _, _ = people.sums(people.cells[split.test], split.test)
-        for market, tilt in tilts.items():
-            for shift in ("none",) if market == SAME else SHIFTS:
-                weight = market_weight(shift, existing, tilt * tested)
-                for method, form in product(METHODS, FORMS):
-                    found = score(
-                        people, split, released[method], tilt=tilt, weight=weight, form=form
-                    )
-                    scores.setdefault((market, method, shift, form, k), []).append(found)
+        for (method, market, *rest), found in _scored(people, split, released, tilts):
+            scores.setdefault((market, method, *rest, k), []).append(found)
         setting.advance()
-    by_market = {key: mean_score(found) for key, found in scores.items()}
     curves: dict[tuple[Any, ...], list[Score]] = {}
-    for (market, *rest), found in by_market.items():
-        new = market != SAME
-        sized = replace(found, bias=abs(found.bias)) if new else found
-        curves.setdefault((NEW if new else SAME, *rest), []).append(sized)
+    for (market, *rest), found in scores.items():
+        mean = mean_score(found)
+        if market == SAME:
+            curves.setdefault((SAME, *rest), []).append(mean)
+        else:
+            curves.setdefault((NEW, *rest), []).append(mean._replace(bias=abs(mean.bias)))
     return {key: mean_score(found) for key, found in curves.items()}
 
 
-def _curve_findings(
-    curves: dict[tuple[Any, ...], Score], ks: tuple[int, ...], noise: str
-) -> tuple[Finding, ...]:
-    def similarity(method: str, k: int) -> float:
-        return curves[SAME, method, "none", "dummy", k].similarity
-
-    def bias(method: str) -> list[float]:
-        return [curves[SAME, method, "none", "dummy", k].bias for k in ks]
-
-    kept = {method: [similarity(method, k) for k in ks] for method in METHODS}
-    flat, worst = (max(map(abs, bias(method))) for method in ("resample", "centroid"))
-    moved = {method: float(np.ptp(bias(method))) for method in ("resample", "centroid")}
+def _curve_findings(curves: Scores, ks: tuple[int, ...], noise: str) -> tuple[Finding, ...]:
+    same = {m: [curves[SAME, m, "none", "dummy", k] for k in ks] for m in METHODS}
+    kept = {method: (found[0].similarity, found[-1].similarity) for method, found in same.items()}
+    bias = {method: [found.bias for found in same[method]] for method in METHODS}
+    flat, worst = (max(map(abs, bias[method])) for method in ("resample", "centroid"))
+    moved = {method: float(np.ptp(bias[method])) for method in ("resample", "centroid")}
     return (
         Finding(
             "Does the similarity to the test data stay for resample and gaussian, and collapse "
             "for centroid?",
             f"nearly constant against 0.17 at k = 1000 (Figure 6E); here up to k = {ks[-1]}",
-            ", ".join(f"{m}: {kept[m][0]:.2f} -> {kept[m][-1]:.2f}" for m in METHODS),
-            min(kept["resample"][-1], kept["gaussian"][-1]) > kept["resample"][0] - 0.05
-            and kept["centroid"][-1] < kept["centroid"][0] - 0.1,
-            threshold="lost: at most 0.05 for resample and gaussian, more than 0.1 for centroid",
+            ", ".join(f"{m}: {first:.2f} -> {last:.2f}" for m, (first, last) in kept.items()),
+            min(kept["resample"][1], kept["gaussian"][1]) > kept["resample"][0] - 0.05
+            and kept["centroid"][1] < kept["centroid"][0] - 0.1,
+            "lost: at most 0.05 for resample and gaussian, more than 0.1 for centroid",
         ),
         Finding(
             "Does the bias of the dummy-coded model stay flat in k for resample, and not for "
@@ -359,8 +340,8 @@ def _curve_findings(
             f"at most {flat:.1%} for resample, {worst:.1%} for centroid; from the smallest to the "
             f"largest it moves by {moved['resample']:.1%} and {moved['centroid']:.1%}",
             moved["resample"] < 0.5 * moved["centroid"],
-            threshold="moves by less than half as much for resample as for centroid",
-            because=noise,
+            "moves by less than half as much for resample as for centroid",
+            noise,
         ),
     )
 
@@ -412,7 +393,7 @@ def _loading_finding(loadings: dict[str, Any]) -> Finding:
             for loading, own in zip(loadings["loading"], average, strict=True)
         ),
         average == sorted(average, reverse=True) and average[0] <= 1 / 5,
-        threshold="falls with each larger loading, and is at most 1/k",
+        "falls with each larger loading, and is at most 1/k",
     )
 
 
@@ -438,21 +419,21 @@ def _attack_findings(attacks: dict[tuple[int, str], FloatArray]) -> tuple[Findin
             "yes (Figure 5); 310 equivalence classes",
             f"at most {above:.2f} / k; {classes} equivalence classes",
             above <= 1,
-            threshold="at most 1/k for each",
+            "at most 1/k for each",
         ),
         Finding(
             "Is it far lower for gaussian than for resample at k = 5 and 10?",
             "yes (Figures 3 and 4)",
             f"{low[0]:.2f} and {low[1]:.2f} times",
             max(low) < 0.5,
-            threshold="below half",
+            "below half",
         ),
         Finding(
             "Is resample at most as risky as centroid for most equivalence classes?",
             "for a large majority (Figures 3D and 4D)",
             f"for {better[0]:.0%} of them at k = 5 and {better[1]:.0%} at k = 10",
             min(better) > 0.5,
-            threshold="for more than half of the classes, at both k",
+            "for more than half of the classes, at both k",
         ),
     )
 
@@ -467,112 +448,107 @@ def _differences(attacks: dict[tuple[int, str], FloatArray], k: int) -> FloatArr
 
 
 def _columns(
-    shifted: dict[tuple[str, ...], Score],
-    curves: dict[tuple[Any, ...], Score],
-    attacks: dict[tuple[int, str], FloatArray],
+    shifted: Scores, curves: Scores, attacks: dict[tuple[int, str], FloatArray]
 ) -> dict[str, dict[str, Any]]:
+    files = {("original", "dummy"): "table_1", ("original", "numeric"): "table_2"}
+    for protection in ("resample", "centroid"):
+        files[protection, "dummy"] = f"protected_{protection}"
+        files[protection, "numeric"] = f"protected_{protection}_numeric"
+    markets = list(dict.fromkeys(market for _, market, _, _ in shifted))
     tables: dict[str, dict[str, Any]] = {}
-    files = (("table_1", "original", "dummy"), ("table_2", "original", "numeric"))
-    for file, protection, form in (
-        *files,
-        ("protected_resample", "resample", "dummy"),
-        ("protected_centroid", "centroid", "dummy"),
-        ("protected_resample_numeric", "resample", "numeric"),
-        ("protected_centroid_numeric", "centroid", "numeric"),
-    ):
-        markets = list(dict.fromkeys(market for _, market, _, _ in shifted))
+    for (protection, form), file in files.items():
         tables[file] = {"market": markets}
         for what, shift in product(("r_squared", "bias"), SHIFTS):
             tables[file][f"{what}_{shift}"] = [
                 getattr(shifted[protection, market, shift, form], what) for market in markets
             ]
     names = ("market", "method", "shift", "form", "k")
-    tables["by_k"] = {name: [key[j] for key in curves] for j, name in enumerate(names)}
-    for what in ("bias", "r_squared", "similarity"):
-        tables["by_k"][what] = [getattr(found, what) for found in curves.values()]
-    tables["reidentification"] = {
-        "k": [k for k, _ in attacks],
-        "method": [method for _, method in attacks],
-        "average": [_average(found) for found in attacks.values()],
-        "largest_of_a_class": [float(found[0].max()) for found in attacks.values()],
-    }
+    measures = ("bias", "r_squared", "similarity")
+    tables["by_k"] = columns_of(
+        [
+            dict(zip(names, key, strict=True)) | {what: getattr(found, what) for what in measures}
+            for key, found in curves.items()
+        ]
+    )
+    tables["reidentification"] = columns_of(
+        [
+            {
+                "k": k,
+                "method": method,
+                "average": _average(found),
+                "largest_of_a_class": float(found[0].max()),
+            }
+            for (k, method), found in attacks.items()
+        ]
+    )
     return tables
 
 
 def _pictures(
-    curves: dict[tuple[Any, ...], Score],
-    attacks: dict[tuple[int, str], FloatArray],
-    ks: tuple[int, ...],
+    curves: Scores, attacks: dict[tuple[int, str], FloatArray], ks: tuple[int, ...]
 ) -> dict[str, Picture]:
     pictures: dict[str, Picture] = {}
     for number, k in ((3, 5), (4, 10)):
-        pictures[f"figure_{number}"] = Histograms(
+        pictures[f"figure_{number}"] = histograms(
             f"Figure {number}: re-identification by equivalence class, k = {k}",
             "frequency",
             "classes",
-            note="The dashed line is 1 / k.",
-            panels={method: attacks[k, method][0].tolist() for method in METHODS},
+            {method: attacks[k, method][0].tolist() for method in METHODS},
             level=1 / k,
+            note="The dashed line is 1 / k.",
         )
-        pictures[f"figure_{number}d"] = Histograms(
+        pictures[f"figure_{number}d"] = histograms(
             f"Figure {number}D: resample less centroid by equivalence class, k = {k}",
             "difference of frequencies",
             "classes",
-            panels={"resample - centroid": _differences(attacks, k).tolist()},
+            {"resample - centroid": _differences(attacks, k).tolist()},
             level=0.0,
         )
     tried = sorted({k for k, _ in attacks})
     averages = {m: (tried, [_average(attacks[k, m]) for k in tried]) for m in METHODS}
-    pictures["figure_5"] = Lines(
+    pictures["figure_5"] = lines(
         "Figure 5: average frequency of re-identification",
         "k",
         "frequency",
-        series=averages | {"1 / k": (tried, [1 / k for k in tried])},
+        averages | {"1 / k": (tried, [1 / k for k in tried])},
         log_x=True,
         log_y=True,
     )
+
+    def curve(what: str, *key: str) -> tuple[list[int], list[float]]:
+        return list(ks), [getattr(curves[*key, k], what) for k in ks]
+
+    measures = [*product(("bias", "r_squared"), FORMS), ("similarity", "dummy")]
     pictures["figure_6"] = _by_k(
         "Figure 6: no shift, by method",
         {
-            (what, form): {m: _curve(curves, (SAME, m, "none", form), ks, what)
-                           for m in METHODS}
-            for what, form in (*product(("bias", "r_squared"), FORMS), ("similarity", "dummy"))
+            (what, form): {m: curve(what, SAME, m, "none", form) for m in METHODS}
+            for what, form in measures
         },
-    )  # fmt: skip
+    )
     for number, method in enumerate(METHODS, 7):
         pictures[f"figure_{number}"] = _by_k(
             f"Figure {number}: {method}, {NEW}, by weights",
             {
-                (what, form): {s: _curve(curves, (NEW, method, s, form), ks, what) for s in SHIFTS}
-                for what, form in product(("bias", "r_squared"), FORMS)
+                (what, form): {shift: curve(what, NEW, method, shift, form) for shift in SHIFTS}
+                for what, form in measures[:-1]
             },
         )
     pictures["figure_10"] = _by_k(
         "Figure 10: histogram intersection with the new plans",
         {
-            ("similarity", m): {s: _curve(curves, (NEW, m, s, "dummy"), ks, "similarity")
-                                for s in SHIFTS}
+            ("similarity", m): {s: curve("similarity", NEW, m, s, "dummy") for s in SHIFTS}
             for m in METHODS
         },
-    )  # fmt: skip
+    )
     return pictures
 
 
-def _by_k(title: str, panels: dict[tuple[str, str], dict[str, Any]]) -> Panels:
+def _by_k(title: str, series: dict[tuple[str, str], dict[str, Any]]) -> Picture:
     """One panel for each measure and form."""
     words = {"bias": "relative bias", "r_squared": "R squared", "similarity": "intersection"}
-    return Panels(
-        title,
-        "k",
-        "",
-        panels={
-            f"{words[what]}, {form}": Lines("", "k", words[what], series=series, log_x=True)
-            for (what, form), series in panels.items()
-        },
-    )
-
-
-def _curve(
-    curves: dict[tuple[Any, ...], Score], key: tuple[str, ...], ks: tuple[int, ...], what: str
-) -> tuple[list[int], list[float]]:
-    return list(ks), [getattr(curves[*key, k], what) for k in ks]
+    parts = {
+        f"{words[what]}, {form}": lines("", "k", words[what], curves, log_x=True)
+        for (what, form), curves in series.items()
+    }
+    return panels(title, parts)
