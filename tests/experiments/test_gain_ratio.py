@@ -34,7 +34,7 @@ def test_it_finds_the_best_single_split_of_all():
         root = GainRatioTree(least=25).fit(x, y).root_
 
         found = _best(x, y, least=25)
-        if root.below is not None:
+        if root.sides:
             assert (root.attribute, root.threshold) == found
 
 

@@ -116,12 +116,12 @@ def climb(
     if not total > 0:
         return prior
     added = prior * (pull / prior.sum())
-    table = start * (total / start.sum())
+    table: FloatArray = start * (total / start.sum())
 
     def one_round(table: FloatArray) -> FloatArray:
         ratio = divide(released, _through(channels, "forward", table))
-        expected = table * _through(channels, "backward", ratio) + added
-        expected *= total / expected.sum()
+        expected: FloatArray = table * _through(channels, "backward", ratio) + added
+        expected = expected * (total / expected.sum())
         if margins is None:
             return expected
         return fit_margins(table, [margin_of(expected, keep) for keep in margins], margins)

@@ -42,11 +42,12 @@ GREY = "#6b6b6b"
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart of Altair with its title, and a note for the page."""
+    """A chart of Altair with its title, a note for the page, and the points that it shows."""
 
     title: str
     chart: Any
     note: str = ""
+    series: Curves = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Write ``path``.png and ``path``.svg."""
@@ -70,13 +71,14 @@ def lines(
     ]
     if level is not None:
         layers.append(_rule(GREY, level).encode(y=alt.Y("level:Q")))
-    return Picture(title, alt.layer(*layers).properties(width=WIDE, height=TALL))
+    chart = alt.layer(*layers).properties(width=WIDE, height=TALL)
+    return Picture(title, chart, series=series)
 
 
 def scatter(title: str, x: str, y: str, series: Curves, note: str = "") -> Picture:
     """Points by name."""
     marks = _points(x, y, series, False, False).mark_point(filled=True, size=28, opacity=0.7)
-    return Picture(title, marks.properties(width=WIDE, height=TALL), note)
+    return Picture(title, marks.properties(width=WIDE, height=TALL), note, series)
 
 
 def panels(title: str, pictures: Mapping[str, Picture]) -> Picture:
@@ -98,8 +100,9 @@ def surfaces(
     """Values over a grid, one panel a name: rows are y, columns are x."""
     alt = altair()
     grids = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
-    low, high = min(map(np.min, grids.values())), max(map(np.max, grids.values()))
-    scale = alt.Scale(scheme="viridis", domain=[float(low), float(high)])
+    every = np.concatenate([np.zeros(0), *(grid.ravel() for grid in grids.values())])
+    ends = [float(every.min()), float(every.max())] if every.size else [0.0, 1.0]
+    scale = alt.Scale(scheme="viridis", domain=ends)
     x_names, y_names = [f"{value:g}" for value in xs], [f"{value:g}" for value in ys]
 
     def few(names: list[str]) -> Any:
@@ -171,7 +174,7 @@ def _side_by_side(parts: Sequence[Any]) -> Any:
 def _points(x: str, y: str, series: Curves, log_x: bool, log_y: bool) -> Any:
     """A chart without marks of all points that can be drawn: finite, above 0 on a log axis."""
     alt = altair()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"series": name, "x": float(at), "y": float(value)}
         for name, (xs, ys) in series.items()
         for at, value in zip(xs, ys, strict=True)

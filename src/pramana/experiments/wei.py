@@ -308,8 +308,8 @@ def _curves(
             scores.setdefault((market, method, *rest, k), []).append(found)
         setting.advance()
     curves: dict[tuple[Any, ...], list[Score]] = {}
-    for (market, *rest), found in scores.items():
-        mean = mean_score(found)
+    for (market, *rest), by_split in scores.items():
+        mean = mean_score(by_split)
         if market == SAME:
             curves.setdefault((SAME, *rest), []).append(mean)
         else:
