@@ -42,7 +42,7 @@ MAY_NAME = {
     "cli/collect.py": "the same",
     "studio/analyst.py": "tables as files to take home, which are no releases",
     "studio/pages/release.py": "the same",
-    "cli/protect.py": "flags of the command line for three formats; --format takes all",
+    "cli/plan.py": "flags of the command line for three formats; --format takes all",
     "studio/pages/publish.py": "the same flags as boxes to tick",
     "engine/local.py": "what the database reads by itself",
     "engine/spark/table.py": "what the cluster writes by itself",

@@ -62,7 +62,7 @@ def test_what_is_no_date_makes_no_column_of_dates(wrong):
 def test_a_format_without_year_and_month_is_refused(form):
     """With line and column where it stands in a file; and one without date."""
     text = f'[columns.born]\nrole = "key"\ndate = "year"\ndate_format = {form!r}\n'
-    with pytest.raises(InvalidSchema, match="date_format must read like"):
+    with pytest.raises(InvalidSchema, match="date_format"):
         Schema.from_toml(text.replace("'", '"'))
     with pytest.raises(InvalidSchema, match="date_format goes with date"):
         Schema.from_toml('[columns.born]\nrole = "sensitive"\ndate_format = "%d.%m.%Y"\n')

@@ -84,7 +84,7 @@ def test_means_totals_shares_and_a_test(capsys, release):
         (("--by", "sex", "--difference", "F", "X"), "no such cell"),
         (("--by", "sex", "--difference", "F", "M", "--ratio", "F", "M"), "one at a time"),
         (("--by", "sex", "--at", "0.5"), "--quantile"),
-        (("--quantile", "income", "--at", "half"), "between 0 and 1"),
+        (("--quantile", "income", "--at", "half"), "--at takes numbers"),
         (("--quantile", "income", "--at", "2"), "A quantile"),
         (("--quantile", "age"), "holds no numbers"),
         (("--proportion", "income!=3"), "income>=50000"),

@@ -158,8 +158,8 @@ def test_codes_that_may_answer_are_told_of(
     """Their file has no name yet, and the store knows them."""
     Path("survey.toml").write_text(f"codes = true\n{SURVEY.format(expected=500)}")
     new_survey(Path("survey.toml"), Path("survey"))
-    usual = survey_folders.stands
-    monkeypatch.setattr(survey_folders, "stands", lambda path: (told_to_end(), usual(path)))
+    usual = survey_folders.note_written
+    monkeypatch.setattr(survey_folders, "note_written", lambda path: (told_to_end(), usual(path)))
     outcome = run("collect invite survey 5 -o codes")
     assert outcome.code == 143
     assert "Written before that: survey." in outcome.err

@@ -50,7 +50,8 @@ LINES: Final = {
 
 MODULES: Final = {
     "describe": "schema",
-    **dict.fromkeys(("advise", "compare"), "design"),
+    **dict.fromkeys(("design", "protect"), "plan"),
+    "advise": "compare",
     **dict.fromkeys(("verify", "attack", "report"), "audit"),
     **dict.fromkeys(("regress", "synthesize", "learn"), "estimate"),
     **dict.fromkeys(("experiment", "studio", "keygen", "ledger", "clean"), "demo"),
@@ -97,7 +98,7 @@ def _command(name: str) -> Any:
         return typer.main.get_command(verb)
     kind = None
     if name in COMMANDS:
-        kind = getattr(import_module("pramana.cli.commands"), COMMANDS[name])
+        kind = getattr(import_module("pramana.cli.options"), COMMANDS[name])
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     alone.command(name=name, cls=kind, help=help_of(verb))(with_options(verb))
     return typer.main.get_command(alone)

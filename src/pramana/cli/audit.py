@@ -11,11 +11,7 @@ from pramana import api
 from pramana.api import AttackName, MissingValues
 from pramana.base.atomic_files import require_free, whole_file
 from pramana.base.text import text_up
-from pramana.cli.options import (
-    DOES_NOT_HOLD,
-    names_of,
-    original_data,
-)
+from pramana.cli.options import DOES_NOT_HOLD, names_of, original_data
 from pramana.cli.rendering import (
     bullet,
     note,
@@ -141,7 +137,13 @@ def audit(
             progress=say,
         )
     if records is not None:
-        _write_records(found, records)
+        from pyarrow import csv
+
+        individual = getattr(found, "individual", None)
+        if individual is None:
+            raise InputError("--records goes with a table, not with a release.")
+        with whole_file(records) as place:
+            csv.write_csv(individual.to_arrow(), place)
     if json:
         show_json(found.to_json())
     elif isinstance(found, api.ReleaseAudit):
@@ -152,59 +154,45 @@ def audit(
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _write_records(found: TableAudit | ReleaseAudit, records: Path) -> None:
-    from pyarrow import csv
-
-    individual = getattr(found, "individual", None)
-    if individual is None:
-        raise InputError("--records goes with a table, not with a release.")
-    with whole_file(records) as place:
-        csv.write_csv(individual.to_arrow(), place)
-
-
-def _show_table(found: TableAudit) -> None:
+def _show_table(audit: TableAudit) -> None:
     console = out()
-    for sentence in found.sentences():
+    for sentence in audit.sentences():
         bullet(console, sentence)
     console.print()
-    rows = [(word, f"{number:,}") for word, number in found.histogram.items()]
+    rows = [(word, f"{number:,}") for word, number in audit.histogram.items()]
     console.print(table_of(("alike records", "records"), rows, right=("records",)))
     console.print()
-    few = found.asked > 2  # fewer than two alike is unique
+    below = [f"fk < {text_up(audit.asked, 6)}"] if audit.asked > 2 else []  # 1 alike is unique
+    heads = ("worst keys", *below, "unique", "smallest", "expected")
     subsets = [
         (
             ", ".join(subset.keys),
-            *([f"{subset.violations:,}"] if few else []),
+            *(f"{subset.violations:,}" for _ in below),
             f"{subset.uniques:,}",
             f"{subset.smallest:,}",
             "" if subset.expected is None else text_up(subset.expected),
         )
-        for subset in found.subsets[:SHOWN]
+        for subset in audit.subsets[:SHOWN]
     ]
-    below = [f"fk < {text_up(found.asked, 6)}"] if few else []
-    heads = ("worst keys", *below, "unique", "smallest", "expected")
     console.print(table_of(heads, subsets, right=heads[1:]))
-    console.print(f"Missing values: {found.missing}.")
+    console.print(f"Missing values: {audit.missing}.")
 
 
-def _show_release(found: ReleaseAudit) -> None:
+def _show_release(audit: ReleaseAudit) -> None:
     console = out()
-    rows = [
-        (measured.name, *measured.cells(), "BROKEN" if measured.broken else "")
-        for measured in found.measured
-    ]
+    rows = [(one.name, *one.cells(), "BROKEN" if one.broken else "") for one in audit.measured]
     heads = ("attack", "right", "from", "to", "guessing", "not in it", "guaranteed", "")
     console.print(table_of(heads, rows, right=heads[1:7]))
-    notes = dict.fromkeys(measured.note for measured in found.measured)
-    for sentence in (*notes, *found.notes, *found.seen):
+    notes = dict.fromkeys(measured.note for measured in audit.measured)
+    for sentence in (*notes, *audit.notes, *audit.seen):
         bullet(console, sentence)
-    console.print(found.standing_out)
-    verdict = (
-        "No guarantee is exceeded." if found.holds else "A guarantee is exceeded: do not publish."
-    )
-    if not found.tested:
+    console.print(audit.standing_out)
+    verdict = "A guarantee is exceeded: do not publish."
+    if audit.holds:
+        verdict = "No guarantee is exceeded."
+    if not audit.tested:
         verdict = "No guarantee was tested: none bounds these attacks."
-    console.print(f"[bold {'green' if found.holds else 'red'}]{verdict}[/]")
+    console.print(f"[bold {'green' if audit.holds else 'red'}]{verdict}[/]")
 
 
 def attack(

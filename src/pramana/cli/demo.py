@@ -82,9 +82,7 @@ def _show(done: Demonstration) -> None:
     rows = [
         (
             line.age,
-            f"{line.truth:,}",
-            f"{line.released:,}",
-            f"{line.estimate:,.0f}",
+            *(f"{number:,.0f}" for number in (line.truth, line.released, line.estimate)),
             f"{line.low:,.0f} to {line.high:,.0f}",
         )
         for line in done.lines
@@ -249,34 +247,34 @@ def ledger(
       pramana ledger show office.ledger
       pramana ledger check office.ledger
     """
-    found = api.Ledger.load(file)
+    ledger_file = api.Ledger.load(file)
     console = out()
     if what == "check":
-        entries, tables = len(found.entries), len(found.tables)
-        many = (
-            f"{entries} entr{'y' if entries == 1 else 'ies'} of "
-            f"{tables} table{'' if tables == 1 else 's'}"
-        )
+        entries, tables = len(ledger_file.entries), len(ledger_file.tables)
         if json:
-            form = {"ledger": str(file), "entries": entries, "unconfirmed": len(found.unconfirmed)}
-            show_json(form | {"open_to_others": found.open_to_others, "holds": True})
-        else:
-            console.print(f"{many}: each line follows the one before it, and none is missing.")
-            for words in (*found.unconfirmed, *found.open_to_others):
-                note(words)
+            form = {"ledger": str(file), "entries": entries}
+            form |= {"unconfirmed": len(ledger_file.unconfirmed)}
+            show_json(form | {"open_to_others": ledger_file.open_to_others, "holds": True})
+            return
+        console.print(
+            f"{entries} entr{'y' if entries == 1 else 'ies'} of {tables} "
+            f"table{'' if tables == 1 else 's'}: each line follows the one before it, and none is "
+            "missing."
+        )
+        for notice in (*ledger_file.unconfirmed, *ledger_file.open_to_others):
+            note(notice)
         return
     if json:
-        show_json(found.to_json())
+        show_json(ledger_file.to_json())
         return
-    heads, rows = found.rows()
+    heads, rows = ledger_file.rows()
     console.print(table_of(heads, rows, right=("", "records", *heads[-3:])))
-    for number, table in enumerate(found.tables, start=1):
-        console.print()
-        console.print(f"Table {number}, {found.numbers(table)}:", markup=False)
-        for sentence in found.together(*table).sentences():
+    for number, table in enumerate(ledger_file.tables, start=1):
+        console.print(f"\nTable {number}, {ledger_file.numbers(table)}:", markup=False)
+        for sentence in ledger_file.together(*table).sentences():
             bullet(console, sentence)
-    for words in found.unconfirmed:
-        note(words)
+    for notice in ledger_file.unconfirmed:
+        note(notice)
 
 
 def clean(

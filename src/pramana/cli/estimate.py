@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pramana import api
 from pramana.base.text import percent, records_that
-from pramana.cli.options import Infer, Replication, names_of, original_data, replicates_of
+from pramana.cli.options import (
+    Infer,
+    Replication,
+    names_of,
+    numbers_of,
+    original_data,
+    replicates_of,
+)
 from pramana.cli.rendering import bullet, out, show_json, table_of
 from pramana.errors import InputError, harmless
 
@@ -108,7 +115,7 @@ def estimate(
         "replicates": replicates_of(replicates, replication, fay),
     }
     shares = {"method": method, "share": share or False}
-    found = _asked(release, columns, of, names_of(at), asked, shares)
+    found = _asked(release, columns, of, at or [], asked, shares)
     if difference or ratio:
         contrast = contrast_of(found, difference, ratio)
         show_json(contrast.to_json()) if json else show_contrast(contrast)
@@ -283,7 +290,7 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
 
 
 def _refuse_with(asked: str, others: Mapping[str, object]) -> None:
-    """Refuse options that would say nothing here, and be passed over in silence."""
+    """Refuse options that would be ignored."""
     given = [f"--{name}" for name, value in others.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)} says nothing about {asked}: leave one of them out.")
@@ -297,33 +304,27 @@ def _asked(
     asked: Form,
     shares: Form,
 ) -> Estimate:
-    """One question: what was named, or else the table."""
+    """The mean, total, proportion or quantile that is named, or else the table."""
     named = {verb: column for verb, column in of.items() if column is not None}
     if len(named) > 1:
-        raise InputError(
-            f"Ask for {' or for '.join(f'--{verb}' for verb in named)}, one at a time."
-        )
+        verbs = " or for ".join(f"--{verb}" for verb in named)
+        raise InputError(f"Ask for {verbs}, one at a time.")
     if at and "quantile" not in named:
         raise InputError("--at says which quantiles: give --quantile COLUMN with it.")
     for verb, column in named.items():
-        which = {"q": _shares(at)} if verb == "quantile" and at else {}
-        if verb in ("mean", "proportion"):
-            which = {"method": shares["method"]}
-        found: Estimate = getattr(release, verb)(column, by=columns, **which, **asked)
-        return found
+        more: Form = {}
+        if verb == "quantile" and at:
+            more = {"q": numbers_of("--at", at, "0.25,0.5")}
+        elif verb in ("mean", "proportion"):
+            more = {"method": shares["method"]}
+        estimated: Estimate = getattr(release, verb)(column, by=columns, **more, **asked)
+        return estimated
     if not columns:
         raise InputError(
             "Say what to estimate: --by COLUMNS, --mean COLUMN, --total COLUMN, --quantile COLUMN "
             "or --proportion COMPARISON."
         )
     return release.crosstab(*columns, **shares, **asked)
-
-
-def _shares(texts: list[str]) -> list[float]:
-    try:
-        return [float(text) for text in texts]
-    except ValueError:
-        raise InputError("--at takes shares between 0 and 1, with commas: 0.25,0.5.") from None
 
 
 BAR = 24

@@ -1,48 +1,44 @@
-"""Options of verbs: their docstrings list them, and typer takes them from there.
+"""Options of the command line: where they are declared, and what their help shows.
 
 A verb's parameters have simple types and defaults. Its docstring explains each under ``Options``,
-or under ``Seldom`` where only ``--help-all`` shows it. Shared options are explained here once.
+or under ``Seldom`` where only ``--help-all`` shows it; typer takes them from there. Shared options
+are explained here once.
 
-From the options of a command to a plan: which targets, which method, which people.
+Targets and the options of methods come from the registries, which are read when such a command runs
+or shows its help, so that registered members of other packages are offered too. ``--help`` shows
+the common options and the targets of the default method, ``--method NAME --help`` the options of a
+method, ``--help-all`` all of them.
 """
 
 from __future__ import annotations
 
 import builtins
-import itertools
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from inspect import cleandoc, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
-from pramana import Replicates, Schema, api
+from pramana import Replicates, api
+from pramana.api import ENGINES, FORMATS, GUARANTEES, METHODS, cli_options, options_of
 from pramana.base.text import as_file, parts_of, pasted
-from pramana.cli.commands import (
-    SELDOM,
-    CliTargets,
-    engine_names,
-    format_names,
-    method_names,
-    options_by_flag,
-)
-from pramana.errors import Infeasible, InputError, InvalidTable
+from pramana.errors import InputError
 
 if TYPE_CHECKING:
-    from pramana.evaluation.cli_hints import CliHints
-    from pramana.methods.base import Method
-    from pramana.methods.plan import Plan
-    from pramana.schema.schema import Schema
-    from pramana.types import Form, TableLike
-
+    from pramana.methods.base import Option
+    from pramana.types import Form
 
 DOES_NOT_HOLD = 1
 """The exit code where a guarantee or a check does not hold."""
+
+SELDOM = "Seldom"
+"""The help panel of options that only ``--help-all`` shows."""
+
+TARGET, OPTION, HELP_ALL = "target_", "option_", "help_all"
+"""Names of generated parameters: two prefixes, and the switch of the long help."""
 
 SHARED = """
 Options:
@@ -75,13 +71,31 @@ Replication: TypeAlias = Literal["brr", "fay", "jackknife", "bootstrap", "sdr"]
 """How replicate weights were made."""
 
 
+# -- options from docstrings -----------------------------------------------------------------------
+
+
+def method_names() -> list[str]:
+    """The methods, for completion."""
+    return list(METHODS)
+
+
 def listed_methods(incomplete: str) -> list[str]:
     """For completion of the last of several names with commas between them."""
     before, comma, _ = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in method_names()]
 
 
-COMPLETIONS = {"format_": format_names, "engine": engine_names}
+def format_names() -> list[str]:
+    """The formats that can be written."""
+    return [name for name, file_format in FORMATS.items() if file_format.writes]
+
+
+def engine_names() -> list[str]:
+    """The engines that read files."""
+    return [name for name, engine in ENGINES.items() if engine.reads_files]
+
+
+REGISTERED = {"format_": format_names, "engine": engine_names}
 
 
 def with_options(verb: Callable[..., None], *, shared: str = "") -> Callable[..., None]:
@@ -94,9 +108,9 @@ def with_options(verb: Callable[..., None], *, shared: str = "") -> Callable[...
             continue  # the context of the command
         flags, metavar, text, panel = listed[name]
         if flags:
-            several = "list" in str(hints[name])
-            methods = listed_methods if several else method_names
-            complete = methods if name == "method" and metavar else COMPLETIONS.get(name)
+            complete: Any = REGISTERED.get(name)
+            if name == "method" and metavar:
+                complete = listed_methods if "list" in str(hints[name]) else method_names
             info = typer.Option(
                 *flags, help=text, metavar=metavar, rich_help_panel=panel, autocompletion=complete
             )
@@ -112,9 +126,7 @@ def with_options(verb: Callable[..., None], *, shared: str = "") -> Callable[...
     return verb
 
 
-def _options_in(
-    text: str,
-) -> Iterator[tuple[str, tuple[list[str], str | None, str, str | None]]]:
+def _options_in(text: str) -> Iterator[tuple[str, tuple[list[str], str | None, str, str | None]]]:
     """The parameter of each option that a docstring lists; its flags, metavar, help and panel."""
     for block in cleandoc(text).split("\n\n"):
         head, _, entries = block.partition(":\n")
@@ -134,8 +146,194 @@ def _options_in(
 def help_of(verb: Callable[..., None]) -> str:
     """The docstring without its options; the lines of its example stay unchanged."""
     blocks = cleandoc(verb.__doc__ or "").split("\n\n")
-    told = [block for block in blocks if not block.startswith(("Options:", f"{SELDOM}:"))]
-    return "\n\n".join(told).replace("\n\nExample:", "\n\n\b\nExample:")
+    shown = [block for block in blocks if not block.startswith(("Options:", f"{SELDOM}:"))]
+    return "\n\n".join(shown).replace("\n\nExample:", "\n\n\b\nExample:")
+
+
+# -- commands with two levels of help --------------------------------------------------------------
+
+
+class BriefCommand(TyperCommand):
+    """A command whose ``--help`` is brief and whose ``--help-all`` is complete."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters of the verb, generated ones, and help."""
+        *parameters, help_option = super().get_params(ctx)
+        if "generated" not in ctx.meta:  # typer asks several times a command line
+            ctx.meta["generated"] = self.generated(ctx)
+        return [*parameters, *ctx.meta["generated"], help_option]
+
+    def generated(self, ctx: Any) -> list[TyperOption]:
+        """Options that are not parameters of the verb."""
+        del ctx
+        return [_option(HELP_ALL, bool, "--help-all", "Show all options, and leave.")]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note ``--help-all`` before anything is parsed."""
+        ctx.meta[HELP_ALL] = "--help-all" in args
+        rest: list[str] = super().parse_args(ctx, ["--help"] if ctx.meta[HELP_ALL] else args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb, which has no parameter for the switch of the long help."""
+        ctx.params.pop(HELP_ALL, None)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write one section of help a kind of options."""
+        sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Targets": []}
+        help_all = bool(ctx.meta.get(HELP_ALL))
+        for parameter in self.get_params(ctx):
+            section = _section(parameter, ctx.meta.get("method"), help_all=help_all)
+            record = parameter.get_help_record(ctx)
+            if section is not None and record is not None:
+                sections.setdefault(section, []).append(record)
+        for section, records in sections.items():
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
+        if not help_all:
+            formatter.write_paragraph()
+            formatter.write(f"{ctx.command_path} --help-all shows all options.\n")
+
+
+class PlanCommand(BriefCommand):
+    """A command that takes targets and method options.
+
+    ``context.obj`` holds the targets by field (``None`` if not given) and the given options of
+    methods by flag.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters of the verb, with registered formats and engines, and generated ones."""
+        parameters = super().get_params(ctx)
+        if ctx.meta.get("all", True):
+            for parameter in parameters:
+                if parameter.name in REGISTERED:
+                    parameter.metavar = "|".join(REGISTERED[parameter.name]())
+        return parameters
+
+    def generated(self, ctx: Any) -> list[TyperOption]:
+        """Targets, and the options of methods if the command line holds any other flag.
+
+        Listing the options of all methods imports all methods.
+        """
+        options = [
+            _option(TARGET + x.field, x.type, x.flag, x.help, metavar=x.metavar)
+            for x in cli_options()
+        ]
+        if ctx.meta.get("all", True):
+            for flag, methods in options_by_flag().items():
+                first = next(iter(methods.values()))
+                kind: Any = list[str] if first.read else first.kind
+                shown = type(first.default) in (str, int, float)
+                text = f"{first.help} ({first.default})" if shown else first.help
+                name = OPTION + flag.strip("-").replace("-", "_")
+                options.append(
+                    _option(name, kind, flag, text, metavar=first.metavar, choices=first.choices)
+                )
+        return [*options, *super().generated(ctx)]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note the method, whose options the help shows, and whether method options are needed."""
+        ctx.meta["method"] = _method_in(args)
+        known = {flag for parameter in self.params for flag in parameter.opts}
+        known |= {target.flag for target in cli_options()}
+        flags = {word.partition("=")[0] for word in args if word.startswith("-")}
+        ctx.meta["all"] = ctx.resilient_parsing or not flags <= known
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb with the values of generated options in ``context.obj``."""
+        targets: Form = {}
+        options: Form = {}
+        for name in list(ctx.params):
+            if name.startswith(TARGET):
+                targets[name.removeprefix(TARGET)] = ctx.params.pop(name)
+            elif name.startswith(OPTION):
+                value = ctx.params.pop(name)
+                if value is not None and value is not False and value not in ([], ()):
+                    options[_flag(name)] = value
+        ctx.obj = (targets, options)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of options, and a list of the methods with their targets."""
+        super().format_options(ctx, formatter)
+        lines = []
+        for name, method in METHODS.items():
+            flags = [target.flag for aim in method.aims for target in GUARANTEES[aim].cli_options]
+            lines.append((name, f"{method.when} ({', '.join(flags)})" if flags else method.when))
+        with formatter.section("Methods (--method NAME --help shows the options of one)"):
+            formatter.write_dl(lines)
+
+
+def options_by_flag() -> dict[str, dict[str, Option]]:
+    """Every option of every method: by its flag, then by the names of the methods that have it."""
+    options: dict[str, dict[str, Option]] = {}
+    for name, method in METHODS.items():
+        for option in options_of(method):
+            options.setdefault(option.flag, {})[name] = option
+    return options
+
+
+def _method_in(args: Sequence[str]) -> str | None:
+    """The known method that an unparsed command line names, if any."""
+    for place, word in enumerate(args):
+        name = word.removeprefix("--method=")
+        if word == "--method" and place + 1 < len(args):
+            name = args[place + 1]
+        if word.startswith("--method") and name in METHODS:
+            return name
+    return None
+
+
+def _section(parameter: Any, method: str | None, *, help_all: bool) -> str | None:
+    """The heading under which a parameter is shown; ``None`` if this help does not show it."""
+    if parameter.param_type_name == "argument":
+        return "Arguments"
+    if parameter.name == HELP_ALL:
+        return None
+    if parameter.name.startswith(TARGET):
+        if method is None:
+            shown = {target.field for target in cli_options() if target.first}
+        else:
+            aims = METHODS[method].aims or list(GUARANTEES)
+            shown = {target.field for aim in aims for target in GUARANTEES[aim].cli_options}
+        return "Targets" if help_all or parameter.name.removeprefix(TARGET) in shown else None
+    if parameter.name.startswith(OPTION):
+        methods = list(options_by_flag()[_flag(parameter.name)])
+        if help_all:
+            return f"With --method {', '.join(methods)}"
+        return f"Options of method {method}" if method in methods else None
+    if getattr(parameter, "rich_help_panel", None) == SELDOM:
+        return SELDOM if help_all else None
+    return "Options"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.removeprefix(OPTION).replace('_', '-')}"
+
+
+def _option(
+    name: str, kind: Any, flag: str, text: str, *, metavar: str = "", choices: Sequence[str] = ()
+) -> TyperOption:
+    """An option that is ``None`` (or off) where it is not given."""
+    several = kind == list[str]
+    return TyperOption(
+        param_decls=[flag, name],
+        type=str if several else kind,
+        is_flag=kind is bool,
+        multiple=several,
+        default=False if kind is bool else None,
+        metavar=metavar or None,
+        show_default=False,
+        help=text,
+        autocompletion=(lambda *_: list(choices)) if choices else None,
+    )
+
+
+# -- values of options -----------------------------------------------------------------------------
 
 
 def original_data(path: Path | None, encoding: str | None, rename: bool = False) -> Any:
@@ -164,6 +362,14 @@ def names_of(lists: list[str] | None) -> list[str]:
     return [name for part in lists or () for name in parts_of(part)]
 
 
+def numbers_of(option: str, lists: list[str] | None, example: str) -> list[float]:
+    """Numbers from an option that may repeat and may hold several, separated by commas."""
+    try:
+        return [float(text) for text in names_of(lists)]
+    except ValueError:
+        raise InputError(f"{option} takes numbers with commas, such as {example}.") from None
+
+
 def require_schema(schema: Path | None, table: Path | None) -> Path:
     """Nothing is decided silently: without a schema there is advice and no guess."""
     if schema is None:
@@ -179,209 +385,8 @@ def require_schema(schema: Path | None, table: Path | None) -> Path:
 def replicates_of(
     columns: list[str] | None, kind: Replication, fay: float | None
 ) -> Replicates | None:
-    """Replicate weights as they were named, or none."""
+    """The replicate weights that were named, if any."""
     names = names_of(columns)
     if not names:
         return None
     return Replicates(names[0] if len(names) == 1 else tuple(names), kind=kind, fay=fay)
-
-
-FEWEST = 2
-DECLARED = "declared"
-TABLES = "--tables"
-"""By itself this option chooses no method: it says what the choice is to be made for."""
-
-PAIRS = "pairs"
-
-
-@dataclass(frozen=True)
-class Stated:
-    """What a command was given, by its options and by a plan file.
-
-    Attributes:
-        targets: targets and the options of methods.
-        schema: where it lies.
-        method: where one is named.
-        copies: further formats of the released data.
-        origin: where method and target come from.
-    """
-
-    targets: CliTargets
-    schema: Path | None
-    method: str | None
-    copies: tuple[str, ...] = ()
-    origin: str = DECLARED
-
-    @classmethod
-    def of(
-        cls,
-        targets: CliTargets,
-        *,
-        schema: Path | None,
-        method: str | None,
-        plan: Path | None = None,
-        origin: str = DECLARED,
-    ) -> Stated:
-        """An option counts before what the plan file says; of two origins the weaker one."""
-        if plan is None:
-            return cls(targets, schema, method, origin=api.origin_named(origin))
-
-        found = api.PlanFile.load(plan)
-        given = {name: value for name, value in targets.numbers.items() if value is not None}
-        options = {f"--{name}": value for name, value in found.options.items()}
-        return cls(
-            CliTargets(
-                {**targets.numbers, **found.target, **given}, {**options, **targets.options}
-            ),
-            schema or found.schema_beside(plan),
-            method or found.method or None,
-            found.copies,
-            api.Provenance.weakest(api.origin_named(origin), api.origin_named(found.origin)),
-        )
-
-    def hints(
-        self, table: Path | None, reading: tuple[str, ...], people: tuple[str, ...] = ()
-    ) -> CliHints:
-        """What was given, for commands that follow from it."""
-        numbers, options = self.targets.numbers, dict(self.targets.options)
-        asked = [(own.flag, numbers.get(own.field)) for own in api.cli_options()]
-        tables = options.pop(TABLES, ())
-        how = () if self.method is None else ("--method", self.method)
-        return api.CliHints(
-            str(self.schema),
-            None if table is None else str(table),
-            reading,
-            tuple(w for flag, n in asked if n is not None for w in (flag, f"{n:.12g}")),
-            (*how, *(word for own in options.items() for word in _words(*own))),
-            people,
-            tables if isinstance(tables, str) else ",".join(tables),
-            api.origin_named(self.origin),
-        )
-
-    def save(self, place: Path, *, force: bool) -> None:
-        """As a plan file; what was asked for is in the tables of the schema."""
-        schema = require_schema(self.schema, None)
-        numbers = {name: own for name, own in self.targets.numbers.items() if own is not None}
-        options = {flag[2:]: _plain(own) for flag, own in self.targets.options.items()}
-        beside = os.path.relpath(schema, place.parent)
-        made = api.PlanFile(
-            Path(beside).as_posix(), numbers, self.method or "", options, origin=self.origin
-        )
-        made.save(place, force=force)
-
-
-def _plain(value: object) -> object:
-    """A value of an option as a file takes it."""
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
-
-
-def _words(flag: str, value: object) -> Iterator[str]:
-    """An option as words of a command."""
-    if value is True:
-        yield flag
-        return
-    for own in value if isinstance(value, list | tuple) else (value,):
-        yield from (flag, str(own))
-
-
-def plan_for(
-    stated: Stated,
-    *,
-    table: TableLike | None,
-    records: int | None = None,
-    smallest_group: int | None = None,
-    looked_at: bool = False,
-    hints: CliHints | None = None,
-) -> tuple[Plan, Any]:
-    """The plan, and the table that it was made for: opened, to be handed on.
-
-    A refusal ends with what to paste where ``pasting`` says how files were named.
-    """
-    asked, schema, method = stated.targets, stated.schema, stated.method
-    if method is not None and method not in api.METHODS:
-        raise InputError(f"--method must be one of {', '.join(api.METHODS)}, got '{method}'.")
-    if table is not None and records is not None:
-        raise InputError("The table tells the number of records: give FILE or --records, not both.")
-    named = None if hints is None or hints.table is None else Path(hints.table)
-    described = Schema.load(require_schema(schema, named))
-    method = method or _told_by(asked)
-    aims = None if method is None else api.METHODS[method].aims
-    guarantees = api.guarantees_from_options(asked.numbers, aims=aims, schema=described)
-    chosen: Method | None = None
-    options = dict(asked.options)
-    if TABLES in options and method not in options_by_flag()[TABLES]:
-        described = _with_tables(described, options.pop(TABLES))
-    if method is not None or options:
-        kind = (
-            api.METHODS[method]
-            if method
-            else api.usual_method([guarantee.name for guarantee in guarantees])
-        )
-        chosen = method_of(kind, options)
-    opened = None if table is None else api.open_source(table, schema=described)
-    with way_out_shown(hints or api.CliHints(str(schema))):
-        plan = api.design(
-            described,
-            *guarantees,
-            data=opened,
-            records=records,
-            smallest_group=smallest_group,
-            method=chosen,
-            looked_at=looked_at,
-            origin=stated.origin,
-        )
-    if plan.records < FEWEST:
-        raise InvalidTable("A release needs at least two records, got 1: nobody hides alone.")
-    return plan, opened
-
-
-@contextmanager
-def way_out_shown(hints: CliHints) -> Iterator[None]:
-    """A refusal that other columns would lift ends with the command that changes or drops them."""
-    try:
-        yield
-    except Infeasible as error:
-        coarser = error.fields.get("coarser", ()) if hints.table is not None else ()
-        names = coarser or error.fields.get("without", ())
-        if not names:
-            raise
-        command = hints.coarser(names) if coarser else hints.without(names)
-        them = "it" if len(names) == 1 else "them"
-        verb = "coarsen" if coarser else "drop"
-        raise error.reworded(f"{error} To {verb} {them}: {command}") from None
-
-
-def _with_tables(schema: Schema, texts: Sequence[str]) -> Schema:
-    """The schema with the tables that will be asked for; the word pairs stands for all pairs."""
-    names = [column.name for column in schema.randomised]
-    tables: list[tuple[str, ...]] = []
-    for table in api.tables_of(texts):
-        all_pairs = table == (PAIRS,) and PAIRS not in names
-        tables += itertools.combinations(names, 2) if all_pairs else [table]
-    return replace(schema, tables=tuple(tables))
-
-
-def method_of(method: type[Method], options: Form) -> Method:
-    """The method with the options that were given; those of another method are refused."""
-    known = options_by_flag() if options else {}
-    stated: Form = {}
-    for flag, value in options.items():
-        option = known[flag].get(method.name)
-        if option is None:
-            raise InputError(
-                f"{flag} is no option of method {method.name}: it goes with --method "
-                f"{' or '.join(known[flag])}."
-            )
-        stated[option.name] = option.read(value) if option.read else value
-    return method(**stated)
-
-
-def _told_by(asked: CliTargets) -> str | None:
-    """The method that an option stands for by itself, where none is stated."""
-    known = options_by_flag() if asked.options else {}
-    told = (
-        name for flag in asked.options for name, option in known[flag].items() if option.chooses
-    )
-    return next(told, None)

@@ -141,8 +141,9 @@ def _columns(plan: Plan, form: Form) -> Any:
 
 
 def _sets(sets: list[Form]) -> Any:
-    """What records are asked for, the most frequent first."""
-    shown = [
+    """The attribute sets, the most frequent first."""
+    heads = ("asked for", "cells", "of the records", "retention")
+    rows = [
         (
             " x ".join(one["columns"]),
             f"{one['cells']:,}",
@@ -152,12 +153,8 @@ def _sets(sets: list[Form]) -> Any:
         for one in sets[:MOST_SETS]
     ]
     if len(sets) > MOST_SETS:
-        shown.append((f"and {len(sets) - MOST_SETS:,} more sets", "", "", ""))
-    return table_of(
-        ("asked for", "cells", "of the records", "retention"),
-        shown,
-        right=("cells", "of the records", "retention"),
-    )
+        rows.append((f"and {len(sets) - MOST_SETS:,} more sets", "", "", ""))
+    return table_of(heads, rows, right=heads[1:])
 
 
 def _changes(form: Form) -> Iterable[str]:
@@ -166,14 +163,14 @@ def _changes(form: Form) -> Iterable[str]:
         yield "The original data meet the target: nothing is changed."
         return
     if "expected_changes" in form:
-        gap = form.get("gap")
         yield (
             f"About {form['expected_changes']:,.1f} values change in {form['records']:,} records; "
             f"each is unchanged with probability at least {text_down(form['smallest_diagonal'])}."
         )
+        gap = form.get("gap")
         if gap is not None:
             yield f"At most {100 * gap:.2g} % above the least that could be found (the gap)."
-    if "loss" in form and form["loss"] is not None:
+    if form.get("loss") is not None:
         yield f"Expected squared error of the estimated shares: {form['loss']:.3g}."
     if "divergence" in form:
         yield f"Their Kullback-Leibler divergence, to second order: {form['divergence']:.3g}."
@@ -241,23 +238,24 @@ def show_promises(console: Console, plan: Plan, made: Certificate | None = None)
         asked = "" if claim.asked is None else f"Asked: {claim.asked}. "
         bullet(console, asked + plan.promise(claim), style="green")
     if plan.expected_error is not None:
-        said = plan.expected_error.sentence()
-        strong = NOISY <= plan.expected_error.mean < math.inf
-        bullet(console, f"By unbiased estimates {said[0].lower()}{said[1:]}" if strong else said)
+        error = plan.expected_error.sentence()
+        noisy = NOISY <= plan.expected_error.mean < math.inf
+        bullet(console, f"By unbiased estimates {error[0].lower()}{error[1:]}" if noisy else error)
     for sentence in (*plan.means, *plan.choice):
         bullet(console, sentence)
-    binned = [column.name for column in plan.schema.binned]
-    if binned:
-        bullet(console, f"Binned, not randomised, without a guarantee: {_list(binned)}.")
-    noisy = [column.name for column in plan.schema.noisy]
-    if noisy:
-        bullet(console, f"With noise, not randomised, without a guarantee: {_list(noisy)}.")
-    left = [column for column in plan.schema.released_as_is if not (column.binned or column.noisy)]
-    as_is = [column.name for column in left]
-    if as_is:
-        bullet(console, f"Released unchanged, without a guarantee: {_list(as_is)}.")
-    for words in plan.notices:
-        bullet(console, words, style="red")
+    schema = plan.schema
+    unchanged = [own for own in schema.released_as_is if not (own.binned or own.noisy)]
+    for treatment, columns in (
+        ("Binned, not randomised", schema.binned),
+        ("With noise, not randomised", schema.noisy),
+        ("Released unchanged", unchanged),
+    ):
+        names = [column.name for column in columns]
+        if names:
+            together = ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
+            bullet(console, f"{treatment}, without a guarantee: {together}.")
+    for notice in plan.notices:
+        bullet(console, notice, style="red")
 
 
 def bullet(console: Console, text: str, *, style: str = "yellow") -> None:
@@ -271,10 +269,6 @@ def paste(console: Console, command: str) -> None:
     """A command on one line, however long: a folded one cannot be pasted."""
     if command:
         console.print(Text(f"  {command}", style="bold"), soft_wrap=True)
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if names[1:] else "") + names[-1]
 
 
 def side_by_side(
@@ -305,32 +299,24 @@ MOST_ALIKE, SHOWN_ALIKE = 6, 3
 """More checks of a kind than these are not shown one by one, unless one failed."""
 
 
-def _one_by_one(checks: Iterable[Check]) -> list[str]:
-    return [f"{check.name}: {check.detail}" for check in checks]
-
-
 def _folded(checks: Iterable[Check]) -> Iterator[str]:
-    """A line a check; of many that found the same, or begin alike, the first and how many more."""
-    same: dict[str, list[str]] = {}
+    """A line a check; of many with the same detail, or of one kind, the first and how many more."""
+    by_detail: dict[str, list[str]] = {}
     for check in checks:
-        same.setdefault(check.detail, []).append(check.name)
-    alike: dict[str, list[str]] = {}
-    for detail, names in same.items():
-        many = len(names) > MOST_ALIKE
-        told = [_and_more(names)] if many else names
-        kind = detail if many else names[0].partition(" ")[0]
-        alike.setdefault(kind, []).extend(f"{name}: {detail}" for name in told)
-    for kind, lines in alike.items():
-        if len(lines) <= MOST_ALIKE:
-            yield from lines
-            continue
-        yield from lines[:SHOWN_ALIKE]
-        yield f"{kind} ...: {len(lines) - SHOWN_ALIKE} more like these (--json shows all)"
-
-
-def _and_more(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN_ALIKE
-    return f"{', '.join(names[:SHOWN_ALIKE])} and {more} more (--json shows all)"
+        by_detail.setdefault(check.detail, []).append(check.name)
+    by_kind: dict[str, list[str]] = {}
+    for detail, names in by_detail.items():
+        if len(names) > MOST_ALIKE:
+            more = f"{len(names) - SHOWN_ALIKE} more (--json shows all)"
+            yield f"{', '.join(names[:SHOWN_ALIKE])} and {more}: {detail}"
+        else:
+            kind = names[0].partition(" ")[0]
+            by_kind.setdefault(kind, []).extend(f"{name}: {detail}" for name in names)
+    for kind, lines in by_kind.items():
+        if len(lines) > MOST_ALIKE:
+            rest = len(lines) - SHOWN_ALIKE
+            lines[SHOWN_ALIKE:] = [f"{kind} ...: {rest} more like these (--json shows all)"]
+        yield from lines
 
 
 COLOURS = {"green": "bold green", "amber": "bold yellow", "red": "bold red"}
@@ -346,8 +332,9 @@ def show_verdict(verdict: Verdict, *, what: str = "release") -> None:
     """Each check with a mark, then what must be known, then the verdict."""
     console = out()
     for state, mark in MARKS.items():
-        every = verdict.of_state(state)
-        for line in _one_by_one(every) if state == "failed" else _folded(every):
+        checks = verdict.of_state(state)
+        lines = (f"{check.name}: {check.detail}" for check in checks)
+        for line in lines if state == "failed" else _folded(checks):
             console.print(f"{mark} {escape(line)}", soft_wrap=True)
     for remark in verdict.notes:
         console.print(f"[yellow]note[/] {escape(remark)}", soft_wrap=True)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pramana import Schema, api
 from pramana.base.atomic_files import free_name, require_free, write_whole
 from pramana.base.text import as_file, pasted
-from pramana.cli.options import (
-    names_of,
-    original_data,
-    reading,
-)
+from pramana.cli.options import names_of, original_data, reading
 from pramana.cli.rendering import bullet, note, out, show_json, table_of
 from pramana.errors import InputError
 
@@ -83,20 +79,28 @@ def describe(
     if output is not None:
         found.save(output, force=force)
     if json:
-        show_json(_to_json(found, output))
+        form = {
+            "records": found.records,
+            "unique_on_keys": found.unique,
+            "keys": [column.name for column in found.keys],
+            "columns": found.rows(),
+            "schema": None if output is None else str(output),
+        }
+        show_json(form)
+        return
+    named = {"--keys": keys, "--sensitive": sensitive, "--public": public,
+             "--identifiers": identifiers}  # fmt: skip
+    named |= {"--weight": [weight]} if weight else {}
+    named |= {"--household": [household]} if household else {}
+    given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
+    given += ["--suggest"] if suggest else []
+    given += [word for text in range_ or () for word in ("--range", text)]
+    if all_ or len(found.profiles) <= SCREEN:
+        _show_columns(found)
     else:
-        named = {"--keys": keys, "--sensitive": sensitive, "--public": public,
-                 "--identifiers": identifiers}  # fmt: skip
-        named |= {"--weight": [weight]} if weight else {}
-        named |= {"--household": [household]} if household else {}
-        given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
-        given += ["--suggest"] if suggest else []
-        given += [word for text in range_ or () for word in ("--range", text)]
-        read = reading(encoding, rename)
-        _show(found, whole=all_ or len(found.profiles) <= SCREEN)
-        note(
-            _next(found, as_file(str(table)), output, given, read, str(api.usual_k(found.records)))
-        )
+        _show_summary(found)
+    _show_uniques(found)
+    note(_next_step(found, as_file(str(table)), output, given, reading(encoding, rename)))
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
@@ -112,33 +116,19 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     return name, (first, last)
 
 
-def _to_json(found: Description, to: Path | None) -> dict[str, Any]:
-    return {
-        "records": found.records,
-        "unique_on_keys": found.unique,
-        "keys": [column.name for column in found.keys],
-        "columns": found.rows(),
-        "schema": None if to is None else str(to),
-    }
-
-
-def _next(
-    found: Description,
-    file: str,
-    to: Path | None,
-    given: Sequence[str],
-    read: tuple[str, ...],
-    k: str,
+def _next_step(
+    description: Description, file: str, to: Path | None, given: Sequence[str], read: Sequence[str]
 ) -> str:
-    """What to do then, as a command: write the schema, name keys, or design by it."""
+    """The next command: write the schema, name keys, or design by it."""
     look = ["pramana", "describe", file, *given]
     if to is None:
         place = free_name("schema", ".toml")
         return f"Write the schema to edit: {pasted([*look, *read, '-o', place])}"
     place = as_file(str(to))
-    if not found.keys:
+    if not description.keys:
         named = [*look, "--keys", "A,B", *read, "-o", place, "--force"]
         return f"{to} is written. It needs keys, which you name: {pasted(named)}"
+    k = str(api.usual_k(description.records))
     design = ["pramana", "design", file, "--schema", place, "--k", k, *read]
     return (
         f"{to} is written. Look at the roles and domains, correct them, then design: "
@@ -153,11 +143,8 @@ NAMED = 12
 """Columns of a role that are named in a summary."""
 
 
-def _show(found: Description, *, whole: bool) -> None:
+def _show_columns(description: Description) -> None:
     console = out()
-    if not whole:
-        _show_summary(found)
-        return
     heads = ("column", "kind", "distinct", "missing", "role", "why")
     rows = [
         (
@@ -168,21 +155,19 @@ def _show(found: Description, *, whole: bool) -> None:
             str(profile.role),
             profile.why,
         )
-        for profile in found.profiles
+        for profile in description.profiles
     ]
     console.print(table_of(heads, rows, right=("distinct", "missing")))
-    for profile in found.profiles:
+    for profile in description.profiles:
         for text in profile.notes:
             bullet(console, f"{profile.name}: {_cut(text)}")
-    console.print()
-    _show_uniques(found)
 
 
-def _show_summary(found: Description) -> None:
-    """How many columns have each role, the first of them, and why most of them are dropped."""
+def _show_summary(description: Description) -> None:
+    """How many columns have each role, and the first of them."""
     console = out()
     roles: dict[str, list[str]] = {}
-    for profile in found.profiles:
+    for profile in description.profiles:
         word = "dropped for its risk" if profile.withheld else str(profile.role)
         roles.setdefault(word, []).append(profile.name)
     rows = [
@@ -191,34 +176,31 @@ def _show_summary(found: Description) -> None:
             f"{len(names):,}",
             ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else ""),
         )
-        for word, names in sorted(roles.items(), key=lambda own: len(own[1]))
+        for word, names in sorted(roles.items(), key=lambda entry: len(entry[1]))
     ]
     console.print(table_of(("role", "columns", "of them"), rows, right=("columns",)))
-    bullet(
-        console,
-        f"{len(found.profiles):,} columns: --all shows each with its reason, -o writes them.",
-    )
-    console.print()
-    _show_uniques(found)
+    number = len(description.profiles)
+    bullet(console, f"{number:,} columns: --all shows each with its reason, -o writes them.")
 
 
-def _show_uniques(found: Description) -> None:
+def _show_uniques(description: Description) -> None:
     """How many people are unique on the keys, and on the unchanged columns."""
     console = out()
-    names = ", ".join(column.name for column in found.keys)
-    if not names:
-        console.print("No key was found: name the columns that tell people apart with --keys.")
-    else:
+    console.print()
+    names = ", ".join(column.name for column in description.keys)
+    if names:
         console.print(
-            f"{found.unique:,} of {found.records:,} records are the only one with their values of "
-            f"{names}.",
+            f"{description.unique:,} of {description.records:,} records are the only one with "
+            f"their values of {names}.",
             markup=False,
         )
-    stays = [p for p in found.profiles if p.adds is not None and not p.withheld]
-    if stays:
+    else:
+        console.print("No key was found: name the columns that tell people apart with --keys.")
+    unchanged = [one for one in description.profiles if one.adds is not None and not one.withheld]
+    if unchanged:
         console.print(
-            f"{sum(p.adds or 0 for p in stays):,} of them are unique on the unchanged columns: "
-            f"{', '.join(p.name for p in stays)}.",
+            f"{sum(one.adds or 0 for one in unchanged):,} of them are unique on the unchanged "
+            f"columns: {', '.join(one.name for one in unchanged)}.",
             markup=False,
         )
 

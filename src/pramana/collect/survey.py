@@ -297,7 +297,7 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
         """The texts of questions and answers, for the codebook of the release."""
         return Labels(
             {question.name: question.text for question in self.questions},
-            {one.name: {**one.labels} for one in self.questions if one.labels},
+            {one.name: dict(one.labels.items()) for one in self.questions if one.labels},
         )
 
     @classmethod
