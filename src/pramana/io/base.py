@@ -22,9 +22,8 @@ import pyarrow.compute as pc
 from pramana.base.registry import Registry
 from pramana.base.text import listed
 from pramana.errors import InvalidTable
-from pramana.schema.codec import points_inside
+from pramana.schema.codec import comparable, points_inside
 from pramana.schema.domains import Labels
-from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable, TableFormat
 
 COMPRESSED: Final = (".gz", ".bz2", ".zst")

@@ -33,7 +33,7 @@ from pramana.io.csv_dialect import (
     require_encoding,
 )
 from pramana.io.disk_buffer import DiskBuffer
-from pramana.schema.lookup import NOT_A_NUMBER, comparable
+from pramana.schema.codec import NOT_A_NUMBER, comparable
 from pramana.schema.opened_table import OpenedTable, Part
 from pramana.schema.recoded_table import are_decimal, are_integers
 

@@ -23,6 +23,7 @@ from pramana.base.atomic_files import whole_file
 from pramana.errors import InvalidTable
 from pramana.io.base import FORMATS, RecordStream, require_storable
 from pramana.schema.codec import (
+    alike,
     canonical_type,
     code_dtype,
     decode,
@@ -32,7 +33,6 @@ from pramana.schema.codec import (
     released_type,
 )
 from pramana.schema.domains import Labels
-from pramana.schema.lookup import alike
 from pramana.schema.opened_table import TableFormat
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import BoolArray

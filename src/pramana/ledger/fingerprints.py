@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.base.randomness import splitmix64
-from pramana.schema.lookup import comparable
+from pramana.schema.codec import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 

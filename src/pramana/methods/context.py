@@ -36,11 +36,10 @@ from pramana.methods.base import Method, fingerprint
 from pramana.methods.expected_error import step_domains
 from pramana.methods.plan import Plan
 from pramana.release.kinds import METHOD_CLASSES
-from pramana.schema.codec import Refused, count_refused, encode, refuse
+from pramana.schema.codec import Refused, alike, count_refused, encode, refuse
 from pramana.schema.describe import complete
 from pramana.schema.groups import group_sizes
 from pramana.schema.joint_cells import CellRules, Counts
-from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole
 from pramana.schema.schema import Column, Schema
 from pramana.schema.schema_file import entry_of

@@ -26,9 +26,8 @@ from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import NewKeys
-from pramana.schema.codec import decode, encode
+from pramana.schema.codec import comparable, decode, encode, present
 from pramana.schema.groups import group_sizes
-from pramana.schema.lookup import comparable, present
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Role, Schema, require_keys
 from pramana.types import Entries, Form, IntArray

@@ -25,10 +25,9 @@ from pramana.errors import InvalidTable, UnknownColumn
 from pramana.io.output import plain
 from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
 from pramana.microaggregation.groups import Key, compact, numbers_of, order_of_groups
-from pramana.schema.codec import decode, encode
+from pramana.schema.codec import alike, decode, encode
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts, joint_groups
-from pramana.schema.lookup import alike
 from pramana.schema.schema import Column
 from pramana.types import FloatArray, IntArray
 

@@ -39,10 +39,10 @@ from pramana.risk.frequencies import (
     subset_risks,
 )
 from pramana.risk.individual import IndividualRisks
+from pramana.schema.codec import present
 from pramana.schema.domains import Bins, Label
 from pramana.schema.groups import distance_of_groups
 from pramana.schema.households import households_of
-from pramana.schema.lookup import present
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import BoolArray, Form, IntArray

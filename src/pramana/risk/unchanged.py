@@ -41,9 +41,8 @@ from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.rounding import share_up
 from pramana.base.text import as_table, percent_up, plain, quoted
 from pramana.errors import NotCovered, OutsideDomain, UnknownColumn
-from pramana.schema.codec import encode, encode_released
+from pramana.schema.codec import comparable, encode, encode_released, flat
 from pramana.schema.joint_cells import joint_groups
-from pramana.schema.lookup import comparable, flat
 from pramana.schema.opened_table import OpenedTable, words_of
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import Form, IntArray, Words

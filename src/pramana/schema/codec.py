@@ -2,17 +2,18 @@
 
 A code is the position of a value's label among the labels of its column. A value has the label of
 equal text (see ``domains``): the number 1 is found under 1, 1.0 and "1", the text "01" only under
-"01". Missing is Arrow's null, and nan among numbers. Errors give the column and the number of
-records, never a value.
+"01". Missing is Arrow's null, and nan among numbers; minus zero is zero. Errors give the column and
+the number of records, never a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,163 +22,84 @@ import pyarrow.compute as pc
 from pramana.base.text import records_that
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
 from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_text
-from pramana.schema.lookup import (
-    MISSING,
-    NOT_A_NUMBER,
-    OUTSIDE,
-    Itself,
-    find_bins,
-    find_labels,
-    find_points,
-    flat,
-)
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
-Finder: TypeAlias = Callable[[pa.Array], Positions]
+OUTSIDE, MISSING = -1, -2
+"""Positions of values without a label."""
 
-NARROW = 2**16  # integers that span less are looked up in a table
+EXACT: Final = 2**53
+NARROW: Final = 2**16
+"""Integers that span less are looked up in a table."""
 
+FEW_EDGES: Final = 32
+"""Up to here comparing with every edge is faster than searching."""
 
-@dataclass(frozen=True)
-class Refused:
-    """How many records of a column cannot be coded."""
+FEW_LABELS: Final = 2**10
+DAY: Final = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
+NUMBER: Final = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")
+"""Texts that mean missing among numbers."""
 
-    outside: int = 0
-    missing: int = 0
-
-    def __add__(self, other: Refused) -> Refused:
-        return Refused(self.outside + other.outside, self.missing + other.missing)
-
-    def __bool__(self) -> bool:
-        return bool(self.outside or self.missing)
-
-
-def code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned integers that hold ``size`` codes.
-
-    >>> code_dtype(256), code_dtype(257)
-    (dtype('uint8'), dtype('uint16'))
-    """
-    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
+Own = TypeVar("Own")
 
 
-def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | None = None) -> Codes:
-    """The code of each value; refuses values outside the domain and missing ones if it must.
-
-    Numbers of a grid are rounded by ``words``, one a value; without words, to the nearest point.
-    """
-    if isinstance(column.domain, NumberGrid) and words is not None:
-        plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        if pa.types.is_dictionary(plain.type):
-            plain = plain.dictionary_decode()
-        places = find_points(column.name, column.domain, flat(plain), words)
-        codes, refused = _to_codes(column, places), _refused(column, places)
-    else:
-        codes, refused = _coded(column, array, _finder(column))
-    refuse(column, refused)
-    return codes
+# -- values in few types ---------------------------------------------------------------------------
 
 
-def between(column: Column, array: pa.Array | pa.ChunkedArray) -> tuple[Codes, Codes, FloatArray]:
-    """The points below and above each number of a grid, and the chance of the one above."""
-    ends = [np.full(len(array), word, dtype=np.uint64) for word in (2**64 - 1, 0)]
-    below, above = (encode(column, array, words) for words in ends)
-    grid = column.domain
-    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
-    marks = np.append(np.asarray(grid.marks, float), np.zeros(len(column.labels) - grid.size))
-    values = pc.fill_null(array.cast(pa.float64(), safe=False), 0.0).to_numpy(zero_copy_only=False)
-    steps = np.rint((values - float(str(grid.values[0]))) / grid.step)
-    wide = np.where(above > below, marks[above] - marks[below], np.inf)
-    return below, above, (steps - marks[below]) / wide
+def alike(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Floating numbers with one zero and missing in place of nan; all else as it is."""
+    kind = array.type
+    if not pa.types.is_floating(kind):
+        return array
+    wide = array.cast(pa.float32()) if pa.types.is_float16(kind) else array
+    gone = pc.is_nan(wide)
+    if pc.any(gone).as_py():
+        wide = pc.if_else(gone, pa.scalar(None, wide.type), wide)
+    return pc.add(wide, pa.scalar(0.0, wide.type))
 
 
-def encode_released(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
-    """The code of each released value, whether a label, the centre of a bin or a draw inside it."""
-    codes, refused = _coded(column, array, _released_finder(column))
-    refuse(column, refused)
-    return codes
+def comparable(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The same for whatever can be sorted and counted: without dictionaries, times as texts."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return comparable(array.cast(kind.value_type))
+    if pa.types.is_null(kind):
+        return array.cast(pa.string())
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        return pc.replace_substring_regex(array.cast(pa.string()), r"\.0+$", "")
+    if pa.types.is_time32(kind):
+        return array.cast(pa.time64("us"))  # as times are released
+    return alike(array).cast(pa.float64()) if pa.types.is_floating(kind) else array
 
 
-def count_refused(
-    column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
-) -> Refused:
-    """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
-    find = (_released_finder if released else _finder)(column)
-    if isinstance(array, pa.DictionaryArray):
-        known = find(flat(array.dictionary))  # where all of these will do, so do the records
-        if not _refused(column, known) and _inside(array):
-            return Refused(missing=0 if None in column.labels else array.indices.null_count)
-    return _coded(column, array, find)[1]
+def flat(array: pa.Array) -> pa.Array:
+    """The array as numbers, truth values or text: dates as ISO text, bytes and views as text."""
+    types, kind = pa.types, array.type
+    if types.is_floating(kind):
+        return alike(array)
+    if types.is_decimal(kind):
+        return array.cast(pa.float64())
+    if types.is_timestamp(kind) or types.is_date(kind) or types.is_time(kind):
+        text = pc.replace_substring_regex(array.cast(pa.string()), r"\.0+(Z?)$", r"\1")
+        return pc.replace_substring_regex(text, r" 00:00:00Z?$", "")
+    if not (types.is_string_view(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
+        return array
+    try:
+        return array.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        raise InvalidTable("A column of bytes must hold text in UTF-8, and one does not.") from None
 
 
-def _inside(array: pa.DictionaryArray) -> bool:
-    """Whether every index points into the dictionary."""
-    ends = pc.min_max(array.indices)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    return low is None or (low >= 0 and high < len(array.dictionary))
-
-
-def places_among(names: tuple[str, ...], array: pa.Array) -> Positions:
-    """Where each text stands among these names; negative where it is none of them, or missing."""
-    if not pa.types.is_dictionary(array.type):
-        return find_labels(names, flat(array))
-    places = np.append(find_labels(names, flat(array.dictionary)), np.int32(MISSING))
-    return _taken(places, _indices(array))
-
-
-def refuse(column: Column, refused: Refused) -> None:
-    """Raise if any record was refused."""
-    name = f"'{column.name}'"
-    if refused.outside:
-        raise OutsideDomain(
-            f"{records_that(refused.outside, 'holds', 'hold', of=name)} values outside the schema. "
-            "Add categories, widen the bins or map them to missing.",
-            code="outside-domain",
-            column=column.name,
-            count=refused.outside,
-        )
-    if refused.missing:
-        raise OutsideDomain(
-            f"{records_that(refused.missing, 'is', 'are', of=name)} missing, and the schema does "
-            'not allow for that. Set missing = "category" (one more value, randomised) or '
-            'missing = "keep" (stays missing) in the schema.',
-            code="missing-refused",
-            column=column.name,
-            count=refused.missing,
-        )
-
-
-def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array:
-    """The released values of ``codes``; ``words`` are one a code, for ``release = "draw"``.
-
-    The type follows from the domain alone: if it followed the original data, one value could change
-    the type of the whole column, and no epsilon would hold.
-    """
-    domain = _domain(column)
-    gone = codes == len(domain.labels) if None in column.labels else None
-    if isinstance(domain, Bins) and domain.release == "draw":
-        if words is None or len(words) != len(codes):
-            raise InvalidSchema(
-                f"Drawing inside the bins of '{column.name}' needs a word a value.",
-                column=column.name,
-            )
-        return pa.array(_apart(domain, codes, _draw(domain, codes, words)), mask=gone)
-    values = _values(Itself(domain))
-    indices = pa.array(codes, mask=gone)
-    if pa.types.is_string(values.type):
-        most = len(values) if gone is None else len(values) + 1
-        inside = not len(codes) or int(codes.max()) < most
-        return pa.DictionaryArray.from_arrays(indices, values, safe=not inside)
-    return values.take(indices)
-
-
-def partly_told(values: Values, told: BoolArray) -> pa.Array:
-    """Numbers where they are told and nothing elsewhere: what stood there leaves a zero behind."""
-    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
-    left = np.where(told, values, 0) if values.dtype.kind == "f" else values * told
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(left)])
+def present(values: pa.ChunkedArray, codes: Sequence[Label]) -> pa.ChunkedArray:
+    """The values, missing where they are codes that say why there is none."""
+    if not codes:
+        return values
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    whole = values.combine_chunks()
+    coded = pa.array(find_labels(codes, flat(whole)) >= 0)
+    return pa.chunked_array([pc.if_else(coded, pa.scalar(None, whole.type), whole)])
 
 
 def canonical_type(kind: pa.DataType) -> pa.DataType:
@@ -210,10 +132,184 @@ def canonical_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def released_type(column: Column) -> pa.DataType:
-    """The type of what ``decode`` gives."""
-    codes = np.zeros(0, code_dtype(len(column.labels)))
-    return decode(column, codes, np.zeros(0, np.uint64)).type
+# -- positions of values ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Itself(Generic[Own]):
+    """An object compared by identity: equal labels may be of other types, such as 1 and True."""
+
+    own: Own
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.own is other.own
+
+    def __hash__(self) -> int:
+        return id(self.own)
+
+
+def find_labels(labels: Sequence[Label], array: pa.Array) -> Positions:
+    """The position of each value among labels, by a hash of the labels in the array's type."""
+    known = (_of_few if len(labels) <= FEW_LABELS else _of_many)(Itself(labels), array.type)
+    if known is None:
+        result: Positions = np.full(len(array), OUTSIDE, np.int32)
+    else:
+        values, places = known
+        plain = array.cast(pa.string()) if pa.types.is_boolean(array.type) else array
+        found = pc.index_in(plain, value_set=values, skip_nulls=True)
+        if found.null_count:
+            found = pc.fill_null(found, len(values))
+        result = np.take(places, found.to_numpy())
+    if array.null_count:
+        result[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return result
+
+
+def _spellings(
+    same: Itself[Sequence[Label]], kind: pa.DataType
+) -> tuple[pa.Array, Positions] | None:
+    """The value of each label in an array of a type, and its position; one more is outside."""
+    types, labels = pa.types, same.own
+    pairs: list[tuple[Any, int]] = []  # other types hold none of the labels
+    if types.is_boolean(kind):
+        kind = pa.string()
+        pairs = [(text.lower(), at) for text, at in _texts(labels)]
+    elif types.is_integer(kind):
+        ends = np.iinfo(kind.to_pandas_dtype())
+        pairs = [
+            (number, at)
+            for number, at in _numbers(labels)
+            if isinstance(number, int) and ends.min <= number <= ends.max
+        ]
+    elif types.is_floating(kind):
+        pairs = [(float(number), at) for number, at in _numbers(labels)]
+    elif types.is_string(kind) or types.is_large_string(kind):
+        pairs = _texts(labels)
+    if not pairs:
+        return None
+    values = pa.array([value for value, _ in pairs], kind)
+    return values, np.array([at for _, at in pairs] + [OUTSIDE], np.int32)
+
+
+# Batch after batch asks for the same labels; few large lists are kept.
+_of_few, _of_many = lru_cache(512)(_spellings), lru_cache(8)(_spellings)
+
+
+def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
+    """Texts under which each label may stand in a file, with its position."""
+    pairs = [(label_text(label), at) for at, label in enumerate(labels) if label is not None]
+    taken = {text for text, _ in pairs}
+    for at, label in enumerate(labels):
+        others = set()
+        if isinstance(label, bool):  # True and TRUE are common spellings
+            others = {str(label), str(label).upper()}
+        elif isinstance(label, str) and DAY.match(label):  # a time at midnight is its day
+            others = {f"{label} 00:00:00"}
+        pairs += [(text, at) for text in sorted(others - taken)]
+    return pairs
+
+
+def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
+    """Numbers that labels stand for, with their positions; a code such as 01 is no number."""
+    pairs: list[tuple[int | float, int]] = []
+    for at, label in enumerate(labels):
+        text = label_text(label)
+        if not isinstance(label, bool) and re.match(NUMBER, text):
+            number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+            if label_text(number) == text:
+                pairs.append((number, at))
+    return pairs
+
+
+def _find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
+    values = _as_floats(name, array, "cut into bins")
+    edges = np.asarray(bins.edges, float)
+    if len(edges) > FEW_EDGES:
+        at = np.searchsorted(edges, values, side="right").astype(np.int32) - 1
+    else:
+        below = np.zeros(len(values), np.int8)
+        for edge in edges:
+            below += values >= edge
+        at = below.astype(np.int32) - 1
+    at[values == edges[-1]] = bins.size - 1
+    at[(at < 0) | (at >= bins.size)] = OUTSIDE
+    return at
+
+
+def _find_points(
+    name: str, grid: NumberGrid, array: pa.Array, words: Words | None = None
+) -> Positions:
+    """Points of a grid: the nearest one, or by chance where there is a word a value.
+
+    A word below k * 2**64 // n takes a number k of n steps above a point to the next one.
+    """
+    values = _as_floats(name, array, "rounded to a grid")
+    low, high = float(str(grid.values[0])), float(str(grid.values[-1]))
+    inside = (values >= low) & (values <= high)
+    marks = np.asarray(grid.marks, dtype=np.int64)
+    steps = np.rint((np.where(inside, values, low) - low) / grid.step).astype(np.int64)
+    at = np.minimum(np.searchsorted(marks, steps, side="right"), len(marks) - 1) - 1
+    above, width = (steps - marks[at]).astype(np.uint64), np.diff(marks)[at].astype(np.uint64)
+    if words is None:
+        up = above * np.uint64(2) >= width
+    else:
+        half = np.uint64(32)  # a quotient beyond 64 bits, in two halves; the end itself has none
+        first, rest = np.divmod(above << half, width)
+        up = (words < (first << half | (rest << half) // width)) | (above == width)
+    return np.where(inside, at + up, OUTSIDE).astype(np.int32)
+
+
+def _as_floats(name: str, array: pa.Array, what: str) -> FloatArray:
+    """Numbers, or texts of numbers, as floating numbers; missing ones and other texts as nan."""
+    types, kind = pa.types, array.type
+    if types.is_string(kind) or types.is_large_string(kind):
+        numeric = pc.match_substring_regex(array, NUMBER)
+        array = pc.if_else(numeric, pc.utf8_trim_whitespace(array), None)
+    elif types.is_null(kind) or types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    elif not (types.is_integer(kind) or types.is_floating(kind)):
+        raise InvalidTable(f"'{name}' must hold numbers to be {what}.", column=name)
+    return np.asarray(pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy())
+
+
+def _places(
+    column: Column, array: pa.Array, *, released: bool = False, words: Words | None = None
+) -> Positions:
+    """The position of each value of a flat array: a point, a bin, or an equal label.
+
+    Among numbers NA and the like are missing. One number too long for its type makes a column of a
+    file text, and must not change how others are read.
+    """
+    domain = _domain(column)
+    if isinstance(domain, Bins):
+        listed = released and domain.release != "draw"
+        labels = (
+            domain.labels if domain.release == "label" else domain.centres + domain.missing_values
+        )
+        numbers = True
+    else:
+        listed = released or not isinstance(domain, NumberGrid)
+        labels = domain.labels
+        numbers = not any(isinstance(value, str | bool) for value in domain.values)
+    if listed:
+        places = find_labels(labels, array)
+    else:
+        if isinstance(domain, Bins):
+            places = _find_bins(column.name, domain, array)
+        else:
+            assert isinstance(domain, NumberGrid)  # noqa: S101 - other categories are listed
+            places = _find_points(column.name, domain, array, words)
+        if domain.missing_values:  # they lie in no bin, whatever its edges
+            codes = find_labels(domain.missing_values, array)
+            places = np.where(codes >= 0, codes + domain.size, places).astype(np.int32)
+        places[array.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    if text and numbers and not released:
+        gone = pc.is_in(
+            pc.utf8_trim_whitespace(array), value_set=pa.array(NOT_A_NUMBER, array.type)
+        )
+        places[(places == OUTSIDE) & gone.to_numpy(zero_copy_only=False)] = MISSING
+    return places
 
 
 def _domain(column: Column) -> Categories | Bins:
@@ -225,68 +321,120 @@ def _domain(column: Column) -> Categories | Bins:
     return column.domain
 
 
-def _finder(column: Column) -> Finder:
-    """The function that places the values of an array.
+# -- encoding --------------------------------------------------------------------------------------
 
-    Among numbers NA and the like are missing. One number too long for its type makes a column of a
-    file text, and must not change how others are read.
+
+@dataclass(frozen=True)
+class Refused:
+    """How many records of a column cannot be coded."""
+
+    outside: int = 0
+    missing: int = 0
+
+    def __add__(self, other: Refused) -> Refused:
+        return Refused(self.outside + other.outside, self.missing + other.missing)
+
+    def __bool__(self) -> bool:
+        return bool(self.outside or self.missing)
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest unsigned integers that hold ``size`` codes.
+
+    >>> code_dtype(256), code_dtype(257)
+    (dtype('uint8'), dtype('uint16'))
     """
-    domain, find = _domain(column), _plain_finder(column)
-    kinds = {type(value) for value in domain.values} if isinstance(domain, Categories) else set()
-    return find if kinds & {str, bool} else partial(_find_missing, find)
+    return np.dtype(np.min_scalar_type(max(size - 1, 0)))
 
 
-def _find_missing(find: Finder, array: pa.Array) -> Positions:
-    places = find(array)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        words = pa.array(NOT_A_NUMBER, array.type)
-        gone = pc.is_in(pc.utf8_trim_whitespace(array), value_set=words)
-        places[(places == OUTSIDE) & gone.to_numpy(zero_copy_only=False)] = MISSING
-    return places
+def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | None = None) -> Codes:
+    """The code of each value; refuses values outside the domain and missing ones if it must.
+
+    Numbers of a grid are rounded by ``words``, one a value; without words, to the nearest point.
+    """
+    if isinstance(column.domain, NumberGrid) and words is not None:
+        plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        plain = plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
+        places = _places(column, flat(plain), words=words)
+        codes, refused = _to_codes(column, places), _refused(column, places)
+    else:
+        codes, refused = _coded(column, array)
+    refuse(column, refused)
+    return codes
 
 
-def _plain_finder(column: Column) -> Finder:
-    domain = _domain(column)
-    if isinstance(domain, NumberGrid):
-        return partial(find_points, column.name, domain)
-    if not isinstance(domain, Bins):
-        return partial(find_labels, domain.labels)
-    if domain.missing_values:
-        return partial(_find_apart, column.name, domain)
-    return partial(find_bins, column.name, domain)
+def encode_released(column: Column, array: pa.Array | pa.ChunkedArray) -> Codes:
+    """The code of each released value, whether a label, the centre of a bin or a draw inside it."""
+    codes, refused = _coded(column, array, released=True)
+    refuse(column, refused)
+    return codes
 
 
-def _find_apart(name: str, bins: Bins, array: pa.Array) -> Positions:
-    """Values that stand for missing lie in no bin, whatever its edges."""
-    apart = find_labels(bins.missing_values, array)
-    return np.where(apart >= 0, apart + bins.size, find_bins(name, bins, array)).astype(np.int32)
+def count_refused(
+    column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
+) -> Refused:
+    """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
+    return _coded(column, array, released=released)[1]
 
 
-def _released_finder(column: Column) -> Finder:
-    if isinstance(column.domain, NumberGrid):
-        return partial(find_labels, column.domain.labels)
-    if isinstance(column.domain, Bins) and column.domain.release != "draw":
-        bins = column.domain
-        centres = bins.centres + bins.missing_values
-        return partial(find_labels, bins.labels if bins.release == "label" else centres)
-    return _finder(column)
+def refuse(column: Column, refused: Refused) -> None:
+    """Raise if any record was refused."""
+    name = f"'{column.name}'"
+    if refused.outside:
+        raise OutsideDomain(
+            f"{records_that(refused.outside, 'holds', 'hold', of=name)} values outside the schema. "
+            "Add categories, widen the bins or map them to missing.",
+            code="outside-domain",
+            column=column.name,
+            count=refused.outside,
+        )
+    if refused.missing:
+        raise OutsideDomain(
+            f"{records_that(refused.missing, 'is', 'are', of=name)} missing, and the schema does "
+            'not allow for that. Set missing = "category" (one more value, randomised) or '
+            'missing = "keep" (stays missing) in the schema.',
+            code="missing-refused",
+            column=column.name,
+            count=refused.missing,
+        )
+
+
+def between(column: Column, array: pa.Array | pa.ChunkedArray) -> tuple[Codes, Codes, FloatArray]:
+    """The points below and above each number of a grid, and the chance of the one above."""
+    ends = [np.full(len(array), word, dtype=np.uint64) for word in (2**64 - 1, 0)]
+    below, above = (encode(column, array, words) for words in ends)
+    grid = column.domain
+    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
+    marks = np.append(np.asarray(grid.marks, float), np.zeros(len(column.labels) - grid.size))
+    values = pc.fill_null(array.cast(pa.float64(), safe=False), 0.0).to_numpy(zero_copy_only=False)
+    steps = np.rint((values - float(str(grid.values[0]))) / grid.step)
+    wide = np.where(above > below, marks[above] - marks[below], np.inf)
+    return below, above, (steps - marks[below]) / wide
+
+
+def places_among(names: tuple[str, ...], array: pa.Array) -> Positions:
+    """The position of each text among these names; negative where it is none, or missing."""
+    if not pa.types.is_dictionary(array.type):
+        return find_labels(names, flat(array))
+    places = np.append(find_labels(names, flat(array.dictionary)), np.int32(MISSING))
+    return _taken(places, _indices(array))
 
 
 def _coded(
-    column: Column, array: pa.Array | pa.ChunkedArray, find: Finder
+    column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
 ) -> tuple[Codes, Refused]:
     if isinstance(array, pa.ChunkedArray):
-        parts = [_coded(column, chunk, find) for chunk in array.chunks]
+        parts = [_coded(column, chunk, released=released) for chunk in array.chunks]
         none = np.zeros(0, code_dtype(len(column.labels)))
         refused = sum((part for _, part in parts), start=Refused())
         return np.concatenate([none, *(codes for codes, _ in parts)]), refused
     if pa.types.is_integer(array.type):
         array = _as_dictionary(array)
     if not pa.types.is_dictionary(array.type):
-        places = find(flat(array))
+        places = _places(column, flat(array), released=released)
         return _to_codes(column, places), _refused(column, places)
     # Each distinct value is looked up once; a null takes an extra last entry.
-    places = find(flat(array.dictionary))
+    places = _places(column, flat(array.dictionary), released=released)
     if array.indices.null_count:
         places = np.append(places, np.int32(MISSING))
     indices = _indices(array)
@@ -325,16 +473,15 @@ def _taken(values: Values, indices: pa.Array) -> Values:
     """The value at each index; one that points outside is refused."""
     if not points_inside(indices, len(values)):
         raise InvalidTable("An index points outside its dictionary: the table is broken.")
-    taken = pc.take(pa.array(values), indices, boundscheck=False)
-    found: Values = taken.to_numpy()
-    return found
+    taken: Values = pc.take(pa.array(values), indices, boundscheck=False).to_numpy()
+    return taken
 
 
 def points_inside(indices: pa.Array, size: int) -> bool:
     """Whether all indices, read as unsigned, are below the size, also where they are missing."""
     data = np.frombuffer(indices.buffers()[1] or b"", f"u{indices.type.bit_width // 8}")
-    told = data[indices.offset : indices.offset + len(indices)]
-    return not len(told) or int(told.max()) < size
+    used = data[indices.offset : indices.offset + len(indices)]
+    return not len(used) or int(used.max()) < size
 
 
 def _refused(column: Column, places: Positions) -> Refused:
@@ -351,8 +498,44 @@ def _to_codes(column: Column, places: Positions) -> Codes:
     return places.astype(code_dtype(size))
 
 
+# -- decoding --------------------------------------------------------------------------------------
+
+
+def decode(column: Column, codes: Codes, words: Words | None = None) -> pa.Array:
+    """The released values of ``codes``; ``words`` are one a code, for ``release = "draw"``.
+
+    The type follows from the domain alone: if it followed the original data, one value could change
+    the type of the whole column, and no epsilon would hold.
+    """
+    domain = _domain(column)
+    gone = codes == len(domain.labels) if None in column.labels else None
+    if isinstance(domain, Bins) and domain.release == "draw":
+        if words is None or len(words) != len(codes):
+            raise InvalidSchema(
+                f"Drawing inside the bins of '{column.name}' needs a word a value.",
+                column=column.name,
+            )
+        drawn = _draw(domain, codes, words)
+        for place, value in enumerate(domain.missing_values, start=domain.size):
+            drawn = np.where(codes == place, value, drawn)  # type: ignore[arg-type]
+        return pa.array(drawn, mask=gone)
+    values = _released_values(Itself(domain))
+    indices = pa.array(codes, mask=gone)
+    if pa.types.is_string(values.type):
+        most = len(values) if gone is None else len(values) + 1
+        inside = not len(codes) or int(codes.max()) < most
+        return pa.DictionaryArray.from_arrays(indices, values, safe=not inside)
+    return values.take(indices)
+
+
+def released_type(column: Column) -> pa.DataType:
+    """The type of what ``decode`` gives."""
+    codes = np.zeros(0, code_dtype(len(column.labels)))
+    return decode(column, codes, np.zeros(0, np.uint64)).type
+
+
 @lru_cache(256)
-def _values(same: Itself[Categories | Bins]) -> pa.Array:
+def _released_values(same: Itself[Categories | Bins]) -> pa.Array:
     """The labels, in position, as an array of the type to be released."""
     domain = same.own
     if isinstance(domain, Bins) and domain.release == "label":
@@ -376,10 +559,8 @@ def label_array(labels: Sequence[Label]) -> pa.Array:
     if all(isinstance(label, bool) for label in labels):
         return pa.array(labels, pa.bool_())
     if not any(isinstance(label, bool | str) for label in labels):
-        kinds = [pa.int64(), pa.uint64()]
-        if any(isinstance(label, float) for label in labels):
-            kinds = [pa.float64()]
-        for kind in kinds:
+        fraction = any(isinstance(label, float) for label in labels)
+        for kind in [pa.float64()] if fraction else [pa.int64(), pa.uint64()]:
             with suppress(pa.ArrowInvalid, OverflowError):
                 values = pa.array(labels, kind)
                 if len(values.unique()) == len(labels):
@@ -396,7 +577,7 @@ def _draw(bins: Bins, codes: Codes, words: Words) -> Values:
         first = np.ceil(edges)
         first[-1] = np.floor(edges[-1]) + 1  # the last bin is closed
         count = np.diff(first)
-        wide = _wide(first)
+        wide = _integers_that_hold(float(first[0]), float(first[-1]))
         if wide is not None and (count > 0).all():  # else a bin has only other numbers to draw
             whole: Values = first[at] + np.floor(share * count[at])
             # Beyond 2**53 the sum may round up to the first number of the next bin.
@@ -408,16 +589,16 @@ def _draw(bins: Bins, codes: Codes, words: Words) -> Values:
     return inside
 
 
-def _apart(bins: Bins, codes: Codes, drawn: Values) -> Values:
-    """Draws, and in place of values that stand for missing these themselves."""
-    for place, value in enumerate(bins.missing_values, start=bins.size):
-        drawn = np.where(codes == place, value, drawn)  # type: ignore[arg-type]
-    return drawn
-
-
-def _wide(numbers: FloatArray) -> type[np.int64 | np.uint64] | None:
-    """The 64-bit integers that hold all numbers below the last, if any do."""
-    low, high = float(numbers[0]), float(numbers[-1])
+def _integers_that_hold(low: float, high: float) -> type[np.int64 | np.uint64] | None:
+    """The 64-bit integers that hold all numbers from ``low`` to below ``high``, if any do."""
     if low >= -(2.0**63) and high <= 2.0**63:
         return np.int64
     return np.uint64 if low >= 0 and high <= 2.0**64 else None
+
+
+def partly_told(values: Values, told: BoolArray) -> pa.Array:
+    """Numbers where they are reported and missing elsewhere: a zero lies below what is missing."""
+    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
+    left = np.where(told, values, 0) if values.dtype.kind == "f" else values * told
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(left)])

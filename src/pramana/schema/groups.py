@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from pramana.base.processes import memory_bound
 from pramana.base.text import listed
 from pramana.errors import TooLarge
-from pramana.schema.codec import encode, encode_released
+from pramana.schema.codec import alike, encode, encode_released
 from pramana.schema.domains import label_key
-from pramana.schema.lookup import alike
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import RESERVED, Column
 from pramana.types import FloatArray, IntArray

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable
+from pramana.schema.codec import NOT_A_NUMBER, find_labels, flat
 from pramana.schema.domains import Categories, Label, label_text
-from pramana.schema.lookup import NOT_A_NUMBER, find_labels, flat
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import Column, Role, Schema

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pramana.schema.codec import EXACT, comparable, flat
 from pramana.schema.domains import Bins, Label, label_text
-from pramana.schema.lookup import EXACT, as_text, comparable, decoded
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import Column, Role, Schema
@@ -193,9 +193,8 @@ def _simplified(array: pa.Array) -> pa.Array:
         return array if big else array.cast(pa.int64())
     if kind == "number":
         return comparable(array.cast(pa.float64()))
-    if kind == "date":
-        return as_text(array)
-    return array if kind == "truth" else decoded(array).cast(pa.string())
+    plain = flat(array)
+    return plain if kind in ("truth", "date") else plain.cast(pa.string())
 
 
 def kind_of(arrow: pa.DataType) -> ValueKind:

@@ -27,10 +27,9 @@ from pramana.guarantees.base import only_the_owner
 from pramana.guarantees.claims import recomputed
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate
-from pramana.schema.codec import encode, encode_released
+from pramana.schema.codec import comparable, encode, encode_released
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import Counts, cell_numbers, counts_with_kept
-from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import FloatArray

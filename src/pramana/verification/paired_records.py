@@ -15,10 +15,9 @@ import pyarrow.compute as pc
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import NOT_REPORTED, released_codes, reported_sets
-from pramana.schema.codec import encode
+from pramana.schema.codec import comparable, encode
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
-from pramana.schema.lookup import comparable
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray
