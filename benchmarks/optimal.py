@@ -28,7 +28,7 @@ from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
 from pramana.methods.frequencies import inverse_frequency_design
 from pramana.methods.optimal import dense as dense_module
 from pramana.methods.optimal.cells import squared_error
-from pramana.methods.optimal.publication import GRIDS, best_on_grid, on_grid
+from pramana.methods.optimal.grid import GRIDS, best_on_grid, on_grid
 from pramana.methods.optimal.search import optimal_design
 from pramana.schema.joint_cells import Counts
 
@@ -100,8 +100,8 @@ def roads(_) -> Result:
         published = best_on_grid(design.matrix, GRIDS[0], design.cells, 0.1)
         seconds.append(time.process_time())
         every = design
-        if design.matrix.size > dense_module.WRITTEN_OUT:  # the same with more programs, as a whole
-            with mock.patch.object(dense_module, "WRITTEN_OUT", 10_000):
+        if design.matrix.size > dense_module.ENUMERATED:  # the same with more programs, as a whole
+            with mock.patch.object(dense_module, "ENUMERATED", 10_000):
                 every = optimal_design(counts, alpha=0.1)
         matrices = (every.matrix, on_grid(every.matrix, GRIDS[0]), published)
         losses = [squared_error(matrix, design.numbers) for matrix in matrices]

@@ -108,7 +108,7 @@ def test_design_says_which_method_it_chose_and_what_the_other_would_cost(run, st
     made = run("protect people.csv --schema schema.toml --k 5 -o release").out
 
     assert chosen["method"] == "attribute-sampling"
-    assert "for the same promise with --method retention" in chosen["choice"]
+    assert "for the same guarantee with --method retention" in chosen["choice"]
     assert "instead" not in chosen
     assert "Method attribute-sampling was chosen: two-way tables" in " ".join(made.split())
     assert (stated["method"], "choice" in stated) == ("retention", False)

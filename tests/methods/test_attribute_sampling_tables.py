@@ -87,7 +87,9 @@ def test_a_design_tells_what_reports_would_give():
     errors = [dict(one.expected_error.tables)["age", "income"] for one in (plan, other)]
 
     assert told.startswith("A two-way table of age by income is off by about")
-    assert f"{100 * errors[1]:.2g} % for the same promise with --method attribute-sampling" in told
+    assert (
+        f"{100 * errors[1]:.2g} % for the same guarantee with --method attribute-sampling" in told
+    )
     assert errors[1] < errors[0]
     assert api.alternative_summary(other) is None
 
@@ -116,7 +118,7 @@ def test_design_chooses_what_is_least_in_error_on_the_tables_stated():
     assert errors[1] < errors[0]
     assert f"{100 * errors[1]:.2g} % of the records" in chosen.statistics["choice"]
     assert (
-        f"{100 * errors[0]:.2g} % for the same promise with --method retention"
+        f"{100 * errors[0]:.2g} % for the same guarantee with --method retention"
         in (chosen.statistics["choice"])
     )
     assert pm.design(alone, promise, records=5_000).method.name == "retention"

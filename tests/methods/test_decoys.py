@@ -8,7 +8,9 @@ import pytest
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Dense, TransitionMatrix
-from pramana.methods.optimal.publication import DECOYS, with_decoys
+from pramana.methods.optimal.publication import DECOYS
+from pramana.methods.optimal.publication import with_decoys as with_decoys_among
+from pramana.schema.joint_cells import CellRules
 
 LABELS = tuple("abcdefghijklmno")
 NUMBERS = np.array([40, 30, 1, 2, 1, *[0] * 10], dtype=float)
@@ -18,6 +20,18 @@ SPARSE = SparseRows.of(
 DENSE = Dense.from_weights(
     LABELS, np.round(SPARSE.values * 2**20).astype(np.int64).astype(object) * 2**44
 )
+
+
+def with_decoys(
+    matrix: TransitionMatrix,
+    numbers: np.ndarray,
+    keystream: Keystream,
+    rules: CellRules | None = None,
+) -> TransitionMatrix:
+    """The matrix with decoys, of a single column."""
+    return with_decoys_among(
+        matrix, numbers, keystream, columns=[LABELS], rules=rules or CellRules()
+    )
 
 
 @pytest.mark.parametrize("matrix", [SPARSE, DENSE], ids=["sparse", "dense"])
@@ -57,7 +71,8 @@ class TestDecoys:
 
     def test_cells_that_must_stay_are_no_decoys(self, matrix: TransitionMatrix) -> None:
         """Values that the schema exempts are never moved, not even on paper."""
-        made = with_decoys(matrix, NUMBERS, Keystream.from_seed(1), stays=lambda cell: cell > "g")
+        rules = CellRules((LABELS,), (np.array([label > "g" for label in LABELS]),))
+        made = with_decoys(matrix, NUMBERS, Keystream.from_seed(1), rules)
         assert (made.diagonal[7:] == 1).all()
         assert (made.diagonal[6] < 1).all()
 

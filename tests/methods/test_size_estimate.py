@@ -23,7 +23,7 @@ from pramana.mechanisms.sparse_rows import ListedCells
 from pramana.methods.choice import open_source
 from pramana.methods.context import DesignContext
 from pramana.methods.optimal.method import LITTLE, Optimal
-from pramana.methods.optimal.publication import published_errors, room_of_records
+from pramana.methods.optimal.publication import bytes_of_records, published_errors
 from pramana.release.folder import complete_folder
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
@@ -148,7 +148,7 @@ def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
     labels = [tuple(cell) for cell in cells.T.tolist()]
     step = Step(schema.names, ListedCells.of(labels, rows=[], columns=[], probabilities=[]))
     counted = DesignContext.of(schema, open_source(table))
-    found = room_of_records(step, numbers.astype(float), counted, enough=10**9)
+    found = bytes_of_records(step, numbers.astype(float), counted, enough=10**9)
     bits = sum(n * math.log2(records / n) for own in columns.values()
                for n in np.unique(own, return_counts=True)[1].tolist())  # fmt: skip
 
@@ -159,7 +159,7 @@ def test_no_format_takes_less_than_is_counted_on(rare, tmp_path):
         written[form] = sizes_of(tmp_path / form)[1]
     assert found <= min(written.values())
     assert found == int(bits / 8)
-    assert room_of_records(step, numbers.astype(float), counted, enough=100) == 100
+    assert bytes_of_records(step, numbers.astype(float), counted, enough=100) == 100
 
 
 def true_errors(plan, table):

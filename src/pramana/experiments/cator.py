@@ -22,7 +22,7 @@ from pramana.experiments.harness import (
 )
 from pramana.experiments.population import make_population, population_schema
 from pramana.methods.optimal.cells import squared_error
-from pramana.methods.optimal.publication import GRIDS, best_on_grid
+from pramana.methods.optimal.grid import GRIDS, best_on_grid
 from pramana.methods.optimal.search import OptimalDesign, optimal_design
 from pramana.schema.codec import encode
 from pramana.schema.joint_cells import Counts, cell_counts

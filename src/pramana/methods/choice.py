@@ -73,11 +73,10 @@ def design(
     schema = replace(schema, origin=Provenance.weakest(schema.origin, origin_named(origin)))
     chosen = _chosen(method, guarantees)
     if data is not None:
-        context = design_context(
-            schema, data, keep_numbers=chosen.accepts_numbers, looked_at=looked_at
-        )
+        keep_numbers = chosen.accepts_numbers
+        context = design_context(schema, data, keep_numbers=keep_numbers, looked_at=looked_at)
     elif records is not None:
-        context = DesignContext.expected(_settled(schema), records, smallest_group)
+        context = DesignContext.expected(settle_bins(schema.bare()), records, smallest_group)
     else:
         raise InvalidNumber("A design needs the number of records, or the data to count them.")
     return design_for(context, *guarantees, method=method)
@@ -94,7 +93,8 @@ def design_context(
         keep_numbers: that numbers without bins stay numbers, for methods that accept them.
         looked_at: that the caller checks every value later.
     """
-    schema = _settled(schema)
+    _require_schema(schema)
+    schema = settle_bins(schema.bare())
     opened = open_source(data, schema=schema)
     context = DesignContext.completed(schema, opened, keep_numbers=keep_numbers)
     if looked_at:
@@ -103,18 +103,6 @@ def design_context(
         require_coded(context.schema, opened)
     require_unlinked(context.schema, opened)
     return context
-
-
-def _require_schema(schema: Schema) -> None:
-    if not isinstance(schema, Schema):
-        kind = type(schema).__name__
-        raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
-
-
-def _settled(schema: Schema) -> Schema:
-    """The schema alone, with open policies for missing values filled in."""
-    _require_schema(schema)
-    return settle_bins(schema.bare())
 
 
 def design_for(
@@ -145,59 +133,56 @@ def estimate_changes(
     return _chosen(method, guarantees).estimate_changes(context, guarantees)
 
 
-def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
-    """The plan, or that of another method if its expected error is clearly smaller.
-
-    The default method serves tables that nobody has thought of yet, so that a small gain on the
-    tables of the schema is not enough.
-    """
-    if len(context.schema.randomised) == 1:  # an attribute set of one column is the whole record
-        return plan
-    others = [
-        made
-        for method in _alternatives(plan)
-        if type(plan.method) is not method and (made := _designed(method, plan, context))
-    ]
-    expected = [dict(made.expected_error.tables) for made in others if made.expected_error]
-    if not expected:
-        return plan
-    stated = others[0].expected_error.asked if others[0].expected_error else ()
-    tables = [*stated] or [table for table in expected[0] if len(table) > 1] or [*expected[0]]
-    tables = [table for table in tables if all(table in errors for errors in expected)]
-    errors = plan.method.errors_of(plan, tables)
-    if not tables or errors is None:
-        return plan
-    ranked = [(math.fsum(errors) / len(errors), plan)]
-    for found, made in zip(expected, others, strict=True):
-        error = math.fsum(found[table] for table in tables) / len(tables)
-        better = error < CLEARLY * ranked[0][0]
-        ranked.insert(0 if better else len(ranked), (error, made))
-    (least, chosen), *rest = ranked
-    which = "the tables asked for" if stated else "two-way tables"
-    if least < 1:
-        costs = (percent(error, 2) if error < 1 else "more than 100 %" for error, _ in rest)
-        words = f"{which} are off by about {percent(least, 2)} of the records on average, and by"
-        end = ""
-    else:
-        ratios = (error / least for error, _ in rest)
-        costs = (f"{own:.2g} times" if own < 100 else "more than a hundred times" for own in ratios)
-        words, end = f"unbiased estimates of {which} are off by", " as much"
-    names = [made.method.name for _, made in rest]
-    told = [
-        f"{cost}{end}{' for the same promise' * (name == names[0])} with --method {name}"
-        for cost, name in zip(costs, names, strict=True)
-    ]
-    choice = f"Method {chosen.method.name} was chosen: {words} {' and '.join(told)}."
-    return replace(chosen, statistics={**chosen.statistics, "choice": choice})
+def usual_method(asked: Sequence[str]) -> type[Method]:
+    """The first method that aims at all guarantees of these names."""
+    for method in METHODS.values():
+        if set(asked) <= set(method.aims):
+            return method
+    aims = (f"{name} ({', '.join(m.aims)})" for name, m in METHODS.items() if m.aims)
+    raise Infeasible(
+        f"No method aims at {' and '.join(asked)} together; methods and their aims: "
+        f"{', '.join(aims)}."
+    )
 
 
-def _designed(method: type[Method], plan: Plan, context: DesignContext) -> Plan | None:
-    """The plan of another method for the same targets; ``None`` if it meets them not."""
-    try:
-        made = method().design(context, plan.asked)
-    except PramanaError:
-        return None
-    return made if made.expected_error is not None else None
+def settle_bins(schema: Schema) -> Schema:
+    """Refuse bins of unchanged columns, unless sensitive; fill in policies for missing values."""
+    for column in schema.released_as_is:
+        used = column.binned and column.name not in schema.strata
+        if isinstance(column.domain, Bins) and not used:
+            what = "a stratum" if column.name in schema.strata else f"role {column.role}"
+            raise InvalidSchema(
+                f"The bins of '{column.name}' would not be used: it is {what} and released "
+                "unchanged. Randomise it, give it role sensitive (binned, not randomised), cut it "
+                "beforehand, or take the bins out.",
+                column=column.name,
+            )
+    kept = [c for c in (*schema.binned, *schema.listed) if c.missing is None]
+    schema = schema.replace_columns(replace(column, missing="keep") for column in kept)
+    return settle_missing(schema)
+
+
+def _require_schema(schema: Schema) -> None:
+    if not isinstance(schema, Schema):
+        kind = type(schema).__name__
+        raise InputError(f"A schema is an object, such as Schema.load('s.toml'), got {kind}.")
+
+
+def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
+    for target in asked:
+        # The structural check of a protocol is slow: subclasses are recognised by their bases.
+        if Guarantee not in type(target).__mro__ and not isinstance(target, Guarantee):
+            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {target!r}.")
+    if method is None:
+        return usual_method([guarantee.name for guarantee in asked])()
+    if not isinstance(method, str):
+        require_options(method)
+        return method
+    require_choice("method", method, METHODS)
+    return METHODS[method]()
+
+
+# -- alternatives ----------------------------------------------------------------------------------
 
 
 def _alternatives(plan: Plan) -> list[type[Method]]:
@@ -211,12 +196,61 @@ def alternative_method(plan: Plan) -> type[Method] | None:
     return next(iter(_alternatives(plan)), None)
 
 
+def _more_accurate(plan: Plan, context: DesignContext) -> Plan:
+    """The plan, or that of another method if its expected error is clearly smaller.
+
+    The default method serves tables that nobody has thought of yet, so that a small gain on the
+    tables of the schema is not enough.
+    """
+    if len(context.schema.randomised) == 1:  # an attribute set of one column is the whole record
+        return plan
+    others = []
+    for method in _alternatives(plan):
+        if method is not type(plan.method):
+            try:
+                other = method().design(context, plan.asked)
+            except PramanaError:
+                continue
+            if other.expected_error is not None:
+                others.append((dict(other.expected_error.tables), other))
+    if not others:
+        return plan
+    first_errors, first = others[0]
+    stated = first.expected_error.asked if first.expected_error else ()
+    tables = [*stated] or [table for table in first_errors if len(table) > 1] or [*first_errors]
+    tables = [table for table in tables if all(table in errors for errors, _ in others)]
+    errors = plan.method.errors_of(plan, tables)
+    if not tables or errors is None:
+        return plan
+    ranked = [(math.fsum(errors) / len(errors), plan)]
+    for by_table, other in others:
+        error = math.fsum(by_table[table] for table in tables) / len(tables)
+        better = error < CLEARLY * ranked[0][0]
+        ranked.insert(0 if better else len(ranked), (error, other))
+    (least, chosen), *rest = ranked
+    which = "the tables asked for" if stated else "two-way tables"
+    costs = []
+    for error, other in rest:
+        if least >= 1:
+            cost = f"{error / least:.2g} times" if error < 100 * least else "over 100 times"
+            cost += " as much"
+        else:
+            cost = percent(error, 2) if error < 1 else "more than 100 %"
+        costs.append(f"{cost} for the same guarantee with --method {other.method.name}")
+    if least >= 1:
+        words = f"unbiased estimates of {which} are off by"
+    else:
+        words = f"{which} are off by about {percent(least, 2)} of the records on average, and by"
+    choice = f"Method {chosen.method.name} was chosen: {words} {' and '.join(costs)}."
+    return replace(chosen, statistics={**chosen.statistics, "choice": choice})
+
+
 def alternative_plan(plan: Plan) -> Plan | None:
     """The plan of the alternative method for the same targets; ``None`` if there is no other."""
-    if plan.expected_error is None or "choice" in plan.statistics:
-        return None
     alternative = alternative_method(plan)
-    if alternative is None or isinstance(plan.method, alternative):
+    if plan.expected_error is None or "choice" in plan.statistics or alternative is None:
+        return None
+    if isinstance(plan.method, alternative):
         return None
     try:
         return design(
@@ -248,54 +282,12 @@ def alternative_summary(plan: Plan, other: Plan | None = None) -> str | None:
     error, other_error, name, _ = sorted(wanted)[len(wanted) // 2]
     return (
         f"A two-way table of {name} is off by about {percent(error, 2)} of the records here, and "
-        f"by {percent(other_error, 2)} for the same promise with --method {other.method.name}, "
+        f"by {percent(other_error, 2)} for the same guarantee with --method {other.method.name}, "
         f"which {other.method.instead}."
     )
 
 
-def settle_bins(schema: Schema) -> Schema:
-    """Refuse bins of unchanged columns, unless sensitive; fill in policies for missing values."""
-    for column in schema.released_as_is:
-        used = column.binned and column.name not in schema.strata
-        if isinstance(column.domain, Bins) and not used:
-            what = "a stratum" if column.name in schema.strata else f"role {column.role}"
-            raise InvalidSchema(
-                f"The bins of '{column.name}' would not be used: it is {what} and released as it "
-                "is. Randomise it, give it role sensitive (binned, not randomised), cut it "
-                "beforehand, or take the bins out.",
-                column=column.name,
-            )
-    kept = [c for c in (*schema.binned, *schema.listed) if c.missing is None]
-    schema = schema.replace_columns(replace(column, missing="keep") for column in kept)
-    return settle_missing(schema)
-
-
-def usual_method(asked: Sequence[str]) -> type[Method]:
-    """The first method that aims at all guarantees of these names."""
-    for method in METHODS.values():
-        if set(asked) <= set(method.aims):
-            return method
-    aims = (f"{name} ({', '.join(m.aims)})" for name, m in METHODS.items() if m.aims)
-    raise Infeasible(
-        f"No method aims at {' and '.join(asked)} together; methods and their aims: "
-        f"{', '.join(aims)}."
-    )
-
-
-def _chosen(method: str | Method | None, asked: Sequence[Guarantee]) -> Method:
-    for target in asked:
-        # The structural check of a protocol is slow: subclasses are recognised by their bases.
-        if Guarantee not in type(target).__mro__ and not isinstance(target, Guarantee):
-            raise InputError(f"A target is a guarantee, such as PkAnonymity(k=5), got {target!r}.")
-    if method is None:
-        return usual_method([guarantee.name for guarantee in asked])()
-    if not isinstance(method, str):
-        require_options(method)
-        return method
-    require_choice("method", method, METHODS)
-    return METHODS[method]()
-
-
+# -- bins and gamma --------------------------------------------------------------------------------
 GAMMAS = tuple(range(2, 22))
 BINS = (5, 10, 15, *range(20, 101, 10))
 """The 240 combinations that the paper tries."""
@@ -357,8 +349,7 @@ class Guide:
                 known = best.get(point.gamma)
                 if known is None or point.accuracy > known.accuracy:
                     best[point.gamma] = point
-            best_of_each_gamma = best.values()
-            inside = list(best_of_each_gamma)
+            inside = list(best.values())
         else:
             require_number("accuracy", accuracy, low=0, high=1)
             enough = [point for point in inside if point.accuracy >= accuracy]

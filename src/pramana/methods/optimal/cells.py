@@ -1,6 +1,6 @@
-"""The joint cells of the keys with their counts, and what a matrix on them costs an analyst.
+"""The joint cells of the keys with their counts, and the loss of a matrix on them.
 
-A cell belongs to combinations of a few keys. The cost is the expected squared error of the
+A cell belongs to combinations of a few keys. The loss is the expected squared error of the
 estimated counts. With Q = P^-1 and y = u P the expected released counts, the estimate
 u_hat = Q' released is unbiased [Cator, eq. 4], and its expected squared error over all cells is
 
@@ -15,12 +15,12 @@ where an estimate may be negative. Since E mu_hat = mu, it is to second order
     l_KL(P) = sum_k Var(mu_hat_k) / (2 mu_k)
 
 over the cells that occur: the same sum with the weights 1 / (2 n u_k). A cell without records has
-no weight in it, so that its row is held at the identity: else its estimate would be given up.
+no weight in it, so that its row is held at the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, Literal, get_args
@@ -45,21 +45,21 @@ DONORS: Final = get_args(Donors)
 """Which records may change: any, or those of frequent cells alone, in proportion to frequency."""
 
 MOST_CELLS = 2_000_000
-"""The largest joint domain that is written out."""
+"""The largest joint domain that is enumerated."""
 
 LEAST_KEPT = 0.05
-"""The least chance of each record to stay as it is, where nothing else is said."""
+"""The default lower bound on the probability that a record stays unchanged."""
 
-WHOLE = 20_000
-"""Up to so many joint cells all of them are considered; else those that matter are listed."""
+BLOCK = 512
+"""Right-hand sides that are solved for at a time."""
 
 
 @dataclass(frozen=True)
 class KeyCells:
-    """Possible cells, how many records each has, and their combinations.
+    """Possible cells, the number of records in each, and their combinations.
 
-    They are all that are possible, or a list of those that matter: cells that are not listed have
-    no records, and none goes there.
+    They are all possible cells, or a ``partial`` list of relevant ones: cells that are not listed
+    have no records, and no record moves to them.
 
     ``combination[i, c]`` is the number of the combination that cell i has for choice c of keys;
     numbers run through all choices, and ``totals[k]`` is U_pi(k0), the records of combination k.
@@ -73,8 +73,34 @@ class KeyCells:
     combination: IntArray
     totals: FloatArray
     rules: CellRules
+    partial: bool
     loss: Loss = "l2"
     donors: Donors = "any"
+
+    @classmethod
+    def of(
+        cls,
+        counts: Counts,
+        *,
+        width: int,
+        choices: Sequence[Sequence[str]] = (),
+        rules: CellRules | None = None,
+    ) -> KeyCells:
+        """All cells that are possible under the rules."""
+        rules = rules or CellRules()
+        all_choices = choices_of_keys(counts.columns, width=width, choices=choices)
+        cells = prod(counts.sizes)
+        if cells > MOST_CELLS:
+            largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
+            raise TooLarge(
+                f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} can be "
+                f"enumerated. Coarsen '{counts.columns[largest]}', which has "
+                f"{counts.sizes[largest]:,} values.",
+                column=counts.columns[largest],
+            )
+        codes = np.indices(counts.sizes).reshape(len(counts.sizes), -1).T.astype(np.int64)
+        codes = codes[rules.possible(codes.T)]
+        return cls._numbered(counts, all_choices, codes, rules, partial=False)
 
     @classmethod
     def listed(
@@ -85,40 +111,9 @@ class KeyCells:
         choices: Sequence[tuple[str, ...]],
         rules: CellRules,
     ) -> KeyCells:
-        """Some cells, those that occur among them, and what the rules say of each."""
-        broken = ~rules.possible(counts.cells.astype(np.int64).T)
-        if broken.any():
-            lost = records_that(int(counts.numbers[broken].sum()), "is", "are")
-            raise OutsideDomain(f"{lost} in cells that cannot exist.")
-        return cls._numbered(counts, tuple(choices), codes, rules.stay(codes.T), rules)
-
-    @classmethod
-    def of(
-        cls,
-        counts: Counts,
-        *,
-        width: int,
-        choices: Sequence[Sequence[str]] = (),
-        possible: Sequence[tuple[Label, ...]] | None = None,
-        fixed: Collection[tuple[Label, ...]] = (),
-    ) -> KeyCells:
-        """Number the cells and their combinations."""
-        asked = choices_of_keys(counts.columns, width=width, choices=choices)
-        cells = prod(counts.sizes) if possible is None else len(possible)
-        if cells > MOST_CELLS:
-            largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
-            raise TooLarge(
-                f"The keys have {cells:,} joint cells, and at most {MOST_CELLS:,} are written out. "
-                f"List those that matter, or coarsen '{counts.columns[largest]}', which has "
-                f"{counts.sizes[largest]:,} values.",
-                column=counts.columns[largest],
-            )
-        codes = _codes(counts, possible)
-        held = np.zeros(len(codes), dtype=bool)
-        if fixed:
-            frozen = set(fixed)
-            held = np.array([label in frozen for label in _labels(counts, codes)])
-        return cls._numbered(counts, asked, codes, held, CellRules())
+        """Some cells, those that occur among them."""
+        _require_possible(counts, ~rules.possible(counts.cells.astype(np.int64).T))
+        return cls._numbered(counts, tuple(choices), codes, rules, partial=True)
 
     @classmethod
     def _numbered(
@@ -126,42 +121,32 @@ class KeyCells:
         counts: Counts,
         choices: tuple[tuple[str, ...], ...],
         codes: IntArray,
-        held: BoolArray,
         rules: CellRules,
+        *,
+        partial: bool,
     ) -> KeyCells:
-        numbers = _numbers(counts, codes)
+        flat, occurring = (
+            cell_numbers(list(cells.T), counts.sizes) for cells in (codes, counts.cells)
+        )
+        order = np.argsort(flat)
+        place = order[np.minimum(np.searchsorted(flat[order], occurring), len(flat) - 1)]
+        _require_possible(counts, flat[place] != occurring)
+        numbers = np.zeros(len(codes))
+        numbers[place] = counts.numbers
         parts, start = [], 0
         for keys in choices:
             places = [counts.columns.index(name) for name in keys]
-            flat = cell_numbers(list(codes.T[places]), [counts.sizes[place] for place in places])
-            _, local = np.unique(flat, return_inverse=True)
+            sizes = [counts.sizes[place] for place in places]
+            combined = cell_numbers(list(codes.T[places]), sizes)
+            _, local = np.unique(combined, return_inverse=True)
             parts.append(local.astype(np.int64) + start)
             start = int(parts[-1].max()) + 1
-        combination = np.column_stack(parts)
         totals = np.zeros(start)
         for part in parts:
             totals += np.bincount(part, numbers, start)
-        return cls(counts, choices, codes, numbers, held, combination, totals, rules)
-
-    def joined(self, codes: IntArray) -> KeyCells:
-        """With these cells too, where they are not listed yet."""
-        own = cell_numbers(list(self.codes.T), self.counts.sizes)
-        new = codes[~np.isin(cell_numbers(list(codes.T), self.counts.sizes), own)]
-        if not len(new):
-            return self
-        every = np.concatenate([self.codes, new])
-        every = every[np.argsort(cell_numbers(list(every.T), self.counts.sizes))]
-        return KeyCells.listed(self.counts, every, choices=self.choices, rules=self.rules)
-
-    def flats(self, choice: int) -> tuple[IntArray, IntArray]:
-        """The numbers of the combinations of a choice, and the place of each among all of them."""
-        names = self.choices[choice]
-        places = [self.counts.columns.index(name) for name in names]
-        flat = cell_numbers(
-            list(self.codes.T[places]), [self.counts.sizes[place] for place in places]
-        )
-        numbers, first = np.unique(self.combination[:, choice], return_index=True)
-        return numbers, flat[first]
+        combination = np.column_stack(parts)
+        fixed = rules.stay(codes.T)
+        return cls(counts, choices, codes, numbers, fixed, combination, totals, rules, partial)
 
     @property
     def size(self) -> int:
@@ -170,7 +155,7 @@ class KeyCells:
 
     @property
     def weights(self) -> FloatArray | float:
-        """What an error of each cell counts for, with mean 1 over the records."""
+        """The weight of the error of each cell, with mean 1 over the records."""
         if self.loss == "l2":
             return 1.0
         mean = np.count_nonzero(self.numbers) / self.numbers.sum()
@@ -184,120 +169,72 @@ class KeyCells:
     @property
     def labels(self) -> tuple[tuple[Label, ...], ...]:
         """The cells as tuples of labels."""
-        return tuple(_labels(self.counts, self.codes))
+        columns = (
+            [labels[code] for code in codes]
+            for labels, codes in zip(self.counts.labels, self.codes.T.tolist(), strict=True)
+        )
+        return tuple(zip(*columns, strict=True))
 
     def rare(self, alpha: float) -> IntArray:
         """Cells that occur with fewer than 1/alpha records: C1 is about them [Cator, eq. 2]."""
         return np.flatnonzero((self.numbers > 0) & (self.numbers * alpha < 1))
 
+    def by_combination(self, amounts: FloatArray) -> FloatArray:
+        """Amounts of cells, summed by combination."""
+        total = np.zeros(len(self.totals))
+        for column in self.combination.T:
+            total += np.bincount(column, amounts, len(total))
+        return total
 
-def as_counts(
-    counts: Counts | Mapping[tuple[Label, ...], int] | NDArray[Any],
-) -> Counts:
-    """Counts as they are, from a mapping of cells, or from an array with one axis a key."""
+
+def _require_possible(counts: Counts, broken: BoolArray) -> None:
+    if broken.any():
+        records = records_that(int(counts.numbers[broken].sum()), "is", "are")
+        raise OutsideDomain(f"{records} in cells that cannot exist.")
+
+
+def as_counts(counts: Any) -> Counts:
+    """Counts as they are, from a mapping of cells, or from an array with one axis for each key."""
     if isinstance(counts, Counts):
         return counts
-    given = isinstance(counts, np.ndarray)
-    labels, codes, numbers = _of_array(counts) if given else _of_mapping(dict(counts))
+    labels: tuple[tuple[Label, ...], ...]
+    codes: Sequence[NDArray[Any]]
+    if not isinstance(counts, Mapping):
+        labels = tuple(tuple(range(size)) for size in counts.shape)
+        codes = [code.ravel() for code in np.indices(counts.shape, dtype=np.int64)]
+        numbers = counts.ravel()
+    else:
+        cells = [cell if isinstance(cell, tuple) else (cell,) for cell in counts]
+        width = len(cells[0]) if cells else 0
+        if width == 0 or any(len(cell) != width for cell in cells):
+            raise InvalidNumber("Cells must be tuples with one value for each key.")
+        labels = tuple(tuple(dict.fromkeys(column)) for column in zip(*cells, strict=True))
+        codes = list(cell_codes(labels, cells))
+        numbers = np.array(list(counts.values()))
     if (numbers < 0).any() or (numbers != np.floor(numbers)).any():
         raise InvalidNumber("Counts must be whole numbers at or above 0.")
-    names = [f"key{i + 1}" for i in range(len(labels))]
     occurs = numbers > 0
-    counter = Counter(tuple(names), labels)
-    kept = [code[occurs].astype(np.uint32) for code in codes]
-    counter.add(kept, numbers[occurs].astype(np.int64))
+    counter = Counter(tuple(f"key{i + 1}" for i in range(len(labels))), labels)
+    counter.add(
+        [code[occurs].astype(np.uint32) for code in codes], numbers[occurs].astype(np.int64)
+    )
     return counter.result()
 
 
-def _of_array(table: Any) -> tuple[tuple[tuple[Label, ...], ...], list[IntArray], NDArray[Any]]:
-    labels = tuple(tuple(range(size)) for size in table.shape)
-    codes = [code.ravel() for code in np.indices(table.shape, dtype=np.int64)]
-    return labels, codes, table.ravel()
-
-
-def _of_mapping(
-    counts: dict[Any, int],
-) -> tuple[tuple[tuple[Label, ...], ...], list[IntArray], NDArray[Any]]:
-    cells = [cell if isinstance(cell, tuple) else (cell,) for cell in counts]
-    width = len(cells[0]) if cells else 0
-    if width == 0 or any(len(cell) != width for cell in cells):
-        raise InvalidNumber("Cells must be tuples with one value a key, all of one length.")
-    places = [
-        {label: code for code, label in enumerate(dict.fromkeys(cell[key] for cell in cells))}
-        for key in range(width)
-    ]
-    codes = [np.array([place[cell[key]] for cell in cells]) for key, place in enumerate(places)]
-    return tuple(tuple(place) for place in places), codes, np.array(list(counts.values()))
-
-
-def _codes(counts: Counts, possible: Sequence[tuple[Label, ...]] | None) -> IntArray:
-    if possible is None:
-        return np.indices(counts.sizes).reshape(len(counts.sizes), -1).T.astype(np.int64)
-    try:
-        return np.ascontiguousarray(cell_codes(counts.labels, possible).T)
-    except KeyError:
-        raise OutsideDomain("Possible cells must use the labels of the counted columns.") from None
-
-
-def _numbers(counts: Counts, codes: IntArray) -> FloatArray:
-    flat, cells = (cell_numbers(list(own.T), counts.sizes) for own in (codes, counts.cells))
-    order = np.argsort(flat)
-    found = order[np.minimum(np.searchsorted(flat[order], cells), len(flat) - 1)]
-    missing = flat[found] != cells
-    if missing.any():
-        lost = records_that(int(counts.numbers[missing].sum()), "is", "are")
-        raise OutsideDomain(f"{lost} in cells that cannot exist.")
-    numbers = np.zeros(len(codes))
-    numbers[found] = counts.numbers
-    return numbers
-
-
-def _labels(counts: Counts, codes: IntArray) -> list[tuple[Label, ...]]:
-    columns = [
-        [labels[code] for code in codes[:, place].tolist()]
-        for place, labels in enumerate(counts.labels)
-    ]
-    return list(zip(*columns, strict=True))
-
-
-BLOCK = 512
-
-
 def dense_loss(P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0) -> float:
-    """n^2 l2 of a matrix that is written out, or the sum with weights of the cells."""
+    """n^2 l2 of a dense matrix, with a weight for each cell; infinite without an inverse."""
     try:
-        return _loss(P, np.linalg.inv(P), numbers, weights)
+        Q = np.linalg.inv(P)
     except np.linalg.LinAlgError:
         return np.inf
+    return float((numbers @ P) @ (Q * Q * weights).sum(axis=1) - (numbers * weights).sum())
 
 
 def dense_gradient(
     P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0
 ) -> FloatArray:
-    """The derivative of that by each entry of P, exact."""
-    return _gradient(P, np.linalg.inv(P), numbers, weights)
-
-
-def loss_and_gradient(
-    P: FloatArray, numbers: FloatArray, weights: FloatArray | float = 1.0
-) -> tuple[float, FloatArray]:
-    """Both by one inverse; no way leads on where there is none."""
-    try:
-        Q = np.linalg.inv(P)
-    except np.linalg.LinAlgError:
-        return np.inf, np.zeros_like(P)
-    return _loss(P, Q, numbers, weights), _gradient(P, Q, numbers, weights)
-
-
-def _loss(
-    P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray, weights: FloatArray | float
-) -> float:
-    return float((numbers @ P) @ (Q * Q * weights).sum(axis=1) - (numbers * weights).sum())
-
-
-def _gradient(
-    P: FloatArray, Q: NDArray[np.floating], numbers: FloatArray, weights: FloatArray | float
-) -> FloatArray:
+    """The exact derivative of ``dense_loss`` by each entry of P."""
+    Q = np.linalg.inv(P)
     released, weighed = numbers @ P, Q * weights
     gradient: FloatArray = np.outer(numbers, (Q * weighed).sum(axis=1)) - 2 * Q.T @ (
         released[:, None] * (weighed @ Q.T)
@@ -314,7 +251,7 @@ def divergence(matrix: TransitionMatrix, numbers: FloatArray) -> float:
 def squared_error(
     matrix: TransitionMatrix, numbers: FloatArray, weights: FloatArray | float = 1.0
 ) -> float:
-    """n^2 l2 of any matrix, perhaps with weights; a sparse one through its moving rows only.
+    """n^2 l2 of any matrix, with a weight for each cell; of a sparse one by its moving rows only.
 
     A row that does not move is a row of the identity in P and in Q. With M the moving cells,
     Q_M = P_MM^-1 [I, -P_MT]: one sparse factorisation, and blocks of right-hand sides.
@@ -332,12 +269,12 @@ def squared_error(
     still = np.setdiff1d(np.unique(matrix.targets), moving)
     factors = splu(rows[:, moving].tocsc())
     right = sparse.hstack([sparse.eye_array(len(moving)), -rows[:, still]]).tocsc()
-    every = np.broadcast_to(weights, numbers.shape)
-    weight = every[np.concatenate([moving, still])]
+    weight_of = np.broadcast_to(weights, numbers.shape)
+    weight = weight_of[np.concatenate([moving, still])]
     lengths = np.zeros(len(moving))
     for start in range(0, right.shape[1], BLOCK):
         part = factors.solve(right[:, start : start + BLOCK].toarray())
         lengths += (part * part * weight[start : start + BLOCK]).sum(axis=1)
-    # Rows that stay have the length of their weight and add what is released there.
-    stays = float(((released - numbers) * every).sum()) if isinstance(weights, np.ndarray) else 0.0
-    return float((released[moving] * (lengths - every[moving])).sum()) + stays
+    # Rows that stay have the length of their weight and add what is released there
+    stays = float(((released - numbers) * weight_of).sum())
+    return float((released[moving] * (lengths - weight_of[moving])).sum()) + stays

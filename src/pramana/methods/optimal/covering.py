@@ -1,4 +1,4 @@
-"""The least loss on a large joint domain: a covering problem, and few transitions.
+"""The least loss on a large joint domain: a covering problem, solved as a saddle point.
 
 Cells with at least 1/alpha records meet C1 whatever is done [Cator, eq. 2]. A rare cell m is safe
 at a combination k of its values if enough records are released with k:
@@ -6,70 +6,52 @@ at a combination k of its values if enough records are released with k:
     sum_{t in k} x_t + U(k) - sum_{m' in k} u_m' e_m'  >=  (1 - e_m) / alpha,
 
 x_t the expected number of records that move to the target cell t, e_m the probability that a record
-of m leaves. A linear program over targets and leaving probabilities, with the convex cost of
-leaving in pieces, finds where records go; with many combinations it is solved approximately
-(approximate.py). The full condition is checked afterwards by the guarantee itself.
+of m leaves. With y_mk >= 0 the price of this need, lambda in [0, 1] of what movers supply, and c
+the convex cost of leaving, the program is the saddle point
+
+    min_x,e max_y,lambda  2 lambda sum_t x_t + sum_m u_m [c(e_m) - 2 lambda e_m]
+                          + sum_mk y_mk (1 - alpha d_k(x, e) - e_m).
+
+Steps are those of the primal-dual hybrid gradient with a step for every variable [Pock11], drawn to
+the point of the last restart [Lu24]. The answer is repaired until every need is met, and prices are
+scaled until no target pays, so that cost and bound hold for themselves. The full condition is
+checked afterwards by the guarantee itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pramana.methods.optimal.approximate import Saddle, State, curved
 from pramana.methods.optimal.cells import KeyCells
 from pramana.types import BoolArray, FloatArray, IntArray
 
-PIECES = np.array([0.0, 0.2, 0.36, 0.5, 0.61, 0.71, 0.8, 0.87])
-"""Where the convex cost of leaving is joined by straight lines."""
-
 SMALL_SHARE = 0.005
-"""Sources are added until no more than this share of each has to move."""
+"""The share of each frequent cell that moves at first."""
 
 NEARLY = 1.3
-"""Combinations with up to this many times 1/alpha records are under constraint from the start."""
+"""Combinations with up to this many times 1/alpha records have needs from the start."""
 
-AT_ONCE, FIRST, ADDED = 60_000, 20, 5_000
-"""So many targets are taken at once; else so many a combination first, and so many more."""
+WITHIN = 0.02
+"""The relative gap at which the program ends."""
 
-MANY, WITHIN, ROUGHLY = 3_000, 0.02, 0.05
-"""With more combinations the program is solved within this share of a bound, or that one first."""
+MOST, LOOK = 2_000, 100
+"""The largest number of steps, and the steps after which the gap is computed."""
 
+SMALL = 0.005
+"""Targets that receive fewer records are given up, where others can take their part."""
 
-@dataclass(frozen=True)
-class Reached:
-    """Where a first-order method ended, found again by cells and combinations."""
-
-    targets: IntArray
-    movers: IntArray
-    needs: IntArray
-    state: State
-
-    def at(self, targets: IntArray, movers: IntArray, needs: IntArray) -> State:
-        """The same as far as others have it too, and nothing where they do not."""
-        inflow, leaving, prices, share = self.state
-        found = (
-            _found(self.targets, inflow, targets),
-            _found(self.movers, leaving, movers),
-            _found(self.needs, prices, needs),
-        )
-        return *found, share
-
-
-def _found(own: IntArray, values: FloatArray, wanted: IntArray) -> FloatArray:
-    if not len(own):
-        return np.zeros(len(wanted))
-    order = np.argsort(own)
-    at = order[np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)]
-    found: FloatArray = np.where(own[at] == wanted, values[at], 0.0)
-    return found
+State = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Inflow x, leaving e, prices y, and lambda."""
 
 
 @dataclass(frozen=True)
 class Covering:
-    """How many records each target needs, how often each rare cell is left, and a lower bound.
+    """The records that each target needs, the chances of leaving, and a lower bound on the loss.
 
     One more record in one of the ``combinations`` is worth ``worth``; a target pays if its
     combinations are together worth more than ``limit``.
@@ -83,66 +65,13 @@ class Covering:
     combinations: IntArray
     worth: FloatArray
     limit: float
-    reached: Reached | None = None
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The combinations under constraint, numbered 0 .. and the cells that belong to them."""
-
-    combinations: IntArray
-    place: IntArray  # combination -> number, or -1
-
-    @classmethod
-    def of(cls, cells: KeyCells, combinations: IntArray) -> _Rows:
-        place = np.full(len(cells.totals), -1, dtype=np.int64)
-        place[combinations] = np.arange(len(combinations))
-        return cls(combinations, place)
-
-    def incidence(self, cells: KeyCells, which: IntArray) -> Any:
-        """Rows are combinations, columns the cells asked."""
-        from scipy import sparse
-
-        numbers = self.place[cells.combination[which]]
-        cell, choice = np.nonzero(numbers >= 0)
-        entries = (numbers[cell, choice], cell)
-        shape = (len(self.combinations), len(which))
-        return sparse.csr_array((np.ones(len(cell)), entries), shape=shape)
-
-
-def first_cover(
-    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
-) -> Covering | None:
-    """The first covering: nearly rare combinations too, and no cell that is made to stay."""
-    also, sure = first_constraints(cells, alpha, share=SMALL_SHARE)
-    none = np.zeros(cells.size, dtype=bool)
-    return cover(
-        cells,
-        alpha,
-        also=also,
-        sure=sure,
-        staying=none,
-        empty_targets=empty_targets,
-        keep=keep,
-        within=ROUGHLY,
-    )
-
-
-def first_constraints(
-    cells: KeyCells, alpha: float, *, share: float
-) -> tuple[IntArray, FloatArray]:
+def first_needs(cells: KeyCells, alpha: float, *, share: float) -> tuple[IntArray, FloatArray]:
     """Combinations that are nearly rare, and the records of each that can be counted on."""
     near = (cells.totals * alpha >= 1) & (cells.totals * alpha < NEARLY)
-    frequent = by_combination(cells, np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0))
+    frequent = cells.by_combination(np.where(cells.numbers * alpha >= 1, cells.numbers, 0.0))
     return np.flatnonzero(near), cells.totals - share * frequent
-
-
-def by_combination(cells: KeyCells, amounts: FloatArray) -> FloatArray:
-    """Amounts of cells added up by combination."""
-    total = np.zeros(len(cells.totals))
-    for column in cells.combination.T:
-        total += np.bincount(column, amounts, len(total))
-    return total
 
 
 def cover(
@@ -151,226 +80,86 @@ def cover(
     *,
     also: IntArray,
     sure: FloatArray,
-    staying: BoolArray,
+    staying: BoolArray | None = None,
     empty_targets: bool,
     keep: float,
-    start: Reached | None = None,
     within: float = WITHIN,
 ) -> Covering | None:
-    """Targets and leaving chances of least cost for the rare combinations, and those in ``also``.
+    """Targets and chances of leaving of least cost for the rare combinations.
 
-    ``sure`` is the number of records of each combination that can be counted on (frequent cells
-    that are sources lose a small share); ``staying`` cells do not leave; with
-    ``empty_targets`` only cells that nobody leaves are targets: what arrives in a cell that is left
-    again costs more than the program knows. ``start`` is where a program much like this one
-    ended. Nothing if the program has no solution.
+    The combinations ``also`` have needs too. ``sure`` is the number of records of each combination
+    that can be counted on (frequent cells that are sources lose a small share); ``staying`` cells
+    do not leave; with ``empty_targets`` only cells that no record leaves are targets, since what
+    arrives in a cell that is left again costs more than the program knows. ``None`` if the program
+    has no solution.
     """
-    problem = np.flatnonzero((cells.totals > 0) & (cells.totals * alpha < 1))
-    rows = _Rows.of(cells, np.union1d(problem, also))
-    troubled = np.zeros(len(cells.totals), dtype=bool)
-    troubled[problem] = True
+    from scipy import sparse
+
+    rare_combination = (cells.totals > 0) & (cells.totals * alpha < 1)
+    combinations = np.union1d(np.flatnonzero(rare_combination), also)
+    number = np.full(len(cells.totals), -1, dtype=np.int64)
+    number[combinations] = np.arange(len(combinations))
     rare = cells.rare(alpha)
-    movers = rare[troubled[cells.combination[rare]].any(axis=1) & ~cells.fixed[rare]]
-    movers = movers[~staying[movers]]
+    movers = rare[rare_combination[cells.combination[rare]].any(axis=1) & ~cells.fixed[rare]]
+    if staying is not None:
+        movers = movers[~staying[movers]]
     barred = cells.fixed.copy()
     if empty_targets:
         barred[movers] = True
-    targets = _targets(cells, rows, barred)
+    targets = _targets(cells, number, barred)
     if len(targets) == 0:
         return None
     if keep >= 0.999:
         movers = movers[:0]
-    if len(rows.combinations) > MANY:
-        return _nearly(cells, alpha, rows, rare, movers, targets, sure, 1 - keep, start, within)
-    pieces = np.append(PIECES[1 - keep - 0.01 > PIECES], 1 - keep)
-    return _program(cells, alpha, rows, rare, movers, targets, sure, pieces)
+
+    def incidence(which: IntArray) -> Any:
+        """Rows are combinations, columns these cells; alpha where a cell has a combination."""
+        rows = number[cells.combination[which]]
+        cell, choice = np.nonzero(rows >= 0)
+        entries = (np.full(len(cell), alpha), (rows[cell, choice], cell))
+        return sparse.csr_array(entries, shape=(len(combinations), len(which)))
+
+    row, mover = _needs(cells, number, rare, movers)
+    weight = cells.numbers[movers]
+    saddle = Saddle(
+        covers=incidence(targets),
+        leaves=(incidence(movers) @ sparse.diags_array(weight)).tocsr(),
+        row=row,
+        mover=mover,
+        asked=1 - alpha * sure[combinations][row],
+        weight=weight,
+        most=1 - keep,
+    )
+    answer = saddle.solve(within=within)
+    if answer is None:
+        return None
+    used, left = answer.inflow > 1e-9, answer.leaving > 1e-9
+    return Covering(
+        targets[used],
+        answer.inflow[used],
+        movers[left],
+        answer.leaving[left],
+        answer.least,
+        combinations,
+        alpha * answer.worth,
+        answer.limit,
+    )
 
 
-def _targets(cells: KeyCells, rows: _Rows, barred: BoolArray) -> IntArray:
+def _targets(cells: KeyCells, number: IntArray, barred: BoolArray) -> IntArray:
     """One cell for each set of covered combinations; one that occurs rather than an empty one."""
-    numbers = rows.place[cells.combination]
+    numbers = number[cells.combination]
     useful = np.flatnonzero((numbers >= 0).any(axis=1) & ~barred)
     order = useful[np.argsort(-cells.numbers[useful], kind="stable")]
-    signature = np.ascontiguousarray(numbers[order].astype(np.int32))
-    as_bytes = signature.view(np.dtype((np.void, signature.itemsize * signature.shape[1])))
-    _, first = np.unique(as_bytes.ravel(), return_index=True)
+    _, first = np.unique(numbers[order], axis=0, return_index=True)
     return order[np.sort(first)]
 
 
-def _program(
-    cells: KeyCells,
-    alpha: float,
-    rows: _Rows,
-    rare: IntArray,
-    movers: IntArray,
-    targets: IntArray,
-    sure: FloatArray,
-    ends: FloatArray,
-) -> Covering | None:
-    """Solve over few targets, add those whose price is right, until none is left out wrongly."""
-    covers = rows.incidence(cells, targets)
-    program = _Program.of(cells, rows, rare, movers, alpha, sure[rows.combinations], ends)
-    few = len(targets) <= AT_ONCE
-    active = np.arange(len(targets)) if few else _first_targets(covers)
-    while True:
-        answer = program.solve(covers[:, active])
-        if answer is None:
-            return None
-        price = 2 - covers.T @ answer.eqlin.marginals + answer.ineqlin.marginals[-1]
-        price[active] = 0
-        cheap = np.flatnonzero(price < -1e-6)
-        if len(cheap) == 0:
-            break
-        active = np.union1d(active, cheap[np.argsort(price[cheap])[:ADDED]])
-    inflow = np.maximum(answer.x[: len(active)], 0)
-    leaving = np.clip(program.spread @ answer.x[program.pieces(len(active))], 0, ends[-1])
-    kept, left = inflow > 1e-9, leaving > 1e-9
-    least = _least(answer, program, len(active))
-    return Covering(
-        targets[active][kept],
-        inflow[kept],
-        movers[left],
-        leaving[left],
-        least,
-        rows.combinations,
-        answer.eqlin.marginals,
-        float(2 + answer.ineqlin.marginals[-1]),
-    )
-
-
-def _nearly(
-    cells: KeyCells,
-    alpha: float,
-    rows: _Rows,
-    rare: IntArray,
-    movers: IntArray,
-    targets: IntArray,
-    sure: FloatArray,
-    most: float,
-    start: Reached | None,
-    within: float,
-) -> Covering | None:
-    """The program over all targets by a first-order method, within a share of a bound."""
-    from scipy import sparse
-
-    weight = cells.numbers[movers]
-    row, mover = _needs(cells, rows, rare, movers)
-    saddle = Saddle(
-        covers=(alpha * rows.incidence(cells, targets)).tocsr(),
-        leaves=(alpha * rows.incidence(cells, movers) @ sparse.diags_array(weight)).tocsr(),
-        row=row,
-        mover=mover,
-        asked=1 - alpha * sure[rows.combinations][row],
-        weight=weight,
-        most=most,
-    )
-    needs = rows.combinations[row] * (cells.size + 1)
-    needs[mover >= 0] += 1 + movers[mover[mover >= 0]]
-    begin = None if start is None else start.at(targets, movers, needs)
-    near = saddle.solve(within=within, start=begin)
-    if near is None:
-        return None
-    kept, left = near.inflow > 1e-9, near.leaving > 1e-9
-    return Covering(
-        targets[kept],
-        near.inflow[kept],
-        movers[left],
-        near.leaving[left],
-        near.least,
-        rows.combinations,
-        alpha * near.worth,
-        near.limit,
-        Reached(targets, movers, needs, near.state),
-    )
-
-
-def _first_targets(covers: Any) -> IntArray:
-    """For each combination the targets that cover the most combinations besides."""
-    many = np.asarray(covers.sum(axis=0)).ravel()
-    chosen = []
-    for k in range(covers.shape[0]):
-        inside = covers.indices[covers.indptr[k] : covers.indptr[k + 1]]
-        chosen.append(inside[np.argsort(-many[inside], kind="stable")[:FIRST]])
-    return np.unique(np.concatenate(chosen)).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class _Program:
-    """Variables: x_t; pieces of e_m; what movers supply; the expected records d_k of each row."""
-
-    weight: FloatArray
-    ends: FloatArray
-    spread: Any
-    leave: Any
-    own: Any
-    records: Any
-    alpha: float
-    sure: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        cells: KeyCells,
-        rows: _Rows,
-        rare: IntArray,
-        movers: IntArray,
-        alpha: float,
-        sure: FloatArray,
-        ends: FloatArray,
-    ) -> _Program:
-        from scipy import sparse
-
-        weight = cells.numbers[movers]
-        ones = np.ones((1, len(ends) - 1))
-        spread = sparse.kron(sparse.eye_array(len(movers)), ones, format="csr")
-        leave = rows.incidence(cells, movers) @ sparse.diags_array(weight) @ spread
-        own, records = _asked(*_needs(cells, rows, rare, movers), rows, movers, alpha)
-        return cls(weight, ends, spread, leave, own @ spread, records, alpha, sure)
-
-    def pieces(self, targets: int) -> slice:
-        """Where the pieces of e stand among the variables."""
-        return slice(targets, targets + self.spread.shape[1])
-
-    def solve(self, covers: Any) -> Any:
-        """The program over some targets, or nothing if it has no solution."""
-        from scipy import sparse
-        from scipy.optimize import linprog
-
-        count, targets = covers.shape
-        one = sparse.csr_array([[1.0]])
-        blocks = [
-            [sparse.csr_array((self.own.shape[0], targets)), self.own, None, self.records],
-            [None, -sparse.csr_array(self.weight[None, :]) @ self.spread, one, None],
-            [sparse.csr_array(-np.ones((1, targets))), None, one, None],
-        ]
-        slope = np.diff(curved(self.ends)) / np.diff(self.ends)
-        curve = np.outer(self.weight, slope).ravel()
-        answer = linprog(
-            np.concatenate([np.full(targets, 2.0), curve, [-2.0], np.zeros(count)]),
-            A_ub=sparse.block_array(blocks).tocsc(),
-            b_ub=np.concatenate([np.full(self.own.shape[0], -1 / self.alpha), [0.0, 0.0]]),
-            A_eq=sparse.hstack(
-                [covers, -self.leave, sparse.csr_array((count, 1)), -sparse.eye_array(count)]
-            ).tocsc(),
-            b_eq=-self.sure,
-            bounds=_bounds(targets, len(self.weight), count, self.ends),
-            method="highs-ipm",  # several times the simplex here: many rows are tied
-        )
-        return answer if answer.x is not None and answer.status == 0 else None
-
-
-def _bounds(targets: int, movers: int, count: int, ends: FloatArray) -> FloatArray:
-    high = np.concatenate(
-        [np.full(targets, np.inf), np.tile(np.diff(ends), movers), np.full(1 + count, np.inf)]
-    )
-    return np.column_stack([np.zeros(len(high)), high])
-
-
 def _needs(
-    cells: KeyCells, rows: _Rows, rare: IntArray, movers: IntArray
+    cells: KeyCells, number: IntArray, rare: IntArray, movers: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The row and the mover of each need; cells that do not leave share one need, mover -1."""
-    numbers = rows.place[cells.combination[rare]]
+    """The combination and the mover of each need; cells that stay share one need, mover -1."""
+    numbers = number[cells.combination[rare]]
     cell, choice = np.nonzero(numbers >= 0)
     k = numbers[cell, choice]
     place = np.full(cells.size, -1, dtype=np.int64)
@@ -378,38 +167,232 @@ def _needs(
     mover = place[rare[cell]]
     stays = np.flatnonzero(mover < 0)
     _, first = np.unique(k[stays], return_index=True)
-    keep = np.concatenate([np.flatnonzero(mover >= 0), stays[first]])
-    return k[keep], mover[keep]
+    kept = np.concatenate([np.flatnonzero(mover >= 0), stays[first]])
+    return k[kept], mover[kept]
 
 
-def _asked(
-    k: IntArray, mover: IntArray, rows: _Rows, movers: IntArray, alpha: float
-) -> tuple[Any, Any]:
-    """-e_m / alpha - d_k <= -1 / alpha, a row for each need."""
-    from scipy import sparse
-
-    has = np.flatnonzero(mover >= 0)
-    own = sparse.csr_array(
-        (np.full(len(has), -1 / alpha), (has, mover[has])), shape=(len(k), len(movers))
-    )
-    ones = (-np.ones(len(k)), (np.arange(len(k)), k))
-    return own, sparse.csr_array(ones, shape=(len(k), len(rows.combinations)))
+def curved(e: FloatArray) -> FloatArray:
+    """The cost of leaving, 1 / (1 - e) - (1 - e), for a record that has many targets."""
+    return 1 / (1 - e) - (1 - e)
 
 
-def _least(answer: Any, program: _Program, targets: int) -> float:
-    """The value of the program with the curved cost instead of its pieces, by duality.
+@dataclass(frozen=True)
+class Answer:
+    """An answer that meets every need, its cost, a bound below it, and the prices of the bound."""
 
-    The duals fix what one more unit of leaving is worth to each cell, r times its weight; the best
-    answer to that is read off the pieces in the program, and off the curve for the bound.
+    inflow: FloatArray
+    leaving: FloatArray
+    cost: float
+    least: float
+    worth: FloatArray
+    limit: float
+
+
+@dataclass(frozen=True)
+class Saddle:
+    """The program as a saddle point.
+
+    ``covers`` says what one record that arrives in a target changes in each combination, and
+    ``leaves`` what all that leave a mover change; both are multiplied by alpha. Need j is of
+    combination ``row[j]`` and of mover ``mover[j]``, or of cells that stay (-1); ``asked`` is what
+    it lacks.
     """
-    weight, ends = program.weight, program.ends
-    if not len(weight):
-        return float(answer.fun)
-    pieces = len(ends) - 1
-    reduced = (answer.lower.marginals + answer.upper.marginals)[program.pieces(targets)]
-    slope = (curved(ends[1:2]) / ends[1:2])[0]
-    worth = np.maximum(slope - reduced.reshape(-1, pieces)[:, 0] / weight, 0)
-    straight = (curved(ends)[None, :] - worth[:, None] * ends[None, :]).min(axis=1)
-    stay = np.maximum(1 / np.sqrt(np.maximum(worth - 1, 1.0)), 1 - ends[-1])
-    bent = np.where(worth > 2, curved(1 - stay) - worth * (1 - stay), 0.0)
-    return float(answer.fun + (weight * (bent - straight)).sum())
+
+    covers: Any
+    leaves: Any
+    row: IntArray
+    mover: IntArray
+    asked: FloatArray
+    weight: FloatArray
+    most: float
+
+    @cached_property
+    def _transposed(self) -> tuple[Any, Any]:
+        return self.covers.T.tocsr(), self.leaves.T.tocsr()
+
+    @cached_property
+    def _of_movers(self) -> tuple[IntArray, IntArray]:
+        """Which needs are of movers, and of which."""
+        needs = np.flatnonzero(self.mover >= 0)
+        return needs, self.mover[needs]
+
+    @cached_property
+    def _covered(self) -> BoolArray:
+        """The combinations that some target covers."""
+        return np.asarray(np.diff(self.covers.indptr) > 0)
+
+    @cached_property
+    def steps(self) -> State:
+        """A step for every variable: one over the sum of its row or column [Pock11]."""
+        needs = np.bincount(self.row, minlength=self.covers.shape[0]).astype(np.float64)
+        arrive, leave = (transposed @ needs for transposed in self._transposed)
+        needs_of_mover = np.bincount(self._of_movers[1], minlength=len(self.weight))
+        total = np.asarray(self.covers.sum(axis=1) + self.leaves.sum(axis=1)).ravel()
+        prices = 1 / np.maximum(total[self.row] + (self.mover >= 0), 1e-9)
+        supplied = np.full(1, 1 / (2 * (self.weight.sum() + self.covers.shape[1])))
+        return 1 / (arrive + 2), 1 / (leave + needs_of_mover + 2 * self.weight), prices, supplied
+
+    @cached_property
+    def floor(self) -> FloatArray | None:
+        """The least chance of leaving of each mover in every answer; ``None`` without an answer."""
+        return self._least_leaving(np.zeros(len(self.weight)))
+
+    def solve(self, *, within: float) -> Answer | None:
+        """An answer within this share of the bound, or the last; ``None`` without a solution."""
+        if self.floor is None:
+            return None
+        best: Answer | None = None
+        for turn, state in enumerate(self._states(self.floor)):
+            if turn % LOOK == 0:
+                best = self._better(best, state)
+                if best is not None and best.cost <= best.least * (1 + within):
+                    break
+            if turn == MOST:
+                break
+        return best
+
+    def have(self, inflow: FloatArray, leaving: FloatArray) -> FloatArray:
+        """What each need has of what it asks."""
+        found: FloatArray = (self.covers @ inflow - self.leaves @ leaving)[self.row]
+        needs, mover = self._of_movers
+        found[needs] += leaving[mover]
+        return found
+
+    def cost(self, inflow: FloatArray, leaving: FloatArray) -> float:
+        """The cost of an answer, with the curved cost of leaving."""
+        supplied = min(float((self.weight * leaving).sum()), float(inflow.sum()))
+        return float(2 * inflow.sum() + (self.weight * curved(leaving)).sum() - 2 * supplied)
+
+    def _paid(self, prices: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What prices pay for one record in each target, and for leaving each mover."""
+        needs, mover = self._of_movers
+        rows = np.bincount(self.row, prices, self.covers.shape[0])
+        arrive, leave = (transposed @ rows for transposed in self._transposed)
+        return arrive, np.bincount(mover, prices[needs], len(self.weight)) - leave
+
+    def _better(self, best: Answer | None, state: State) -> Answer | None:
+        """The best answer and the best bound that are known by now."""
+        inflow, leaving, prices, share = state
+        repaired = self._repaired(inflow, leaving)
+        if repaired is None:
+            return best
+        cost = self.cost(*repaired)
+        if best is not None and best.cost < cost:
+            repaired, cost = (best.inflow, best.leaving), best.cost
+        limit = 2 * float(share[0])
+        arrive, leave = self._paid(prices)
+        # Prices are scaled until no target pays: no answer costs less than this then
+        scale = min(1.0, limit / max(float(arrive.max(initial=0.0)), 1e-300))
+        gain = limit * self.weight + scale * leave
+        wish = 1 - np.maximum(np.maximum(gain / self.weight - 1, 1.0) ** -0.5, 1 - self.most)
+        wish = np.maximum(wish, 0.0 if self.floor is None else self.floor)
+        kept = (self.weight * curved(wish) - gain * wish).sum()
+        least = float(scale * (prices * self.asked).sum() + kept)
+        worth = np.float64(scale) * np.bincount(self.row, prices, self.covers.shape[0])
+        if best is not None and best.least > least:
+            least, worth, limit = best.least, best.worth, best.limit
+        return Answer(*repaired, cost, least, worth, limit)
+
+    def _least_leaving(self, leaving: FloatArray) -> FloatArray | None:
+        """At least these chances, and what combinations ask that no target covers.
+
+        A record that leaves asks more of the others there: the least answer is climbed to from
+        below.
+        """
+        needs = np.flatnonzero(~self._covered[self.row])
+        if not len(needs):
+            return leaving
+        leaving, row, mover = leaving.copy(), self.row[needs], self.mover[needs]
+        moves = mover >= 0
+        for _ in range(MOST):
+            lacks = self.asked[needs] + (self.leaves @ leaving)[row] + 1e-9
+            if (lacks[~moves] > 1e-6).any() or (lacks[moves] > self.most).any():
+                return None
+            before = leaving.copy()
+            np.maximum.at(leaving, mover[moves], lacks[moves])
+            if np.abs(leaving - before).max(initial=0.0) < 1e-10:
+                break
+        return leaving
+
+    def _repaired(
+        self, inflow: FloatArray, leaving: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The answer with every need met, by few targets: those that meet the most at once."""
+        raised = self._least_leaving(np.clip(leaving, 0.0, self.most))
+        if raised is None:
+            return None
+        inflow = np.where(inflow < SMALL, 0.0, inflow)
+        for _ in range(LOOK):
+            short = np.zeros(self.covers.shape[0])
+            np.maximum.at(short, self.row, self.asked - self.have(inflow, raised))
+            rows = np.flatnonzero((short > 1e-8) & self._covered)
+            if not len(rows):
+                break
+            # For each combination that lacks records, the target that does the most
+            gain = self._transposed[0] @ np.maximum(short, 0.0)
+            part = self.covers[rows]
+            place = np.repeat(np.arange(len(rows)), np.diff(part.indptr))
+            order = np.lexsort((gain[part.indices], place))
+            target = part.indices[order[np.cumsum(np.diff(part.indptr)) - 1]]
+            added = np.full(self.covers.shape[1], np.inf)
+            np.minimum.at(added, target, short[rows] / self.covers.data[0])
+            inflow = inflow + np.where(np.isinf(added), 0.0, np.maximum(added, SMALL))
+        return inflow, raised
+
+    def _states(self, floor: FloatArray) -> Iterator[State]:
+        """The steps of the primal-dual method, restarted when they have come closer or circle."""
+        targets = self.covers.shape[1]
+        state: State = np.zeros(targets), np.zeros(len(floor)), np.zeros(len(self.row)), np.ones(1)
+        start, weight = state, 1.0
+        turn, first, last = 0, np.inf, np.inf
+        yield state
+        for turns in range(1, MOST + 2):
+            reached = self._next(state, weight, floor)
+            primal, dual = self._distances(reached, state)
+            moved = float(np.hypot(primal * np.sqrt(weight), dual / np.sqrt(weight)))
+            first = moved if turn == 0 else first
+            nearer = moved <= 0.2 * first or (moved <= 0.8 * first and moved > last)
+            if turn > 5 and (nearer or turn > 0.36 * turns + 20):
+                # Restart here, with steps as long as both sides went
+                primal, dual = self._distances(reached, start)
+                if primal > 1e-12 and dual > 1e-12:
+                    weight = float(np.sqrt(weight * dual / primal))
+                state = start = reached
+                turn, first, last = 0, np.inf, np.inf
+            else:
+                last, turn = moved, turn + 1
+                drawn = turn / (turn + 1)
+                x, e, y, s = (
+                    drawn * (2 * new - old) + (1 - drawn) * origin
+                    for new, old, origin in zip(reached, state, start, strict=True)
+                )
+                state = x, e, y, s
+            yield reached
+
+    def _next(self, state: State, weight: float, floor: FloatArray) -> State:
+        inflow, leaving, prices, share = state
+        tau = self.steps
+        arrive, leave = self._paid(prices)
+        new_inflow = np.maximum(inflow - tau[0] / weight * (2 * share - arrive), 0.0)
+        step = tau[1] / weight
+        wish = leaving + step * (2 * share * self.weight + leave)
+        # The chance near the wish of which the curved cost is least, by Newton's steps
+        cost = step * self.weight
+        new_leaving = np.clip(wish - 2 * cost, floor, self.most)
+        for _ in range(6):
+            stay = 1 - new_leaving
+            slope = new_leaving - wish + cost * (1 / stay**2 + 1)
+            new_leaving = np.clip(new_leaving - slope / (1 + 2 * cost / stay**3), floor, self.most)
+        ahead, out = 2 * new_inflow - inflow, 2 * new_leaving - leaving
+        lacks = self.asked - self.have(ahead, out)
+        spare = ahead.sum() - (self.weight * out).sum()
+        new_share = np.clip(share + 2 * tau[3] * weight * spare, 0.0, 1.0)
+        return new_inflow, new_leaving, np.maximum(prices + tau[2] * weight * lacks, 0.0), new_share
+
+    def _distances(self, one: State, other: State) -> tuple[float, float]:
+        """The distances of what is done and of prices, in the measure of the steps."""
+        squares = [
+            float(((a - b) ** 2 / step).sum())
+            for a, b, step in zip(one, other, self.steps, strict=True)
+        ]
+        return float(np.sqrt(squares[0] + squares[1])), float(np.sqrt(squares[2] + squares[3]))

@@ -1,6 +1,6 @@
-"""The cells that matter: those that occur, and empty ones that are good targets.
+"""The relevant cells of a large domain: those that occur, and empty ones that are good targets.
 
-A good target lies in many rare combinations at once. As in column generation, the program over the
+A good target lies in many rare combinations at once. As in column generation, the covering over the
 targets listed so far gives every rare combination a price, and cells are sought whose combinations
 are worth more than a move costs, by changing one key at a time from many starts. The search may
 miss a cell; the loss is measured (docs/proofs/spontaneous_recognition.md).
@@ -9,7 +9,6 @@ miss a cell; the loss is measured (docs/proofs/spontaneous_recognition.md).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -17,35 +16,30 @@ import numpy as np
 from pramana.errors import TooLarge
 from pramana.guarantees.spontaneous_recognition import choices_of_keys
 from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
-from pramana.methods.optimal.covering import NEARLY, first_cover
+from pramana.methods.optimal.covering import NEARLY, SMALL_SHARE, cover, first_needs
 from pramana.schema.joint_cells import CellRules, Counts, cell_numbers
-from pramana.types import FloatArray, IntArray
+from pramana.types import BoolArray, FloatArray, IntArray
 
-ROUNDS, QUICK_ROUNDS, OFTEN = 4, 8, 6
-"""So often cells are added at most; the latter two where few occur."""
+WHOLE = 20_000
+"""Up to this many joint cells all of them are considered; of more, the relevant ones are listed."""
 
-ENOUGH = 0.02
-"""Cells are added until the program gets no better than by this share; less where few occur."""
+ROUNDS, GAIN = 6, 0.01
+"""The most times that cells are added, and the share by which the program must get better."""
+
+ROUGHLY = 0.05
+"""The relative gap at which the programs that give prices end."""
 
 REACH, SLIGHTLY = 3.0, 1e-3
-"""Up to so many times 1/alpha records a combination gets targets; beyond ``NEARLY`` just some."""
+"""Up to this many times 1/alpha records a combination gets targets; beyond ``NEARLY`` just some."""
 
-FEW = 2_000
-"""With fewer cells that occur the program is quick, and is solved more often."""
-
-SPARED = 0.25
-"""Cells stay listed that miss the price by no more; a move costs 2."""
-
-ADDED = 4_000
-SWEEPS = 6
-EACH = 4
-"""So many cells are taken from each start; three times as many where few occur."""
+ADDED, EACH, SWEEPS = 4_000, 8, 6
+"""The most cells added at once, those taken from each start, and the sweeps over the keys."""
 
 MOST_NEEDS = 200_000
-"""Rare cells, once for each rare combination they are in: for so many a design takes minutes."""
+"""The most pairs of a rare cell and a rare combination: a design takes minutes then."""
 
 LOOKED_UP = 200_000
-"""Up to so many combinations of a choice have a place each in a table."""
+"""The largest number of combinations of a choice whose prices are kept in a table."""
 
 
 def listed_cells(
@@ -59,13 +53,12 @@ def listed_cells(
     """The cells that occur, and empty ones that are good targets.
 
     Args:
-        counts: of the keys.
+        counts: counts of the keys.
         alpha: the target.
         rules: which cells can exist, and which must stay.
-        width: how many keys a user looks at together.
-        choices: instead of all choices of that width, the ones to protect.
+        width: the number of keys that are known together.
+        choices: the sets of keys to protect, instead of all sets of that width.
     """
-    # Refuse keys whose joint cells cannot even be numbered
     if prod(counts.sizes) >= 2**53:
         largest = max(range(len(counts.sizes)), key=lambda place: counts.sizes[place])
         raise TooLarge(
@@ -74,170 +67,130 @@ def listed_cells(
             "values, or declare fewer keys.",
             column=counts.columns[largest],
         )
-    asked = choices_of_keys(counts.columns, width=width, choices=choices)
-    own = counts.cells.astype(np.int64)
-    cells = KeyCells.listed(counts, own, choices=asked, rules=rules)
+    all_choices = choices_of_keys(counts.columns, width=width, choices=choices)
+    occurring = counts.cells.astype(np.int64)
+    cells = KeyCells.listed(counts, occurring, choices=all_choices, rules=rules)
     _require_quick(cells, alpha)
     short = np.maximum(NEARLY / alpha - cells.totals, 0.0)
-    # Combinations that are frequent now may turn out too rare once records move.
+    # Combinations that are frequent now may turn out too rare once records move
     short = np.maximum(short, np.where(cells.totals * alpha < REACH, SLIGHTLY, 0.0))
-    short[cells.totals == 0] = 0.0
     left = cells.codes[cells.rare(alpha)]
-    cells = _with(cells, short, left)
-    # First as if no rare record left: that program is many times quicker, and its cells are good.
-    if len(own) > FEW:
-        cells = _grown(cells, alpha, left, keep=1.0, rounds=ROUNDS, enough=ENOUGH)
-        return _grown(cells, alpha, left, keep=LEAST_KEPT, rounds=ROUNDS, enough=ENOUGH)
-    enough = 0.1 * ENOUGH
-    cells = _grown(cells, alpha, left, keep=1.0, rounds=QUICK_ROUNDS, enough=enough)
-    cells = _grown(cells, alpha, left, keep=LEAST_KEPT, rounds=OFTEN, enough=enough)
-    return _grown(
-        cells, alpha, left, keep=LEAST_KEPT, rounds=OFTEN, enough=enough, empty_targets=False
-    )
+    cells = _with_targets(cells, short, left, limit=0.0)
+    # First as if no rare record left: that program is quicker, and its cells are good
+    for keep in (1.0, LEAST_KEPT):
+        least = np.inf
+        for _ in range(ROUNDS):
+            also, sure = first_needs(cells, alpha, share=SMALL_SHARE)
+            covering = cover(
+                cells, alpha, also=also, sure=sure, empty_targets=True, keep=keep, within=ROUGHLY
+            )
+            if covering is None or covering.least > least * (1 - GAIN):
+                break
+            least, size = covering.least, cells.size
+            worth = np.zeros(len(cells.totals))
+            worth[covering.combinations] = np.maximum(covering.worth, 0.0)
+            more = cells.codes[covering.targets]
+            cells = _with_targets(cells, worth, left, limit=covering.limit, more=more)
+            if cells.size == size:
+                break
+    return cells
 
 
 def _require_quick(cells: KeyCells, alpha: float) -> None:
-    """Refuse what would take longer than anyone waits: time grows with the rare combinations."""
+    """Refuse designs that take too long: time grows with the rare combinations."""
     rare = (cells.totals > 0) & (cells.totals * alpha < 1)
-    held = rare[cells.combination[cells.rare(alpha)]].sum(axis=0)
-    if int(held.sum()) <= MOST_NEEDS:
+    needs = rare[cells.combination[cells.rare(alpha)]].sum(axis=0)
+    if int(needs.sum()) <= MOST_NEEDS:
         return
-    names, by_choice = cells.counts.columns, list(zip(cells.choices, held.tolist(), strict=True))
-    part = {name: sum(own for keys, own in by_choice if name in keys) for name in names}
+    names, by_choice = cells.counts.columns, list(zip(cells.choices, needs.tolist(), strict=True))
+    part = {name: sum(number for keys, number in by_choice if name in keys) for name in names}
     worst = max(names, key=part.__getitem__)
     raise TooLarge(
-        f"{int(rare.sum()):,} combinations of keys that are looked at together are shared by too "
-        f"few people, and {int(held.sum()):,} cells of all keys stand in them: a design takes up "
-        f"to {MOST_NEEDS:,}. Coarsen '{worst}', which is in most of them and has "
-        f"{cells.counts.sizes[names.index(worst)]:,} values, lower --width, raise alpha, or "
-        "declare fewer keys.",
+        f"{int(rare.sum()):,} combinations of keys that can be known together are shared by too "
+        f"few people, with {int(needs.sum()):,} pairs of a rare cell and such a combination; at "
+        f"most {MOST_NEEDS:,} can be designed for. Coarsen '{worst}', which is in most of them "
+        f"and has {cells.counts.sizes[names.index(worst)]:,} values, lower --width, raise alpha, "
+        "or declare fewer keys.",
         column=worst,
     )
 
 
-def _grown(
-    cells: KeyCells,
-    alpha: float,
-    left: IntArray,
-    *,
-    keep: float,
-    rounds: int,
-    enough: float,
-    empty_targets: bool = True,
-) -> KeyCells:
-    """Cells added by the prices of the program, until it hardly gets better."""
-    least = np.inf
-    for _ in range(rounds):
-        found = first_cover(cells, alpha, empty_targets=empty_targets, keep=keep)
-        if found is None or found.least > least * (1 - enough):
-            return cells
-        least = found.least
-        worth = np.zeros(len(cells.totals))
-        worth[found.combinations] = np.maximum(found.worth, 0.0)
-        also = cells.codes[found.targets]
-        grown = _with(cells, worth, left, limit=found.limit, also=also, most=ADDED)
-        if grown.size == cells.size:
-            return cells
-        many = len(cells.counts.numbers) > FEW
-        cells = _pruned(grown, cells, worth, found.limit) if many else grown
-    return cells
-
-
-def _pruned(grown: KeyCells, cells: KeyCells, worth: FloatArray, limit: float) -> KeyCells:
-    """Without the empty cells that were there already and are far from paying."""
-    far = (cells.numbers == 0) & (_Prices.of(cells, worth).value(cells.codes) < limit - SPARED)
-    sizes = cells.counts.sizes
-    flat = cell_numbers(list(grown.codes.T), sizes)
-    keep = ~np.isin(flat, cell_numbers(list(cells.codes[far].T), sizes))
-    return KeyCells.listed(
-        grown.counts, grown.codes[keep], choices=grown.choices, rules=grown.rules
-    )
-
-
-def _with(
+def _with_targets(
     cells: KeyCells,
     worth: FloatArray,
     left: IntArray,
     *,
-    limit: float = 0.0,
-    also: IntArray | None = None,
-    most: int | None = None,
+    limit: float,
+    more: IntArray | None = None,
 ) -> KeyCells:
-    """With cells whose combinations are worth more than ``limit``, none of them ``left``."""
-    starts, pins = _starts(cells, worth)
-    if also is not None and len(also):
-        starts = np.concatenate([starts, also])
-        pins = np.concatenate([pins, np.zeros((len(also), pins.shape[1]), dtype=bool)])
-    if not len(starts):
-        return cells
-    prices = _Prices.of(cells, worth)
-    around = prices.around(prices.climbed(starts, pins), pins)
-    start = np.tile(np.arange(len(starts)), len(around))
-    codes = np.concatenate(around)
-    flat = cell_numbers(list(codes.T), cells.counts.sizes)
-    good = cells.rules.free(codes.T) & ~np.isin(
-        flat, cell_numbers(list(left.T), cells.counts.sizes)
-    )
-    codes, start, flat = codes[good], start[good], flat[good]
-    value = prices.value(codes)
-    order = np.lexsort((-value, start))
-    codes, start, value, flat = codes[order], start[order], value[order], flat[order]
-    each = EACH if len(cells.counts.numbers) > FEW else 3 * EACH
-    rank = np.arange(len(start)) - np.searchsorted(start, start)
-    pays = np.flatnonzero((rank < each) & (value > limit + 1e-6))
-    first = pays[np.unique(flat[pays], return_index=True)[1]]
-    best = first[np.argsort(-value[first], kind="stable")[:most]]
-    return cells.joined(codes[best])
+    """With cells whose combinations are worth more than ``limit``, none of them in ``left``.
 
-
-def _starts(cells: KeyCells, worth: FloatArray) -> tuple[IntArray, np.ndarray]:
-    """For each combination with a price a cell that has it, and the keys that are to stay."""
-    wanted = np.flatnonzero(worth > 1e-9)
+    The search starts from a cell of each combination with a price, whose keys are pinned, and from
+    the cells in ``more``.
+    """
+    sizes = cells.counts.sizes
+    prices = _Prices(cells, worth)
+    priced = np.flatnonzero((worth > 1e-9) & (cells.totals > 0))
     starts, pins = [], []
-    for place, keys in enumerate(cells.choices):
-        column = cells.combination[:, place]
-        first = np.full(len(cells.totals), -1, dtype=np.int64)
-        first[column[::-1]] = np.arange(cells.size)[::-1]
-        own = first[wanted]
-        own = own[own >= 0]
-        pin = np.zeros((len(own), cells.codes.shape[1]), dtype=bool)
-        pin[:, [cells.counts.columns.index(name) for name in keys]] = True
-        starts.append(cells.codes[own])
+    for place, places in enumerate(prices.places):
+        combination, first = np.unique(cells.combination[:, place], return_index=True)
+        start = cells.codes[first[np.isin(combination, priced)]]
+        pin = np.zeros(start.shape, dtype=bool)
+        pin[:, places] = True
+        starts.append(start)
         pins.append(pin)
-    return np.concatenate(starts), np.concatenate(pins)
+    if more is not None:
+        starts.append(more)
+        pins.append(np.zeros(more.shape, dtype=bool))
+    start, pin = np.concatenate(starts), np.concatenate(pins)
+    if not len(start):
+        return cells
+    codes, origin = prices.neighbours(prices.climbed(start, pin), pin)
+    flat = cell_numbers(list(codes.T), sizes)
+    barred = np.concatenate([cells.codes, left])
+    free = cells.rules.free(codes.T) & ~np.isin(flat, cell_numbers(list(barred.T), sizes))
+    codes, origin, flat = codes[free], origin[free], flat[free]
+    value = prices.value(codes)
+    order = np.lexsort((-value, origin))
+    codes, origin, value, flat = codes[order], origin[order], value[order], flat[order]
+    rank = np.arange(len(origin)) - np.searchsorted(origin, origin)
+    pays = np.flatnonzero((rank < EACH) & (value > limit + 1e-6))
+    once = pays[np.unique(flat[pays], return_index=True)[1]]
+    new = once[np.argsort(-value[once], kind="stable")[:ADDED]]
+    every = np.concatenate([cells.codes, codes[new]])
+    every = every[np.argsort(cell_numbers(list(every.T), sizes))]
+    return KeyCells.listed(cells.counts, every, choices=cells.choices, rules=cells.rules)
 
 
-@dataclass(frozen=True)
 class _Prices:
-    """What every combination of every choice is worth, found by the codes of a cell."""
+    """The worth of every combination of every choice, found by the codes of a cell."""
 
-    cells: KeyCells
-    places: tuple[tuple[int, ...], ...]
-    strides: tuple[tuple[int, ...], ...]
-    tables: tuple[tuple[IntArray | None, FloatArray], ...]
-
-    @classmethod
-    def of(cls, cells: KeyCells, worth: FloatArray) -> _Prices:
-        places, strides = [], []
-        tables: list[tuple[IntArray | None, FloatArray]] = []
+    def __init__(self, cells: KeyCells, worth: FloatArray) -> None:
+        self.rules, self.sizes = cells.rules, cells.counts.sizes
+        self.places: list[list[int]] = []
+        self._strides: list[IntArray] = []
+        self._tables: list[tuple[IntArray | None, FloatArray]] = []
         for choice, keys in enumerate(cells.choices):
-            own = tuple(cells.counts.columns.index(name) for name in keys)
-            sizes = [cells.counts.sizes[place] for place in own]
-            places.append(own)
-            strides.append(tuple(prod(sizes[at + 1 :]) for at in range(len(sizes))))
-            numbers, flat = cells.flats(choice)
-            priced = worth[numbers] > 1e-9
-            where, price = flat[priced], worth[numbers][priced]
+            places = [cells.counts.columns.index(name) for name in keys]
+            sizes = [self.sizes[place] for place in places]
+            self.places.append(places)
+            self._strides.append(np.array([prod(sizes[at + 1 :]) for at in range(len(sizes))]))
+            combination, first = np.unique(cells.combination[:, choice], return_index=True)
+            priced = worth[combination] > 1e-9
+            where = self._flat(choice, cells.codes[first[priced]])
+            price = worth[combination[priced]]
             if prod(sizes) <= LOOKED_UP:
                 table = np.zeros(prod(sizes))
                 table[where] = price
-                tables.append((None, table))
+                self._tables.append((None, table))
             else:
-                tables.append((where, price))
-        return cls(cells, tuple(places), tuple(strides), tuple(tables))
+                self._tables.append((where, price))
 
-    def _of(self, choice: int, flat: IntArray) -> FloatArray:
-        where, price = self.tables[choice]
+    def _flat(self, choice: int, codes: IntArray) -> IntArray:
+        return codes[:, self.places[choice]] @ self._strides[choice]
+
+    def _price(self, choice: int, flat: IntArray) -> FloatArray:
+        where, price = self._tables[choice]
         if where is None:
             return price[flat]
         if not len(where):
@@ -245,36 +198,30 @@ class _Prices:
         at = np.minimum(np.searchsorted(where, flat), len(where) - 1)
         return np.where(where[at] == flat, price[at], 0.0)
 
-    def _flat(self, choice: int, codes: IntArray) -> IntArray:
-        own = codes[:, self.places[choice]]
-        return own @ np.array(self.strides[choice], dtype=np.int64)
-
     def value(self, codes: IntArray) -> FloatArray:
-        """What all combinations of each cell are worth together."""
+        """The worth of all combinations of each cell together."""
         total = np.zeros(len(codes))
         for choice in range(len(self.places)):
-            total += self._of(choice, self._flat(choice, codes))
+            total += self._price(choice, self._flat(choice, codes))
         return total
 
-    def climbed(self, codes: IntArray, pins: np.ndarray) -> IntArray:
-        """Cells with one key at a time changed to what is worth the most, pinned keys apart."""
+    def climbed(self, codes: IntArray, pins: BoolArray) -> IntArray:
+        """Cells with one key at a time changed to its best value; pinned keys stay."""
         codes = codes.copy()
-        every = np.arange(len(codes))
         for _ in range(SWEEPS):
             before = codes.copy()
             for key in range(codes.shape[1]):
                 loose = np.flatnonzero(~pins[:, key])
-                if len(loose):
-                    score = self._scores(codes[loose], key)
-                    own = score[every[: len(loose)], codes[loose, key]]
-                    pays = score.max(axis=1) > own + 1e-12
-                    codes[loose, key] = np.where(pays, score.argmax(axis=1), codes[loose, key])
+                score = self._scores(codes[loose], key)
+                now = score[np.arange(len(loose)), codes[loose, key]]
+                pays = score.max(axis=1, initial=-1.0) > now + 1e-12
+                codes[loose[pays], key] = score[pays].argmax(axis=1)
             if (codes == before).all():
                 break
         return codes
 
-    def around(self, codes: IntArray, pins: np.ndarray) -> list[IntArray]:
-        """The cells themselves, and those with one key changed to what is worth the most else."""
+    def neighbours(self, codes: IntArray, pins: BoolArray) -> tuple[IntArray, IntArray]:
+        """The cells, those with one key changed to the best other value, and their origins."""
         found, every = [codes], np.arange(len(codes))
         for key in range(codes.shape[1]):
             score = self._scores(codes, key)
@@ -282,32 +229,31 @@ class _Prices:
             other = codes.copy()
             other[:, key] = np.where(pins[:, key], codes[:, key], score.argmax(axis=1))
             found.append(other)
-        return found
+        return np.concatenate(found), np.tile(every, len(found))
 
     def _scores(self, codes: IntArray, key: int) -> FloatArray:
         """What each value of a key would be worth to each cell, its other keys given."""
-        size = self.cells.counts.sizes[key]
+        size = self.sizes[key]
         score = np.zeros((len(codes), size))
         for choice, places in enumerate(self.places):
             if key in places:
-                stride = self.strides[choice][places.index(key)]
+                stride = self._strides[choice][places.index(key)]
                 rest = self._flat(choice, codes) - codes[:, key] * stride
-                score += self._of(choice, rest[:, None] + stride * np.arange(size))
+                score += self._price(choice, rest[:, None] + stride * np.arange(size))
         score[~self._free(codes, key)] = -1.0
         return score
 
-    def _free(self, codes: IntArray, key: int) -> np.ndarray:
+    def _free(self, codes: IntArray, key: int) -> BoolArray:
         """Which values of a key each cell may have, its other keys given."""
-        rules, size = self.cells.rules, self.cells.counts.sizes[key]
-        free = np.ones((len(codes), size), dtype=bool)
-        if rules.fixed:
-            free &= ~rules.fixed[key]
-        for rule in rules.impossible:
-            if key in (place for place, _ in rule):
+        free = np.ones((len(codes), self.sizes[key]), dtype=bool)
+        if self.rules.fixed:
+            free &= ~self.rules.fixed[key]
+        for rule in self.rules.impossible:
+            marked = dict(rule)
+            if key in marked:
                 broken = np.ones(len(codes), dtype=bool)
-                for place, marked in rule:
+                for place, values in marked.items():
                     if place != key:
-                        broken &= marked[codes[:, place]]
-                (own,) = (marked for place, marked in rule if place == key)
-                free &= ~(broken[:, None] & own[None, :])
+                        broken &= values[codes[:, place]]
+                free &= ~(broken[:, None] & marked[key][None, :])
         return free

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 
@@ -22,25 +21,22 @@ from pramana.guarantees.correct_match import frequencies_by_label
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition, choices_of_keys
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells
-from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
+from pramana.mechanisms.transition import Dense
 from pramana.methods.base import Method, fingerprint, option, single_target
 from pramana.methods.context import DesignContext, randomised
-from pramana.methods.expected_error import StepDomain, step_domains
-from pramana.methods.optimal.cells import DONORS, LOSSES, WHOLE, Donors, KeyCells, Loss
-from pramana.methods.optimal.listing import listed_cells
+from pramana.methods.optimal.cells import DONORS, LOSSES, Donors, KeyCells, Loss
+from pramana.methods.optimal.grid import GRIDS, best_on_grid
+from pramana.methods.optimal.listing import WHOLE, listed_cells
 from pramana.methods.optimal.publication import (
     BIASED,
-    GRIDS,
     as_listed,
-    best_on_grid,
+    bytes_of_certificate,
+    bytes_of_matrix,
+    bytes_of_records,
+    bytes_of_values,
     estimated_changes,
     published_errors,
-    room_of_certificate,
-    room_of_matrix,
-    room_of_records,
-    room_of_values,
     with_decoys,
-    with_listed_decoys,
 )
 from pramana.methods.optimal.search import OptimalDesign, optimal_design, require_alpha
 from pramana.methods.plan import Plan
@@ -50,14 +46,12 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Schema, require_keys
 from pramana.types import Entries, FloatArray
 
-Solver = Callable[[float], OptimalDesign]
-
 Publish = Literal["fitting", "always", "never"]
 
 LITTLE: Final = 8 * 1024
-"""A certificate of no more bytes is little room, however few records there are."""
+"""A certificate of at most this many bytes is published, however few records there are."""
 
-LOST: Final = (
+WITHHELD: Final = (
     "The matrix is withheld{why}: analysts read single keys as they stand, with the errors that "
     "the certificate states, and nothing that crosses keys with each other or with other columns. "
     "{instead}--steward-folder keeps it for audits."
@@ -67,17 +61,17 @@ INSTEAD: Final = (
 )
 
 LISTED_FOR = 0.95
-"""Targets are listed for an aim so much below the one that is asked for."""
+"""Targets are listed for an aim this share of the alpha asked: the grid may lower the aim."""
 
 MOST_AIMS = 8
-"""So often the aim is lowered where columns released as they are split the counts."""
+"""The most times that the aim is lowered where columns released unchanged split the counts."""
 
 
 @dataclass(frozen=True)
 class Optimal(Method):
     """The least loss under condition C1 [Cator], on the joint cells of all randomised columns.
 
-    Columns that are released as they are can be looked at too and split the counts: the aim is then
+    Columns that are released unchanged can be known too and split the counts: the aim is then
     lowered until the target holds with them.
 
     Attributes:
@@ -121,87 +115,68 @@ class Optimal(Method):
         require_keys(schema)
         target = single_target(asked, SpontaneousRecognition, method=self.name)
         target = replace(target, choices=target.choices or schema.choices)
-        listed = _listed(target, context)
-        solve = _solver(target, context, listed, self)
+        counts = context.counts.margin(*(column.name for column in schema.randomised))
+        cells = _cells(target, schema, counts)
+        width, choices = _known_together(target, schema, counts.columns)
+
+        @cache
+        def solve(alpha: float) -> OptimalDesign:
+            """Before the matrix is put on a grid; with less effort for lower aims."""
+            roughly = alpha < target.alpha
+            return optimal_design(
+                counts, alpha=alpha, width=width, choices=choices, cells=cells, roughly=roughly,
+                loss=self.loss, donors=self.donors,
+            )  # fmt: skip
+
         solve(target.alpha)  # where no matrix meets it, none on a grid does
-        # Coarse steps would cost thousands of cells far more than they cost a few.
-        for steps in GRIDS if listed is None else GRIDS[-1:]:
-            plan, reached = self._lowered(target, context, steps, solve)
-            if plan is not None:
-                return self._told(replace(plan, asked=(target,)), context)
+        reached = 0.0
+        # Coarse steps would cost thousands of cells far more than they cost a few
+        for steps in GRIDS[-1:] if cells.partial else GRIDS:
+            aim = target.alpha
+            for _ in range(MOST_AIMS):
+                try:
+                    design = solve(aim)
+                    matrix = best_on_grid(design.matrix, steps, design.cells, aim)
+                    plan = self._plan(design.with_matrix(matrix), target, context)
+                except (Infeasible, SingularMatrix):
+                    if aim == target.alpha and steps == GRIDS[-1]:
+                        raise
+                    break
+                reached = next(
+                    g.alpha for g in plan.attained if isinstance(g, SpontaneousRecognition)
+                )
+                if reached <= target.alpha:
+                    return self._withheld_if_large(replace(plan, asked=(target,)), context)
+                if reached >= 1:
+                    break
+                aim *= 0.97 * target.alpha / reached
             if reached >= 1:
                 break
         needed = 1 / target.alpha if target.alpha else math.inf
         raise context.too_few_records(
-            f"alpha = {text_up(target.alpha, 6)} cannot be met: columns released as they are "
-            f"can be looked at like any key, and {text_up(reached, 3)} is what comes out "
-            "with them.",
+            f"alpha = {text_up(target.alpha, 6)} cannot be met: columns that are released "
+            "unchanged can be known like any key, and with them alpha is "
+            f"{text_up(reached, 3)}.",
             needed,
             lower="raise alpha",
         )
 
-    def estimate_changes(
-        self, context: DesignContext, asked: Sequence[Guarantee]
-    ) -> tuple[float, float]:
-        """By the combinations of keys that too few people share."""
-        target = single_target(asked, SpontaneousRecognition, method=self.name)
-        require_alpha(target.alpha, context.records)
-        names = tuple(column.name for column in context.schema.randomised)
-        stated = target.choices or context.schema.choices
-        width, choices = _looked_at(replace(target, choices=stated), context.schema, names)
-        chosen = choices_of_keys(names, width=width, choices=choices)
-        totals = (context.counts.margin(*keys).numbers for keys in chosen)
-        return estimated_changes(totals, target.alpha)
-
-    def _lowered(
-        self,
-        target: SpontaneousRecognition,
-        context: DesignContext,
-        steps: tuple[float, ...],
-        solve: Solver,
-    ) -> tuple[Plan | None, float]:
-        """The plan with its matrix on a grid whose aim is low enough, and what was reached."""
-        aim, reached = target.alpha, 0.0
-        for _ in range(MOST_AIMS):
-            try:
-                plan, reached = self._at(aim, target, context, steps, solve)
-            except (Infeasible, SingularMatrix):
-                if aim == target.alpha and steps == GRIDS[-1]:
-                    raise
-                return None, reached
-            if reached <= target.alpha:
-                return plan, reached
-            if reached >= 1:
-                break
-            aim *= 0.97 * target.alpha / reached
-        return None, reached
-
-    def _at(
-        self,
-        alpha: float,
-        target: SpontaneousRecognition,
-        context: DesignContext,
-        steps: tuple[float, ...],
-        solve: Solver,
-    ) -> tuple[Plan, float]:
-        """The plan of a design for this alpha on the randomised columns, and what it reaches."""
-        schema = context.schema
-        names = tuple(column.name for column in schema.randomised)
-        counts = context.counts.margin(*names)
-        design = solve(alpha)
-        design = design.with_matrix(best_on_grid(design.matrix, steps, design.cells, alpha))
-        matrix = design.matrix if len(names) > 1 else _single(design.matrix)
+    def _plan(
+        self, design: OptimalDesign, target: SpontaneousRecognition, context: DesignContext
+    ) -> Plan:
+        """The plan of a design for the randomised columns, with what it attains."""
+        schema, names = context.schema, design.counts.columns
+        matrix = design.matrix
+        if len(names) == 1 and not isinstance(matrix, ListedCells):  # plain labels, no tuples
+            labels = tuple(label for (label,) in matrix.labels)
+            matrix = Dense.from_weights(labels, matrix.weights)
         mechanism = Mechanism((Step(names, matrix),))
         computed = () if schema.known else (design.attained,)
-        found = attained(context.counted(mechanism), (target,), computed=computed)
-        plan = Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=self,
-            records=counts.total,
-            anonymity_set=context.anonymity_set,
-            asked=(),
-            attained=found,
+        return context.plan(
+            self,
+            mechanism,
+            (),
+            attained(context.counted(mechanism), (target,), computed=computed),
             statistics={
                 "loss": design.loss,
                 "expected_changes": design.expected_changes,
@@ -213,37 +188,59 @@ class Optimal(Method):
             | ({"divergence": design.divergence} if self.loss == "kl" else {}),
             basis=fingerprint(context.counts),
         )
-        return plan, next(g.alpha for g in found if isinstance(g, SpontaneousRecognition))
+
+    def estimate_changes(
+        self, context: DesignContext, asked: Sequence[Guarantee]
+    ) -> tuple[float, float]:
+        """By the combinations of keys that too few people share."""
+        target = single_target(asked, SpontaneousRecognition, method=self.name)
+        require_alpha(target.alpha, context.records)
+        names = tuple(column.name for column in context.schema.randomised)
+        target = replace(target, choices=target.choices or context.schema.choices)
+        width, choices = _known_together(target, context.schema, names)
+        combinations = choices_of_keys(names, width=width, choices=choices)
+        totals = (context.counts.margin(*keys).numbers for keys in combinations)
+        return estimated_changes(totals, target.alpha)
 
     def release(self, plan: Plan, opened: OpenedTable, keystream: Keystream) -> tuple[Table, Plan]:
-        """As every matrix; the one that is published has decoys among the cells nobody is in."""
+        """As every matrix; the published one has decoys among the cells without records."""
         context = DesignContext.of(plan.schema, opened)
-        _require_listed(plan, context)
-        # Whether the matrix is published is decided anew for these people.
+        (step,) = plan.mechanism
+        if isinstance(step.matrix, ListedCells):
+            frequencies = frequencies_by_label(context.counts.margin(*step.columns))
+            lacking = sum(n for cell, n in frequencies.items() if cell not in step.matrix.positions)
+            if lacking:
+                raise DoesNotHold(
+                    f"The plan was made for another table: {records_that(lacking, 'has', 'have')} "
+                    "a combination of keys that does not occur there. Design again with these data."
+                )
+        # Whether the matrix is published is decided anew for these records
         plan = replace(plan, kind=None, public={})
         made, plan = randomised(plan, opened, keystream, context=context)
-        plan = self._told(plan, context)
+        plan = self._withheld_if_large(plan, context)
         if plan.kind is not None:
             return made, plan
         (step,) = plan.mechanism
-        numbers = _in_order(step, context.counts)
-        mechanism = Mechanism((_with_decoys(step, plan.schema, numbers, keystream),))
-        # Decoys have no records, so that what rests on counts is as it was.
-        owners = tuple(own for own in plan.attained if only_the_owner(type(own)))
-        found = attained(context.counted(mechanism), plan.asked, computed=owners)
-        return made, replace(plan, mechanism=mechanism, attained=found)
+        mechanism = Mechanism((_published(step, context, keystream),))
+        # Decoys have no records, so that what rests on counts stays the same
+        owners = tuple(claim for claim in plan.attained if only_the_owner(type(claim)))
+        reached = attained(context.counted(mechanism), plan.asked, computed=owners)
+        return made, replace(plan, mechanism=mechanism, attained=reached)
 
-    def _told(self, plan: Plan, context: DesignContext) -> Plan:
+    def _withheld_if_large(self, plan: Plan, context: DesignContext) -> Plan:
         """The plan with its matrix withheld, where it is not to be published."""
         (step,) = plan.mechanism
-        numbers = _in_order(step, context.counts)
-        said = LOST.format(why="", instead="") if self.publish == "never" else ""
-        said = _too_large(step, numbers, context) if self.publish == "fitting" else said
-        if not said:
+        notice = WITHHELD.format(why="", instead="") if self.publish == "never" else ""
+        if self.publish == "fitting":
+            notice = _too_large(step, context)
+        if not notice:
             return plan
-        figures = {**plan.statistics, "about_matrices": [said]}
-        public = published_errors(step, numbers)
-        return replace(plan, kind=self.other_kinds[0], public=public, statistics=figures)
+        return replace(
+            plan,
+            kind=self.other_kinds[0],
+            public=published_errors(step, _numbers(step, context)),
+            statistics={**plan.statistics, "about_matrices": [notice]},
+        )
 
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
@@ -253,7 +250,7 @@ class Optimal(Method):
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Method | None:
-        """The same whatever is said of publishing: it leaves the matrix as it is."""
+        """The same method; whether the matrix is published does not change it."""
         return replace(cls(**certificate.options), publish="never")
 
     def disclosed(self) -> Entries:
@@ -262,155 +259,53 @@ class Optimal(Method):
         return {name: value for name, value in chosen.items() if value not in ("l2", "any")}
 
 
-def _too_large(step: Step, numbers: FloatArray, context: DesignContext) -> str:
-    """What to say of a matrix that takes more room than the records; nothing of one that fits."""
-    shown = _with_decoys(step, context.schema, numbers, Keystream.from_seed(0))
-    room = room_of_certificate(shown.matrices[0], context)
+def _too_large(step: Step, context: DesignContext) -> str:
+    """A notice on a matrix that takes more room than the records; empty for one that fits."""
+    matrix = _published(step, context, Keystream.from_seed(0)).matrices[0]
+    room = bytes_of_certificate(matrix, context)
     if room <= LITTLE:
         return ""
-    records = room_of_records(step, numbers, context, enough=room)
+    records = bytes_of_records(step, _numbers(step, context), context, enough=room)
     most = max(records, LITTLE)
-    if room_of_values(context) > most and room_of_matrix(shown.matrices[0]) <= most:
-        return ""  # no certificate is without the values: nothing would fit without the matrix
-    if room <= records:
-        return ""
+    if room <= records or (bytes_of_values(context) > most and bytes_of_matrix(matrix) <= most):
+        return ""  # in the second case nothing would fit without the matrix either
     why = (
         f", since a certificate with it would take about {room / 1000:,.0f} kB, and the released "
         f"records may take as little as {records / 1000:,.0f} kB"
     )
-    return LOST.format(why=why, instead=INSTEAD)
+    return WITHHELD.format(why=why, instead=INSTEAD)
 
 
-def _with_decoys(step: Step, schema: Schema, numbers: FloatArray, keystream: Keystream) -> Step:
-    """What is published of a step, in the form that takes least room."""
-    matrix = step.matrices[0]
-    if isinstance(matrix, ListedCells):
-        labels = [schema.column(name).labels for name in step.columns]
-        rules = CellRules.of(schema, step.columns, labels)
-        matrix = with_listed_decoys(matrix, numbers, keystream, columns=labels, rules=rules)
-    else:
-        stays = _fixed_cells(schema, step.columns)
-        matrix = as_listed(with_decoys(matrix, numbers, keystream, stays=stays))
-    return Step(step.columns, matrix)
+def _published(step: Step, context: DesignContext, keystream: Keystream) -> Step:
+    """What is published of a step, with decoys, in the form that takes least room."""
+    columns = [context.schema.column(name).labels for name in step.columns]
+    rules = CellRules.of(context.schema, step.columns, columns)
+    numbers = _numbers(step, context)
+    matrix = with_decoys(step.matrices[0], numbers, keystream, columns=columns, rules=rules)
+    return Step(step.columns, as_listed(matrix))
 
 
-def _solver(
-    target: SpontaneousRecognition, context: DesignContext, listed: KeyCells | None, method: Optimal
-) -> Solver:
-    """The design for an alpha before it is put on a grid, with less effort for lower aims."""
-    schema = context.schema
-    names = tuple(column.name for column in schema.randomised)
-    counts = context.counts.margin(*names)
-    cells = None if listed is not None else _joint_cells(schema, counts)
-    width, choices = _looked_at(target, schema, names)
-
-    @cache
-    def solve(alpha: float) -> OptimalDesign:
-        return optimal_design(
-            counts,
-            alpha=alpha,
-            width=width,
-            choices=choices,
-            possible=None if cells is None else cells.labels,
-            fixed=() if cells is None else cells.fixed,
-            listed=listed,
-            roughly=alpha < target.alpha,
-            loss=method.loss,
-            donors=method.donors,
-        )
-
-    return solve
+def _numbers(step: Step, context: DesignContext) -> FloatArray:
+    """The number of records in each cell of the matrix."""
+    frequencies = frequencies_by_label(context.counts.margin(*step.columns))
+    return np.array([frequencies.get(label, 0) for label in step.labels], dtype=np.float64)
 
 
-def _looked_at(
-    target: SpontaneousRecognition, schema: Schema, names: tuple[str, ...]
-) -> tuple[int, tuple[tuple[str, ...], ...]]:
-    """The width and the choices, as far as they are about randomised columns."""
-    moved = (tuple(key for key in keys if key in names) for keys in target.choices)
-    width = min(target.width, len(names)) if schema.known else target.width
-    return width, tuple(dict.fromkeys(keys for keys in moved if keys))
-
-
-def _listed(target: SpontaneousRecognition, context: DesignContext) -> KeyCells | None:
-    """The cells that matter, where the joint cells are too many to write out."""
-    schema = context.schema
-    names = tuple(column.name for column in schema.randomised)
-    if math.prod(len(column.labels) for column in schema.randomised) <= WHOLE:
-        return None
-    counts = context.counts.margin(*names)
-    width, choices = _looked_at(target, schema, names)
+def _cells(target: SpontaneousRecognition, schema: Schema, counts: Counts) -> KeyCells:
+    """All cells that can exist, or the relevant ones where they are too many to enumerate."""
+    names = counts.columns
+    width, choices = _known_together(target, schema, names)
     rules = CellRules.of(schema, names, counts.labels)
-    # The aim is lowered where the grid takes too much: targets for that are listed as well.
+    if math.prod(len(column.labels) for column in schema.randomised) <= WHOLE:
+        return KeyCells.of(counts, width=width, choices=choices, rules=rules)
     aim = LISTED_FOR * target.alpha
     return listed_cells(counts, aim, rules=rules, width=width, choices=choices)
 
 
-def _require_listed(plan: Plan, context: DesignContext) -> None:
-    """Refuse people whose cells the matrix does not list: it was made for others."""
-    (step,) = plan.mechanism
-    if not isinstance(step.matrix, ListedCells):
-        return
-    own = frequencies_by_label(context.counts.margin(*step.columns))
-    lacking = sum(number for cell, number in own.items() if cell not in step.matrix.positions)
-    if lacking:
-        raise DoesNotHold(
-            f"The plan was made for another table: {records_that(lacking, 'has', 'have')} a "
-            "combination of keys that nobody had there. Design again with these data."
-        )
-
-
-def _in_order(step: Step, counts: Counts) -> FloatArray:
-    """How many records are in each cell of the matrix."""
-    own = frequencies_by_label(counts.margin(*step.columns))
-    return np.array([own.get(label, 0) for label in step.labels], dtype=np.float64)
-
-
-def _fixed_cells(schema: Schema, columns: Sequence[str]) -> Callable[[Label], bool]:
-    """Whether a cell holds a value that must stay as it is."""
-    fixed = [set(schema.column(name).fixed) for name in columns]
-
-    def stays(cell: Label) -> bool:
-        values = cell if len(columns) > 1 else (cell,)
-        return any(value in own for value, own in zip(values, fixed, strict=True))
-
-    return stays
-
-
-def _joint_cells(schema: Schema, counts: Counts) -> StepDomain | None:
-    """The cells that can exist and those that are fixed, where the schema speaks of either."""
-    steps = step_domains(schema)
-    if all(len(step.columns) == 1 and not step.fixed for step in steps):
-        return None
-    if len(steps) == 1 and steps[0].columns == counts.columns:
-        return steps[0] if len(counts.columns) > 1 else _as_tuples(steps[0])
-    tied = Schema(schema.randomised, schema.impossible)
-    return _product(step_domains(tied), counts.columns)
-
-
-def _product(steps: Sequence[StepDomain], columns: tuple[str, ...]) -> StepDomain:
-    """The joint cells of independent step domains, in the order of the columns."""
-    names = [name for step in steps for name in step.columns]
-    order = [names.index(name) for name in columns]
-
-    def cell(parts: Sequence[Any]) -> tuple[Any, ...]:
-        flat = [v for step, part in zip(steps, parts, strict=True)
-                for v in (part if len(step.columns) > 1 else (part,))]  # fmt: skip
-        return tuple(flat[place] for place in order)
-
-    labels, fixed = [], []
-    for parts in itertools.product(*(step.labels for step in steps)):
-        labels.append(cell(parts))
-        if any(part in step.fixed for step, part in zip(steps, parts, strict=True)):
-            fixed.append(labels[-1])
-    return StepDomain(columns, tuple(labels), tuple(fixed))
-
-
-def _as_tuples(step: StepDomain) -> StepDomain:
-    return StepDomain(
-        step.columns, tuple((v,) for v in step.labels), tuple((v,) for v in step.fixed)
-    )
-
-
-def _single(matrix: TransitionMatrix) -> TransitionMatrix:
-    """A joint matrix of one column, with plain labels in place of tuples of one."""
-    return Dense.from_weights(tuple(label for (label,) in matrix.labels), matrix.weights)
+def _known_together(
+    target: SpontaneousRecognition, schema: Schema, names: tuple[str, ...]
+) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    """The width and the choices, as far as they are about randomised columns."""
+    randomised_keys = (tuple(key for key in keys if key in names) for keys in target.choices)
+    width = min(target.width, len(names)) if schema.known else target.width
+    return width, tuple(dict.fromkeys(keys for keys in randomised_keys if keys))

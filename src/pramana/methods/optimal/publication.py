@@ -1,13 +1,9 @@
-"""What is published of a matrix: decoys, a grid, whether it is small enough, and changes to expect.
+"""What is published of a matrix: decoys, whether it is small enough, and errors instead of it.
 
 **Decoys.** The least loss leaves cells without records alone, so that the rows of a published
 matrix would list the rare cells that occur. Some empty cells therefore get the row of a rare one.
 No record meets such a row, and nothing arrives there, so that neither loss nor C1 changes. Which
 cells are decoys is drawn: recomputing designs does not tell them apart.
-
-**The grid.** The digits of a matrix would reveal counts: 0.07216505 is (1/alpha - 3) / 97. On a
-grid of 1, 2, 5, 10, 20, ... many tables share a matrix. Moves are rounded up where a row has room,
-and improved on the grid (iteration.py).
 
 **Bytes** (docs/proofs/spontaneous_recognition.md). A matrix is published if its certificate takes
 less than the records. The decision depends on published quantities alone, so that it is the same
@@ -22,7 +18,7 @@ choice needs (tests/methods/test_estimated_changes.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -30,21 +26,31 @@ import numpy as np
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL, coarse_up
 from pramana.mechanisms.mechanism import Step
-from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
-from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
+from pramana.mechanisms.sparse_rows import ListedCells
+from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.methods.context import DesignContext
-from pramana.methods.optimal.cells import LEAST_KEPT, KeyCells
-from pramana.methods.optimal.iteration import stepped
+from pramana.methods.optimal.cells import LEAST_KEPT
+from pramana.methods.optimal.grid import rebuilt, transitions
 from pramana.release.certificate_fields import canonical, labels_to_json, schema_to_json
 from pramana.schema.groups import COUNT, MOST_ATTACHED, group_sizes
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers
-from pramana.types import BoolArray, Entries, FloatArray, Form, IntArray, Words
+from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
 TRIES = 4
-"""So many cells are drawn for each decoy: some are listed, or cannot be."""
+"""The cells that are drawn for each decoy: some are listed, or cannot be."""
 
 DECOYS = 3
 """Decoys for each rare cell whose records move, as far as there are empty cells."""
+
+WORDS: Final = 4 * 1024
+"""The bytes of a certificate's sentences, without columns, labels and the matrix."""
+
+BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
+
+TIMES = (1.0, 5.0)
+"""The changes of all choices of keys, relative to the worst choice alone."""
+
+PRICE, HALVINGS = 2.0, 40
 
 
 def with_decoys(
@@ -52,52 +58,48 @@ def with_decoys(
     numbers: FloatArray,
     keystream: Keystream,
     *,
-    stays: Callable[[Label], bool] = lambda _: False,
-) -> TransitionMatrix:
-    """The matrix with decoys among the cells without records, drawn by the keystream."""
-    rows, columns, _ = transitions(matrix)
-    movers = np.unique(rows[numbers[rows] > 0])
-    idle = (numbers == 0) & ~np.isin(np.arange(matrix.size), np.concatenate([rows, columns]))
-    free = [place for place in np.flatnonzero(idle).tolist() if not stays(matrix.labels[place])]
-    wanted = min(len(free), DECOYS * len(movers))
-    if not wanted:
-        return matrix
-    chosen = np.asarray(free)[keystream.permutation(len(free), Stream("decoys", "cells"))[:wanted]]
-    order = keystream.permutation(len(movers), Stream("decoys", "rows"))
-    models = movers[order[np.arange(wanted) % len(movers)]]
-    return rebuilt(matrix, *_dressed(matrix, models, chosen))
-
-
-def with_listed_decoys(
-    matrix: ListedCells,
-    numbers: FloatArray,
-    keystream: Keystream,
-    *,
     columns: Sequence[tuple[Label, ...]],
     rules: CellRules,
-) -> ListedCells:
-    """The matrix with decoys among cells that it does not list.
+) -> TransitionMatrix:
+    """The matrix with decoys among the cells without records, drawn by the keystream.
 
-    A decoy takes each key from one of two rare cells that move, by a coin, and looks like them.
+    Decoys of a matrix that lists some cells are among the cells that it does not list. Such a decoy
+    takes each key from one of two rare cells that move, by a coin, and looks like them.
     """
-    codes = np.ascontiguousarray(cell_codes(columns, matrix.labels).T)
-    movers = np.unique(matrix.sources[numbers[matrix.sources] > 0])
-    drawn = _crossed(codes[movers], keystream, count=TRIES * DECOYS * len(movers))
-    sizes = [len(own) for own in columns]
-    flat, own = cell_numbers(list(drawn.T), sizes), cell_numbers(list(codes.T), sizes)
-    _, first = np.unique(flat, return_index=True)
-    fresh = np.zeros(len(flat), dtype=bool)
-    fresh[first] = True
-    fresh &= ~np.isin(flat, own) & rules.free(drawn.T)
-    chosen = np.flatnonzero(fresh)[: DECOYS * len(movers)]
+    rows, targets, _ = transitions(matrix)
+    movers = np.unique(rows[numbers[rows] > 0])
+    most = DECOYS * len(movers)
     order = keystream.permutation(len(movers), Stream("decoys", "rows"))
+    codes = np.ascontiguousarray(cell_codes(columns, _as_cells(matrix, columns)).T)
+    if not isinstance(matrix, ListedCells):
+        idle = (numbers == 0) & ~np.isin(np.arange(matrix.size), np.concatenate([rows, targets]))
+        free = np.flatnonzero(idle & ~rules.stay(codes.T))
+        most = min(len(free), most)
+        if not most:
+            return matrix
+        chosen = free[keystream.permutation(len(free), Stream("decoys", "cells"))[:most]]
+        models = movers[order[np.arange(most) % len(movers)]]
+        return rebuilt(matrix, *_with_copies(matrix, models, chosen))
+    drawn = _crossed(codes[movers], keystream, count=TRIES * most)
+    sizes = [len(labels) for labels in columns]
+    flat, listed = cell_numbers(list(drawn.T), sizes), cell_numbers(list(codes.T), sizes)
+    first = np.zeros(len(flat), dtype=bool)
+    first[np.unique(flat, return_index=True)[1]] = True
+    chosen = np.flatnonzero(first & ~np.isin(flat, listed) & rules.free(drawn.T))[:most]
     models = movers[order[np.arange(len(chosen)) % max(len(movers), 1)]]
     every = np.concatenate([codes, drawn[chosen]])
-    rank = np.argsort(np.argsort(np.concatenate([own, flat[chosen]])))
-    labels = [tuple(own[code] for own, code in zip(columns, cell, strict=True))
+    rank = np.argsort(np.argsort(np.concatenate([listed, flat[chosen]])))
+    labels = [tuple(values[code] for values, code in zip(columns, cell, strict=True))
               for cell in every[np.argsort(rank)].tolist()]  # fmt: skip
-    sources, targets, moves = _dressed(matrix, models, np.arange(len(codes), len(every)))
+    sources, targets, moves = _with_copies(matrix, models, np.arange(len(codes), len(every)))
     return ListedCells.from_moves(labels, rows=rank[sources], columns=rank[targets], moves=moves)
+
+
+def _as_cells(
+    matrix: TransitionMatrix, columns: Sequence[tuple[Label, ...]]
+) -> Sequence[tuple[Label, ...]]:
+    """The labels as tuples, those of a single column too."""
+    return matrix.labels if len(columns) > 1 else [(label,) for label in matrix.labels]
 
 
 def _crossed(codes: IntArray, keystream: Keystream, *, count: int) -> IntArray:
@@ -112,9 +114,9 @@ def _crossed(codes: IntArray, keystream: Keystream, *, count: int) -> IntArray:
     return crossed
 
 
-def _dressed(
+def _with_copies(
     matrix: TransitionMatrix, models: IntArray, chosen: IntArray
-) -> tuple[IntArray, IntArray, np.ndarray]:
+) -> tuple[IntArray, IntArray, Words]:
     """The transitions, and those of the models once more from the chosen cells."""
     rows, columns, moves = transitions(matrix)
     first, last = np.searchsorted(rows, models), np.searchsorted(rows, models, side="right")
@@ -128,119 +130,20 @@ def _dressed(
     )
 
 
-def transitions(matrix: TransitionMatrix) -> tuple[IntArray, IntArray, np.ndarray]:
-    """Off-diagonal entries in integers over 2**64."""
-    if isinstance(matrix, SparseRows):
-        return matrix.sources, matrix.targets, matrix.moves
-    weights = np.array(matrix.weights, dtype=object)
-    np.fill_diagonal(weights, 0)
-    rows, columns = np.nonzero(weights)
-    return rows, columns, weights[rows, columns].astype(np.uint64)
-
-
 def as_listed(matrix: TransitionMatrix) -> ListedCells:
     """The same integers in the form that takes least room in a certificate."""
+    if isinstance(matrix, ListedCells):
+        return matrix
     rows, columns, moves = transitions(matrix)
     return ListedCells.from_moves(matrix.labels, rows=rows, columns=columns, moves=moves)
 
 
-def rebuilt(
-    matrix: TransitionMatrix, rows: IntArray, columns: IntArray, moves: np.ndarray
-) -> TransitionMatrix:
-    """A matrix of the same family from its off-diagonal entries."""
-    family = type(matrix) if isinstance(matrix, SparseRows) else SparseRows
-    made = family.from_moves(matrix.labels, rows=rows, columns=columns, moves=moves)
-    if isinstance(matrix, SparseRows):
-        return made
-    weights = np.zeros((matrix.size, matrix.size), dtype=object)
-    weights[made.sources, made.targets] = [int(move) for move in made.moves]
-    np.fill_diagonal(weights, made.kept)
-    return Dense.from_weights(matrix.labels, weights)
-
-
-GRIDS: Final = (
-    (1.0, 2.0, 5.0),
-    tuple(float(step) for step in range(1, 10)),
-    tuple(step / 10 for step in range(10, 100)),
-)
-"""The steps of a decade, coarse ones first."""
-
-DECADES: Final = 12
-LEAST_STAY: Final = 0.05
-"""A row on the grid stays as it is with at least this chance, or as it did."""
-
-
-FEW_CELLS, STEPPED_CELLS = 16, 300
-"""Up to so many joint cells the matrix is made better on its grid; not where there are so few that
-whoever tries every table of counts would find fewer that fit (tests/methods/test_disclosure.py)."""
-
-
-def best_on_grid(
-    matrix: TransitionMatrix, steps: tuple[float, ...], cells: KeyCells, alpha: float
-) -> TransitionMatrix:
-    """The matrix with its moves on the grid, and of little loss there for these cells."""
-    rounded = on_grid(matrix, steps)
-    whole = FEW_CELLS < cells.size <= STEPPED_CELLS and not isinstance(matrix, ListedCells)
-    if not whole or rounded is matrix:
-        return rounded
-    found = stepped(cells, rounded.values, alpha, _grid(steps))
-    if found is None:
-        return rounded
-    rows, columns = np.nonzero((found > 0) & ~np.eye(cells.size, dtype=bool))
-    return rebuilt(matrix, rows, columns, _weights(found[rows, columns]))
-
-
-def on_grid(matrix: TransitionMatrix, steps: tuple[float, ...]) -> TransitionMatrix:
-    """The matrix with its moves on the grid of these steps; what is left stays."""
-    rows, columns, moves = transitions(matrix)
-    if not len(rows):
-        return matrix
-    chances = moves.astype(np.float64) / 2.0**64
-    grid = _grid(steps)
-    place = np.searchsorted(grid, chances * (1 - 1e-12))
-    up, down = grid[np.minimum(place, len(grid) - 1)], grid[np.maximum(place - 1, 0)]
-    leaving = np.bincount(rows, up, minlength=matrix.size)
-    stays = np.minimum(LEAST_STAY, np.asarray(matrix.diagonal, dtype=np.float64))
-    full = leaving > 1 - stays
-    lower = np.where(down < chances, down, chances)
-    raised = ~full[rows] | _raised(rows, lower, up, 1 - stays)
-    chosen: FloatArray = np.where(raised, up, lower)
-    return rebuilt(matrix, rows, columns, _weights(chosen))
-
-
-def _grid(steps: tuple[float, ...]) -> FloatArray:
-    """The values that moves may have."""
-    return np.array([step * 10.0**-power for power in range(DECADES, 0, -1) for step in steps])
-
-
-def _weights(chances: FloatArray) -> Words:
-    return np.floor(np.ldexp(chances, 64)).astype(np.uint64)
-
-
-def _raised(rows: IntArray, lower: FloatArray, up: FloatArray, room: FloatArray) -> BoolArray:
-    """Which moves can be rounded up where not all of a row can: the small steps first."""
-    order = np.lexsort((up - lower, rows))
-    steps = np.cumsum((up - lower)[order])
-    first = np.searchsorted(rows[order], rows[order])
-    within = steps - np.concatenate([[0.0], steps])[first]
-    base = np.bincount(rows, lower, minlength=len(room))
-    raised = np.zeros(len(rows), dtype=bool)
-    raised[order] = base[rows[order]] + within <= room[rows[order]] * (1 - 1e-12)
-    return raised
-
-
-WORDS: Final = 4 * 1024
-"""The bytes of a certificate's sentences, without columns, labels and the matrix."""
-
-BIASED: Final = {"frequencies": "as they stand, with bias and chance within the standard errors"}
-
-
-def room_of_matrix(matrix: TransitionMatrix) -> int:
+def bytes_of_matrix(matrix: TransitionMatrix) -> int:
     """The bytes that a matrix adds to a certificate."""
     return len(canonical({"matrix": matrix.to_json()}))
 
 
-def room_of_values(context: DesignContext) -> int:
+def bytes_of_values(context: DesignContext) -> int:
     """The bytes of the columns, values and labels, which are part of every certificate."""
     form: Form = {"schema": schema_to_json(context.schema)}
     if context.opened is not None:
@@ -248,70 +151,64 @@ def room_of_values(context: DesignContext) -> int:
     return len(canonical(form))
 
 
-def room_of_certificate(matrix: TransitionMatrix, context: DesignContext) -> int:
+def bytes_of_certificate(matrix: TransitionMatrix, context: DesignContext) -> int:
     """The bytes of a certificate with this matrix."""
-    named = sum(len(column.name) for column in context.schema.released)
-    rest = WORDS + 4 * named  # names recur in sentences and lists
-    return room_of_values(context) + room_of_matrix(matrix) + rest
+    names = sum(len(column.name) for column in context.schema.released)
+    rest = WORDS + 4 * names  # names recur in sentences and lists
+    return bytes_of_values(context) + bytes_of_matrix(matrix) + rest
 
 
-def room_of_records(step: Step, numbers: FloatArray, context: DesignContext, *, enough: int) -> int:
+def bytes_of_records(
+    step: Step, numbers: FloatArray, context: DesignContext, *, enough: int
+) -> int:
     """A lower bound on the bytes of the released records; counting stops at ``enough``."""
     released = step.matrices[0].apply(numbers)
-    bits = sum(_bits(_added(codes, released, 0)) for codes in _codes(step))
-    for column_bits in _kept(context):
+    bits = sum(_entropy(_sums(codes, released, 0)) for codes in _codes(step))
+    opened = context.opened
+    for column in context.schema.released_as_is if opened is not None else ():
+        assert opened is not None  # noqa: S101 - for the type checker
         if bits >= 8 * enough:
             break
-        bits += column_bits
+        binned = [column] if column.binned else []
+        sizes = group_sizes(opened, [column.name], most=MOST_ATTACHED, binned=binned)
+        if sizes.too_many:  # at least one record for each of the values
+            bits += MOST_ATTACHED * math.log2(context.records)
+        else:
+            bits += _entropy(sizes.total().column(COUNT).to_numpy().astype(np.float64))
     return min(int(bits / 8), enough)
 
 
-def _bits(numbers: FloatArray) -> float:
-    """The entropy of a column, from the number of records of each value."""
+def _entropy(numbers: FloatArray) -> float:
+    """The bits of a column, from the number of records of each value."""
     positive = numbers[numbers > 0]
     return float((positive * np.log2(positive.sum() / positive)).sum())
 
 
-def _kept(context: DesignContext) -> Iterator[float]:
-    """The entropy of each column released unchanged."""
-    for column in context.schema.released_as_is if context.opened is not None else ():
-        assert context.opened is not None  # noqa: S101 - for the type checker
-        binned = [column] if column.binned else []
-        sizes = group_sizes(context.opened, [column.name], most=MOST_ATTACHED, binned=binned)
-        if sizes.too_many:  # at least one record for each of the values
-            yield MOST_ATTACHED * math.log2(context.records)
-        else:
-            yield _bits(sizes.total().column(COUNT).to_numpy().astype(np.float64))
-
-
 def published_errors(step: Step, numbers: FloatArray) -> Entries:
-    """The published standard errors of a withheld matrix: one coarse number for each column."""
-    rows, columns, moves = transitions(step.matrices[0])
+    """The published standard errors of a withheld matrix: one coarse number for each column.
+
+    It is at least the largest |bias| + standard error over the values of the column.
+    """
+    rows, targets, moves = transitions(step.matrices[0])
     chances = moves.astype(np.float64) / TOTAL
     errors = {}
     for name, codes in zip(step.columns, _codes(step), strict=True):
-        errors[name] = coarse_up(max(1.0, _largest_error(codes, rows, columns, chances, numbers)))
+        size = int(codes.max()) + 1
+        apart = codes[rows] != codes[targets]  # other moves keep the value
+        pairs = rows[apart] * size + codes[targets[apart]]
+        where, place = np.unique(pairs, return_inverse=True)
+        chance, row = _sums(place, chances[apart], len(where)), where // size
+        leaving = _sums(row, chance, len(numbers))
+        arriving = _sums(where % size, numbers[row] * chance, size)
+        bias = arriving - _sums(codes, numbers * leaving, size)
+        variance = _sums(where % size, numbers[row] * chance * (1 - chance), size)
+        variance += _sums(codes, numbers * leaving * (1 - leaving), size)
+        largest = float((np.abs(bias) + np.sqrt(np.maximum(variance, 0.0))).max())
+        errors[name] = coarse_up(max(1.0, largest))
     return {**BIASED, "standard_errors": errors}
 
 
-def _largest_error(
-    codes: IntArray, rows: IntArray, columns: IntArray, chances: FloatArray, numbers: FloatArray
-) -> float:
-    """The largest |b| + s over the values of a column."""
-    size = int(codes.max()) + 1
-    apart = codes[rows] != codes[columns]  # other moves keep the value
-    rows, to, chances = rows[apart], codes[columns[apart]], chances[apart]
-    where, place = np.unique(rows * size + to, return_inverse=True)
-    chance, row = _added(place, chances, len(where)), where // size
-    leaving = _added(row, chance, len(numbers))
-    arriving = _added(where % size, numbers[row] * chance, size)
-    bias = arriving - _added(codes, numbers * leaving, size)
-    spread = _added(where % size, numbers[row] * chance * (1 - chance), size)
-    spread += _added(codes, numbers * leaving * (1 - leaving), size)
-    return float((np.abs(bias) + np.sqrt(np.maximum(spread, 0.0))).max())
-
-
-def _added(places: IntArray, amounts: FloatArray, size: int) -> FloatArray:
+def _sums(places: IntArray, amounts: FloatArray, size: int) -> FloatArray:
     """Amounts summed by place, as floats even if there are none."""
     return np.bincount(places, amounts, size).astype(np.float64)
 
@@ -321,12 +218,6 @@ def _codes(step: Step) -> Iterator[IntArray]:
     for column in zip(*step.cells, strict=True):
         places = {label: code for code, label in enumerate(dict.fromkeys(column))}
         yield np.array([places[label] for label in column], dtype=np.int64)
-
-
-TIMES = (1.0, 5.0)
-"""The changes of all choices of keys, relative to the worst choice alone."""
-
-PRICE, HALVINGS = 2.0, 40
 
 
 def estimated_changes(totals: Iterable[FloatArray | IntArray], alpha: float) -> tuple[float, float]:

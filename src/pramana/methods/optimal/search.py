@@ -9,13 +9,14 @@ The few transitions come from a covering (covering.py). Records that leave rare 
 first, each cell to a few targets that share none of its rare combinations (else leaving would not
 lower its own chance there). What targets still need comes from frequent cells, each with the same
 chance, filled in one after the other: the number of entries is about the number of cells involved.
-Cover, move, look for what was missed, and repeat.
+Cover, move, look for combinations that violate C1, and repeat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -26,7 +27,6 @@ from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted, text_up
 from pramana.errors import Infeasible, InvalidNumber, TooLarge
 from pramana.guarantees.spontaneous_recognition import SpontaneousRecognition
-from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import ListedCells, SparseRows
 from pramana.mechanisms.transition import Dense, Label, TransitionMatrix
 from pramana.methods.optimal.cells import (
@@ -40,314 +40,32 @@ from pramana.methods.optimal.cells import (
     divergence,
     squared_error,
 )
-from pramana.methods.optimal.covering import (
-    SMALL_SHARE,
-    Covering,
-    by_combination,
-    cover,
-    first_constraints,
-)
+from pramana.methods.optimal.covering import SMALL_SHARE, Covering, cover, first_needs
 from pramana.methods.optimal.dense import solve_dense
 from pramana.methods.symmetric_flows import least_cost
 from pramana.schema.joint_cells import Counts
 from pramana.types import BoolArray, FloatArray, IntArray
-
-MOST_SUPPLIED = 0.5
-"""Of the records of frequent cells no more than this share moves."""
-
-NOBODY = 1e-9
-"""Fewer expected arrivals than that are residues of the program."""
-
-
-@dataclass
-class Transitions:
-    """Entries off the diagonal, and the share of the frequent sources that moves."""
-
-    rows: list[int] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
-    chances: list[float] = field(default_factory=list)
-    share: float = 0.0
-
-    def add(self, row: int, column: int, chance: float) -> None:
-        """One entry."""
-        self.rows.append(row)
-        self.columns.append(column)
-        self.chances.append(chance)
-
-
-def transitions(
-    cells: KeyCells, covering: Covering, alpha: float, *, ways: int, watched: BoolArray
-) -> Transitions | None:
-    """All entries; ``ways`` is the number of targets a rare cell is spread over.
-
-    ``watched`` marks the combinations under constraint. Nothing if frequent cells cannot supply.
-    """
-    found = Transitions()
-    demand = _Demand.of(cells, covering, alpha)
-    common = _common(cells, alpha)
-    common = common[np.argsort(-cells.numbers[common], kind="stable")]
-    order = np.argsort(-cells.numbers[covering.movers] * covering.leaving, kind="stable")
-    for place in order.tolist():
-        mover, leaving = int(covering.movers[place]), float(covering.leaving[place])
-        left = demand.serve(found, cells, mover, leaving, ways, watched)
-        if left > 1e-12 and not _to_common(found, cells, common, mover, left, ways, watched):
-            return None
-    if demand.open.sum() <= 1e-12:
-        return found
-    # Fill the open demand from frequent cells, one after the other, each to the same share
-    wanted = float(demand.open.sum())
-    reach = np.cumsum(cells.numbers[common])
-    if len(common) == 0 or reach[-1] * MOST_SUPPLIED < wanted:
-        return None
-    many = int(np.searchsorted(reach, wanted / SMALL_SHARE)) + 1
-    sources = common[:many]
-    found.share = wanted / float(cells.numbers[sources].sum())
-    targets = np.flatnonzero(demand.open > 1e-12)
-    supply = np.concatenate([[0.0], np.cumsum(found.share * cells.numbers[sources])])
-    asked = np.concatenate([[0.0], np.cumsum(demand.open[targets])])
-    supply[-1] = asked[-1]
-    cuts = np.union1d(supply, asked)
-    middle = (cuts[:-1] + cuts[1:]) / 2
-    source = np.searchsorted(supply, middle) - 1
-    target = np.searchsorted(asked, middle) - 1
-    for i, j, amount in zip(source.tolist(), target.tolist(), np.diff(cuts).tolist(), strict=True):
-        row = int(sources[i])
-        found.add(row, int(covering.targets[targets[j]]), amount / float(cells.numbers[row]))
-    return found
-
-
-def most_supplied(cells: KeyCells, alpha: float) -> float:
-    """How many records frequent cells can supply at most."""
-    return MOST_SUPPLIED * float(cells.numbers[_common(cells, alpha)].sum())
-
-
-def _common(cells: KeyCells, alpha: float) -> IntArray:
-    """The frequent cells whose records may move."""
-    return np.flatnonzero((cells.numbers * alpha >= 1) & ~cells.fixed)
-
-
-@dataclass
-class _Demand:
-    """What each target still needs, and the most that one rare cell may send there.
-
-    A record of m seen with a combination of the target must not point to m: P_mt <= alpha D(k) for
-    every combination k of t, D(k) the records expected there.
-    """
-
-    targets: IntArray
-    open: FloatArray
-    most: FloatArray
-
-    @classmethod
-    def of(cls, cells: KeyCells, covering: Covering, alpha: float) -> _Demand:
-        moved = np.zeros(cells.size)
-        moved[covering.targets] += covering.inflow
-        moved[covering.movers] -= cells.numbers[covering.movers] * covering.leaving
-        expected = cells.totals.copy()
-        for column in cells.combination.T:
-            expected += np.bincount(column, moved, len(expected))
-        most = 0.98 * alpha * expected[cells.combination[covering.targets]].min(axis=1)
-        return cls(covering.targets, covering.inflow.copy(), most)
-
-    def serve(
-        self,
-        found: Transitions,
-        cells: KeyCells,
-        mover: int,
-        leaving: float,
-        ways: int,
-        watched: BoolArray,
-    ) -> float:
-        """Send to targets with much open demand; returns the chance that is left over."""
-        own, number = cells.combination[mover], cells.numbers[mover]
-        room = np.minimum(self.open / number, self.most)
-        many = min(len(room), 16 * ways)
-        best = np.argpartition(-room, many - 1)[:many] if many else np.zeros(0, dtype=np.int64)
-        best = best[np.argsort(-room[best], kind="stable")]
-        shared = ((cells.combination[self.targets[best]] == own) & watched[own]).any(axis=1)
-        taken = np.zeros(len(watched), dtype=bool)
-        left, used = leaving, 0
-        for target in best[~shared].tolist():
-            where = cells.combination[self.targets[target]]
-            if used == ways or left <= 1e-12:
-                break
-            if taken[where].any() or self.targets[target] == mover:
-                continue  # two targets with a combination in common would add up there
-            part = min(left / (ways - used), float(room[target]))
-            used += 1
-            if part > 1e-12:
-                taken[where] = True
-                found.add(mover, int(self.targets[target]), part)
-                self.open[target] = max(self.open[target] - part * number, 0.0)
-                left -= part
-        return left
-
-
-def _to_common(
-    found: Transitions,
-    cells: KeyCells,
-    common: IntArray,
-    mover: int,
-    left: float,
-    ways: int,
-    watched: BoolArray,
-) -> bool:
-    """Nothing needs the rest: send it to frequent cells."""
-    own = cells.combination[mover]
-    near = common[: 64 * ways]
-    shared = ((cells.combination[near] == own) & watched[own]).any(axis=1)
-    allowed = near[~shared][:ways]
-    for target in allowed.tolist():
-        found.add(mover, target, left / len(allowed))
-    return len(allowed) > 0
-
-
-def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows | None:
-    """Moves from frequent cells alone, P_ij = u_i t_j: chances linear in frequency [Cator, Fig. 1].
-
-    Of all matrices of that form one of least loss near the identity that meets C1. A rare cell
-    stays, so that C1 asks for D(k) >= 1/alpha where one has k. With a_j the records that would
-    arrive in j, S the sum of u_i^2 over the frequent cells and S_k the part of it with k, the
-    program is linear in a:
-
-        D(k) = U(k) + sum_{j has k} a_j - S_k / S sum_j a_j.
-    """
-    from scipy import sparse
-
-    gives = np.where((cells.numbers * alpha >= 1) & ~cells.fixed, cells.numbers, 0.0)
-    total = float((gives**2).sum())
-    if not total:
-        return None
-    share, weights = gives**2 / total, np.broadcast_to(cells.weights, gives.shape)
-    inside = by_combination(cells, share)
-    asked = np.unique(cells.combination[cells.rare(alpha)])
-    place = np.full(len(cells.totals), -1)
-    place[asked] = np.arange(len(asked))
-    where = place[cells.combination]
-    cell, choice = np.nonzero(where >= 0)
-    has = sparse.csr_array(
-        (np.ones(len(cell)), (where[cell, choice], cell)), shape=(len(asked), cells.size)
-    )
-    # Last comes the sum of all a, so that the rows stay sparse.
-    last = sparse.csr_array(np.concatenate([-inside[asked], [-1.0]])[:, None])
-    sums = sparse.csr_array(np.ones((1, cells.size)))
-    found = least_cost(
-        np.append(share @ weights + weights * (1 - 2 * share), 0.0),
-        sparse.hstack([sparse.vstack([has, sums]), last]).tocsc(),
-        np.append(1 / alpha - cells.totals[asked], 0.0),
-        np.append(np.full(len(asked), np.inf), 0.0),
-        low=np.zeros(cells.size + 1),
-        high=np.append(
-            np.where(cells.fixed, 0.0, np.inf), min(MOST_SUPPLIED, 1 - keep) * total / gives.max()
-        ),
-    )
-    if found is None:
-        return None
-    arriving = np.where(found[:-1] > NOBODY, found[:-1], 0.0)
-    rows, columns = np.nonzero(np.outer(gives > 0, arriving > 0))
-    apart = rows != columns
-    rows, columns = rows[apart], columns[apart]
-    chances = gives[rows] * arriving[columns] / total
-    return SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
-
-
-SparseSolution = tuple[SparseRows, float, float]
-"""The matrix, its gap and its loss."""
-
-ROUNDS = 16
-TRY_BOTH = 5_000
-WAYS = 4
-"""A rare cell that is left is spread over this many targets."""
-
-
-def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> SparseSolution | None:
-    """A sparse matrix that meets C1 in floating point, and its relative gap."""
-    answers = []
-    for empty_targets in (True, False):
-        answer = _repeat(cells, alpha, empty_targets=empty_targets, keep=keep)
-        if answer is not None:
-            answers.append(answer)
-            if cells.size > TRY_BOTH:
-                break
-    return min(answers, key=lambda answer: answer[2], default=None)
-
-
-def _repeat(
-    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
-) -> SparseSolution | None:
-    """Add the combinations that turn out violated, until none is."""
-    also, _ = first_constraints(cells, alpha, share=SMALL_SHARE)
-    staying = np.zeros(cells.size, dtype=bool)
-    share, ways, reached = SMALL_SHARE, WAYS, None
-    for _ in range(ROUNDS):
-        covering = cover(
-            cells,
-            alpha,
-            also=also,
-            sure=first_constraints(cells, alpha, share=share)[1],
-            staying=staying,
-            empty_targets=empty_targets,
-            keep=keep,
-            start=reached,
-        )
-        if covering is None:
-            return None
-        if _lacks_supply(cells, covering, alpha):
-            return None  # cells that are made to stay would only ask for more
-        reached = covering.reached
-        torn = np.intersect1d(covering.targets, covering.movers)
-        if len(torn):
-            staying[torn] = True
-            continue
-        watched = (cells.totals > 0) & (cells.totals * alpha < 1)
-        watched[also] = True
-        found = transitions(cells, covering, alpha, ways=ways, watched=watched)
-        if found is None:
-            return None
-        matrix = SparseRows.of(
-            cells.labels, rows=found.rows, columns=found.columns, probabilities=found.chances
-        )
-        missed = _violated(cells, matrix, alpha)
-        if len(missed) == 0:
-            loss = squared_error(matrix, cells.numbers)
-            return matrix, max(loss / covering.least - 1, 0.0), loss
-        if found.share > share:
-            share = 1.1 * found.share
-        elif np.isin(missed, also).all():
-            ways *= 2  # not too few records there: too much of one cell arrives
-        also = np.union1d(also, missed)
-    return None
-
-
-def _lacks_supply(cells: KeyCells, covering: Covering, alpha: float) -> bool:
-    """Whether frequent cells cannot supply what targets need beyond the records that leave."""
-    moved = float((cells.numbers[covering.movers] * covering.leaving).sum())
-    return float(covering.inflow.sum()) - moved > most_supplied(cells, alpha)
-
-
-def _violated(cells: KeyCells, matrix: SparseRows, alpha: float) -> IntArray:
-    """The combinations at which some rare cell exceeds alpha, in floating point."""
-    expected = by_combination(cells, matrix.apply(cells.numbers))
-    rare = cells.rare(alpha)
-    entries = matrix.sparse.tocsr()[rare].tocoo()
-    missed = []
-    for column in cells.combination.T:
-        width = len(cells.totals)
-        pairs, inverse = np.unique(
-            entries.row.astype(np.int64) * width + column[entries.col], return_inverse=True
-        )
-        chance = np.bincount(inverse, entries.data)
-        combination = pairs % width
-        bad = chance > alpha * expected[combination] * (1 + 1e-9)
-        missed.append(combination[bad])
-    return np.unique(np.concatenate(missed))
-
 
 DENSE_CELLS = 256
 """The largest number of joint cells for which all matrices are considered."""
 
 INSIDE = 1e-6
 """The programs aim this share below alpha, so that tolerance and rounding do not exceed it."""
+
+MOST_SUPPLIED = 0.5
+"""The largest share of the records of frequent cells that moves."""
+
+NO_RECORDS = 1e-9
+"""Fewer expected arrivals than this are residues of the program."""
+
+ROUNDS = 16
+"""The most coverings of a search."""
+
+TRY_BOTH = 5_000
+"""Up to this many cells, targets that records leave are tried too."""
+
+WAYS = 4
+"""The number of targets over which a rare cell is spread."""
 
 
 @dataclass(frozen=True)
@@ -365,9 +83,6 @@ class OptimalDesign:
     counts: Counts = field(repr=False)
     alpha: float
     attained: SpontaneousRecognition
-    loss: float
-    expected_changes: float
-    smallest_diagonal: float
     gap: float
 
     def with_matrix(self, matrix: TransitionMatrix) -> OptimalDesign:
@@ -377,20 +92,22 @@ class OptimalDesign:
         attained = SpontaneousRecognition.of(
             matrix, self.counts, width=self.attained.width, choices=self.attained.choices
         )
-        figures = _figures(matrix, _numbers(matrix, self.counts))
-        return OptimalDesign(
-            matrix, self.cells, self.counts, self.alpha, attained, gap=self.gap, **figures
-        )
+        return replace(self, matrix=matrix, attained=attained)
 
-    @property
-    def unchanged(self) -> bool:
-        """Whether the original data meet C1, so that no record changes."""
-        return self.expected_changes == 0
+    @cached_property
+    def numbers(self) -> FloatArray:
+        """The number of records in each cell of the matrix."""
+        numbers = np.zeros(self.matrix.size)
+        cells = zip(self.counts.cells.tolist(), self.counts.numbers.tolist(), strict=True)
+        for cell, number in cells:
+            labels = zip(self.counts.labels, cell, strict=True)
+            numbers[self.matrix.positions[tuple(values[code] for values, code in labels)]] = number
+        return numbers
 
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism with the joint step."""
-        return Mechanism((Step(self.counts.columns, self.matrix),))
+    @cached_property
+    def loss(self) -> float:
+        """l2, the expected squared error of the estimated shares."""
+        return squared_error(self.matrix, self.numbers) / float(self.counts.total) ** 2
 
     @property
     def divergence(self) -> float:
@@ -398,14 +115,23 @@ class OptimalDesign:
         return divergence(self.matrix, self.numbers)
 
     @property
-    def numbers(self) -> FloatArray:
-        """The number of records in each cell of the matrix."""
-        return _numbers(self.matrix, self.counts)
+    def expected_changes(self) -> float:
+        """The expected number of changed records."""
+        return float((self.numbers * (1 - self.matrix.diagonal)).sum())
+
+    @property
+    def smallest_diagonal(self) -> float:
+        """The least probability of a record to stay unchanged."""
+        return float(self.matrix.diagonal[self.numbers > 0].min())
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the original data meet C1, so that no record changes."""
+        return self.expected_changes == 0
 
     def chance_of_change(self) -> dict[tuple[Label, ...], tuple[int, float]]:
         """The frequency and the probability of change of each cell that occurs [Cator, Fig. 1]."""
-        numbers = self.numbers
-        leaving = 1 - self.matrix.diagonal
+        numbers, leaving = self.numbers, 1 - self.matrix.diagonal
         return {
             self.matrix.labels[i]: (int(numbers[i]), float(leaving[i]))
             for i in np.flatnonzero(numbers).tolist()
@@ -435,9 +161,7 @@ def optimal_design(
     alpha: float = 0.1,
     width: int = 3,
     choices: Sequence[Sequence[str]] = (),
-    possible: Sequence[tuple[Label, ...]] | None = None,
-    fixed: Collection[tuple[Label, ...]] = (),
-    listed: KeyCells | None = None,
+    cells: KeyCells | None = None,
     keep: float = LEAST_KEPT,
     roughly: bool = False,
     loss: Loss = "l2",
@@ -451,9 +175,7 @@ def optimal_design(
         alpha: the largest posterior probability allowed.
         width: the number of keys that are known together.
         choices: the sets of keys to protect, instead of all sets of that width.
-        possible: the cells that can exist; all combinations by default.
-        fixed: cells that never change, and that no record moves to.
-        listed: the relevant cells, if the joint cells are too many to enumerate.
+        cells: the cells of the keys, if rules speak of them or they are too many to enumerate.
         keep: the least probability that a record stays unchanged. Near 1 only frequent cells move,
             as in the paper; the least loss lets rare records move too.
         roughly: whether less time is spent on more than 64 cells, at slightly more loss.
@@ -466,32 +188,29 @@ def optimal_design(
     require_choice("donors", donors, DONORS)
     table = as_counts(counts)
     require_alpha(alpha, table.total)
-    cells = listed or KeyCells.of(
-        table, width=width, choices=choices, possible=possible, fixed=fixed
-    )
+    cells = cells or KeyCells.of(table, width=width, choices=choices)
     cells = replace(cells, loss=loss, donors=donors)
-    identity = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
-    attained = SpontaneousRecognition.of(identity, table, width=width, choices=choices)
-    if attained.alpha <= alpha:
-        matrix = identity if listed is None else _without_idle(identity, cells.numbers)
-        return OptimalDesign(matrix, cells, table, alpha, attained, 0.0, 0.0, 1.0, 0.0)
-    dense, inside = listed is None and cells.size <= DENSE_CELLS, INSIDE
-    if loss != "l2" and not dense:
-        raise TooLarge(
-            f"The loss {loss} is minimised over at most {DENSE_CELLS} joint cells, and these keys "
-            f"have {prod(table.sizes):,}. Take the loss l2, or coarser keys."
-        )
-    while inside < 0.1:  # further inside alpha as long as the integers exceed it
+    dense = not cells.partial and cells.size <= DENSE_CELLS
+    matrix: TransitionMatrix = SparseRows.of(cells.labels, rows=[], columns=[], probabilities=[])
+    gap, inside = 0.0, 0.0
+    while True:  # further inside alpha as long as the integers exceed it
+        attained = SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
+        if attained.alpha <= alpha:
+            matrix = _without_idle(matrix, cells.numbers) if cells.partial else matrix
+            return OptimalDesign(matrix, cells, table, alpha, attained, gap)
+        if loss != "l2" and not dense:
+            raise TooLarge(
+                f"The loss {loss} is minimised over at most {DENSE_CELLS} joint cells, and these "
+                f"keys have {prod(table.sizes):,}. Take the loss l2, or coarser keys."
+            )
+        excess = attained.alpha / alpha - 1
+        inside = max(10 * inside, 2 * excess) if inside else INSIDE
+        if inside >= 0.1:
+            break
         solution = _solved(cells, alpha * (1 - inside), keep=keep, dense=dense, roughly=roughly)
         if solution is None:
             break
         matrix, gap = solution
-        attained = SpontaneousRecognition.of(matrix, table, width=width, choices=choices)
-        if attained.alpha <= alpha:
-            matrix = matrix if listed is None else _without_idle(matrix, cells.numbers)
-            figures = _figures(matrix, _numbers(matrix, table))
-            return OptimalDesign(matrix, cells, table, alpha, attained, gap=gap, **figures)
-        inside = max(10 * inside, 2 * (attained.alpha / alpha - 1))
     raise Infeasible(
         f"No matrix that can be undone was found to meet alpha = {text_up(alpha, 6)}: "
         f"{len(cells.rare(alpha))} of {int((cells.numbers > 0).sum())} cells that occur are rare, "
@@ -507,9 +226,9 @@ def _solved(
     if dense:
         answer = solve_dense(cells, alpha, keep=keep, roughly=roughly)
         if answer is not None:
-            solution = Dense.of(cells.labels, answer.matrix), answer.gap
-    elif (sparse := solve_sparse(cells, alpha, keep=keep)) is not None:
-        solution = sparse[:2]
+            solution = Dense.of(cells.labels, answer[0]), answer[1]
+    else:
+        solution = solve_sparse(cells, alpha, keep=keep)
     if cells.donors == "any":
         return solution
     matrix = from_frequent(cells, alpha, keep=keep)
@@ -536,20 +255,239 @@ def _without_idle(matrix: TransitionMatrix, numbers: FloatArray) -> TransitionMa
     )
 
 
-def _figures(matrix: TransitionMatrix, numbers: FloatArray) -> dict[str, float]:
-    """Loss and expected changes of a matrix for these counts."""
-    diagonal = matrix.diagonal
-    return {
-        "loss": squared_error(matrix, numbers) / float(numbers.sum()) ** 2,
-        "expected_changes": float((numbers * (1 - diagonal)).sum()),
-        "smallest_diagonal": float(diagonal[numbers > 0].min()),
-    }
+def _common(cells: KeyCells, alpha: float) -> IntArray:
+    """The frequent cells whose records may move, the largest first."""
+    common = np.flatnonzero((cells.numbers * alpha >= 1) & ~cells.fixed)
+    return common[np.argsort(-cells.numbers[common], kind="stable")]
 
 
-def _numbers(matrix: TransitionMatrix, counts: Counts) -> FloatArray:
-    """The counts in the order of the matrix."""
-    numbers = np.zeros(matrix.size)
-    for cell, number in zip(counts.cells.tolist(), counts.numbers.tolist(), strict=True):
-        label = tuple(values[code] for values, code in zip(counts.labels, cell, strict=True))
-        numbers[matrix.positions[label]] = number
-    return numbers
+def from_frequent(cells: KeyCells, alpha: float, *, keep: float) -> SparseRows | None:
+    """Moves from frequent cells alone, P_ij = u_i t_j: chances linear in frequency [Cator, Fig. 1].
+
+    Of all matrices of that form one of least loss near the identity that meets C1. A rare cell
+    stays, so that C1 asks for D(k) >= 1/alpha where one has k. With a_j the records that would
+    arrive in j, S the sum of u_i^2 over the frequent cells and S_k the part of it with k, the
+    program is linear in a:
+
+        D(k) = U(k) + sum_{j has k} a_j - S_k / S sum_j a_j.
+    """
+    from scipy import sparse
+
+    gives = np.where((cells.numbers * alpha >= 1) & ~cells.fixed, cells.numbers, 0.0)
+    total = float((gives**2).sum())
+    if not total:
+        return None
+    share, weights = gives**2 / total, np.broadcast_to(cells.weights, gives.shape)
+    inside = cells.by_combination(share)
+    rare = np.unique(cells.combination[cells.rare(alpha)])
+    place = np.full(len(cells.totals), -1)
+    place[rare] = np.arange(len(rare))
+    where = place[cells.combination]
+    cell, choice = np.nonzero(where >= 0)
+    has = sparse.csr_array(
+        (np.ones(len(cell)), (where[cell, choice], cell)), shape=(len(rare), cells.size)
+    )
+    # Last comes the sum of all a, so that the rows stay sparse
+    last = sparse.csr_array(np.concatenate([-inside[rare], [-1.0]])[:, None])
+    sums = sparse.csr_array(np.ones((1, cells.size)))
+    answer = least_cost(
+        np.append(share @ weights + weights * (1 - 2 * share), 0.0),
+        sparse.hstack([sparse.vstack([has, sums]), last]).tocsc(),
+        np.append(1 / alpha - cells.totals[rare], 0.0),
+        np.append(np.full(len(rare), np.inf), 0.0),
+        low=np.zeros(cells.size + 1),
+        high=np.append(
+            np.where(cells.fixed, 0.0, np.inf), min(MOST_SUPPLIED, 1 - keep) * total / gives.max()
+        ),
+    )
+    if answer is None:
+        return None
+    arriving = np.where(answer[:-1] > NO_RECORDS, answer[:-1], 0.0)
+    rows, columns = np.nonzero(np.outer(gives > 0, arriving > 0))
+    apart = rows != columns
+    rows, columns = rows[apart], columns[apart]
+    chances = gives[rows] * arriving[columns] / total
+    return SparseRows.of(cells.labels, rows=rows, columns=columns, probabilities=chances)
+
+
+def solve_sparse(cells: KeyCells, alpha: float, *, keep: float) -> tuple[SparseRows, float] | None:
+    """A sparse matrix that meets C1 in floating point, and its relative gap."""
+    best, least = None, np.inf
+    for empty_targets in (True, False):
+        answer = _covered(cells, alpha, empty_targets=empty_targets, keep=keep)
+        if answer is not None:
+            loss = squared_error(answer[0], cells.numbers)
+            if loss < least:
+                best, least = answer, loss
+            if cells.size > TRY_BOTH:
+                break
+    return best
+
+
+def _covered(
+    cells: KeyCells, alpha: float, *, empty_targets: bool, keep: float
+) -> tuple[SparseRows, float] | None:
+    """Coverings with the combinations that turn out violated, until none is."""
+    also, _ = first_needs(cells, alpha, share=SMALL_SHARE)
+    staying = np.zeros(cells.size, dtype=bool)
+    share, ways = SMALL_SHARE, WAYS
+    common = _common(cells, alpha)
+    for _ in range(ROUNDS):
+        covering = cover(
+            cells,
+            alpha,
+            also=also,
+            sure=first_needs(cells, alpha, share=share)[1],
+            staying=staying,
+            empty_targets=empty_targets,
+            keep=keep,
+        )
+        if covering is None:
+            return None
+        moved = float((cells.numbers[covering.movers] * covering.leaving).sum())
+        supply = MOST_SUPPLIED * float(cells.numbers[common].sum())
+        if float(covering.inflow.sum()) - moved > supply:
+            return None  # cells that are made to stay would only ask for more
+        torn = np.intersect1d(covering.targets, covering.movers)
+        if len(torn):
+            staying[torn] = True
+            continue
+        watched = (cells.totals > 0) & (cells.totals * alpha < 1)
+        watched[also] = True
+        moves = _Moves(cells, covering, alpha, common, watched)
+        if not moves.make(ways):
+            return None
+        matrix = SparseRows.of(
+            cells.labels, rows=moves.rows, columns=moves.columns, probabilities=moves.chances
+        )
+        violated = _violated(cells, matrix, alpha)
+        if len(violated) == 0:
+            loss = squared_error(matrix, cells.numbers)
+            return matrix, max(loss / covering.least - 1, 0.0)
+        if moves.share > share:
+            share = 1.1 * moves.share
+        elif np.isin(violated, also).all():
+            ways *= 2  # not too few records there: too much of one cell arrives
+        also = np.union1d(also, violated)
+    return None
+
+
+def _violated(cells: KeyCells, matrix: SparseRows, alpha: float) -> IntArray:
+    """The combinations at which some rare cell exceeds alpha, in floating point."""
+    expected = cells.by_combination(matrix.apply(cells.numbers))
+    entries = matrix.sparse.tocsr()[cells.rare(alpha)].tocoo()
+    width, violated = len(cells.totals), []
+    for column in cells.combination.T:
+        pairs, inverse = np.unique(
+            entries.row.astype(np.int64) * width + column[entries.col], return_inverse=True
+        )
+        chance, combination = np.bincount(inverse, entries.data), pairs % width
+        violated.append(combination[chance > alpha * expected[combination] * (1 + 1e-9)])
+    return np.unique(np.concatenate(violated))
+
+
+class _Moves:
+    """Entries off the diagonal that follow from a covering.
+
+    ``watched`` marks the combinations with needs. ``open`` is what each target still needs, and
+    ``most`` the largest chance with which one rare cell may send there: a record of m seen with a
+    combination of the target must not point to m, P_mt <= alpha D(k) for every combination k of t.
+    ``share`` is the share of the frequent sources that moves.
+    """
+
+    def __init__(
+        self,
+        cells: KeyCells,
+        covering: Covering,
+        alpha: float,
+        common: IntArray,
+        watched: BoolArray,
+    ) -> None:
+        self.cells, self.covering, self.common, self.watched = cells, covering, common, watched
+        self.rows: list[int] = []
+        self.columns: list[int] = []
+        self.chances: list[float] = []
+        self.share = 0.0
+        moved = np.zeros(cells.size)
+        moved[covering.targets] += covering.inflow
+        moved[covering.movers] -= cells.numbers[covering.movers] * covering.leaving
+        expected = cells.totals + cells.by_combination(moved)
+        self.open = covering.inflow.copy()
+        self.most = 0.98 * alpha * expected[cells.combination[covering.targets]].min(axis=1)
+
+    def make(self, ways: int) -> bool:
+        """All entries, each rare cell spread over ``ways`` targets; false without enough supply."""
+        covering = self.covering
+        order = np.argsort(-self.cells.numbers[covering.movers] * covering.leaving, kind="stable")
+        for place in order.tolist():
+            mover, leaving = int(covering.movers[place]), float(covering.leaving[place])
+            left = self._to_targets(mover, leaving, ways)
+            if left > 1e-12 and not self._to_common(mover, left, ways):
+                return False
+        return self.open.sum() <= 1e-12 or self._from_common()
+
+    def _add(self, row: int, column: int, chance: float) -> None:
+        self.rows.append(row)
+        self.columns.append(column)
+        self.chances.append(chance)
+
+    def _shares_with(self, mover: int, others: IntArray) -> BoolArray:
+        """Which other cells share a watched combination with this one."""
+        combination = self.cells.combination
+        same = (combination[others] == combination[mover]) & self.watched[combination[mover]]
+        return np.asarray(same.any(axis=1))
+
+    def _to_targets(self, mover: int, leaving: float, ways: int) -> float:
+        """Send to targets with much open demand; returns the chance that is left over."""
+        targets, number = self.covering.targets, self.cells.numbers[mover]
+        room = np.minimum(self.open / number, self.most)
+        many = min(len(room), 16 * ways)
+        best = np.argpartition(-room, many - 1)[:many] if many else np.zeros(0, dtype=np.int64)
+        best = best[np.argsort(-room[best], kind="stable")]
+        best = best[~self._shares_with(mover, targets[best]) & (targets[best] != mover)]
+        taken = np.zeros(len(self.watched), dtype=bool)
+        left, used = leaving, 0
+        for target in best.tolist():
+            where = self.cells.combination[targets[target]]
+            if used == ways or left <= 1e-12:
+                break
+            if taken[where].any():
+                continue  # two targets with a combination in common would add up there
+            part = min(left / (ways - used), float(room[target]))
+            used += 1
+            if part > 1e-12:
+                taken[where] = True
+                self._add(mover, int(targets[target]), part)
+                self.open[target] = max(self.open[target] - part * number, 0.0)
+                left -= part
+        return left
+
+    def _to_common(self, mover: int, left: float, ways: int) -> bool:
+        """Send what no target needs to frequent cells."""
+        near = self.common[: 64 * ways]
+        allowed = near[~self._shares_with(mover, near)][:ways]
+        for target in allowed.tolist():
+            self._add(mover, target, left / len(allowed))
+        return len(allowed) > 0
+
+    def _from_common(self) -> bool:
+        """Fill the open demand from frequent cells, one after the other, each to the same share."""
+        wanted = float(self.open.sum())
+        reach = np.cumsum(self.cells.numbers[self.common])
+        if len(self.common) == 0 or reach[-1] * MOST_SUPPLIED < wanted:
+            return False
+        sources = self.common[: int(np.searchsorted(reach, wanted / SMALL_SHARE)) + 1]
+        numbers = self.cells.numbers[sources]
+        self.share = wanted / float(numbers.sum())
+        places = np.flatnonzero(self.open > 1e-12)
+        supply = np.concatenate([[0.0], np.cumsum(self.share * numbers)])
+        demand = np.concatenate([[0.0], np.cumsum(self.open[places])])
+        supply[-1] = demand[-1]
+        cuts = np.union1d(supply, demand)
+        middle = (cuts[:-1] + cuts[1:]) / 2
+        source = np.searchsorted(supply, middle) - 1
+        target = self.covering.targets[places[np.searchsorted(demand, middle) - 1]]
+        self.rows += sources[source].tolist()
+        self.columns += target.tolist()
+        self.chances += (np.diff(cuts) / numbers[source]).tolist()
+        return True

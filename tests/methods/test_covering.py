@@ -11,9 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from pramana.methods.optimal import covering
-from pramana.methods.optimal.approximate import Saddle, curved
-from pramana.methods.optimal.search import optimal_design
+from pramana.methods.optimal.covering import Saddle, curved
 
 MOST = 0.9
 ENDS = np.linspace(0, MOST, 181)
@@ -109,22 +107,3 @@ def test_needs_that_nothing_can_meet_have_no_answer():
     refused = Saddle(**{**vars_of(saddle), "asked": asked})
     assert exactly(refused) is None
     assert refused.solve(within=0.01) is None
-
-
-def test_a_start_from_where_it_ended_is_at_the_end():
-    """Where nothing changed nothing is left to do."""
-    saddle = world(1)
-    first = saddle.solve(within=0.001)
-    again = saddle.solve(within=0.001, start=first.state)
-    assert again.state is first.state
-
-
-def test_both_roads_lead_to_the_same_loss(monkeypatch):
-    """A table whose program is small enough for either: the losses are within 3 %."""
-    generator = np.random.default_rng(5)
-    table = generator.multinomial(3_000, generator.dirichlet(np.full(900, 0.2))).reshape(10, 10, 9)
-    exact = optimal_design(table, alpha=0.1, width=2)
-    monkeypatch.setattr(covering, "MANY", 0)
-    near = optimal_design(table, alpha=0.1, width=2)
-    assert near.attained.alpha <= 0.1
-    assert near.loss <= 1.03 * exact.loss
