@@ -81,5 +81,5 @@ def test_reports_say_that_questions_are_secret(method):
             "shuffled-privacy",
         )
         assert (UNKNOWN in plan.promise(claim)) == anonymity_set
-    assert not pm.PkAnonymity(k=1).in_a_anonymity_set
-    assert not pm.ShuffledPrivacy(1.0, 0.0).in_a_anonymity_set
+    assert not pm.PkAnonymity(k=1).in_anonymity_set
+    assert not pm.ShuffledPrivacy(1.0, 0.0).in_anonymity_set

@@ -158,13 +158,14 @@ def test_every_verb_ends_in_one_line(name, sound, tmp_path, capsys):
 
 
 def test_sets_that_are_asked_for_too_often_are_found(sound, tmp_path):
-    """Every record of the rarest set gives way to one of the most frequent set."""
+    """Every record of the rarer of the frequent sets gives way to one of the most frequent set."""
     folder = tmp_path / "r"
     shutil.copytree(sound, folder)
     place = folder / "data.parquet"
     table = pq.read_table(place)
     marks = table["reported"].to_pylist()
-    rare, frequent = min(set(marks), key=marks.count), max(set(marks), key=marks.count)
+    common = {mark for mark in marks if marks.count(mark) > 50}  # single columns occur by chance
+    rare, frequent = min(common, key=marks.count), max(common, key=marks.count)
     kept = [at for at, mark in enumerate(marks) if mark != rare]
     copies = [at for at, mark in enumerate(marks) if mark == frequent]
     more = [copies[at % len(copies)] for at in range(len(marks) - len(kept))]

@@ -1,10 +1,9 @@
-"""What every guarantee has in common, and what it may look at.
+"""The protocol of guarantees, and the evidence that they are computed from.
 
-A guarantee is a number with a meaning. It says what its number can be computed from
-(:class:`Need`), computes the strongest that holds from the :class:`Evidence` and rounds it against
-us, spells itself on the command line (:class:`CliOption`), and says in words what it promises
-and what not. Nothing else in the library names a guarantee: a new one is one file that is entered
-in the registry.
+A guarantee is a number with a meaning. It names what the number is computed from (:class:`Need`),
+computes the strongest number that holds from the :class:`Evidence`, rounded conservatively, lists
+its options of the command line (:class:`CliOption`), and says in words what it guarantees and what
+it does not. A new guarantee is one file that is entered in the registry: no other file names it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from pramana.base.text import text_down, text_up
 from pramana.errors import NotCovered
@@ -27,10 +26,10 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Need:
-    """What a number can be computed from; a kind of release may offer what no other does.
+    """What a number is computed from; a kind of release may offer needs of its own.
 
     Attributes:
-        why_not: Why it cannot be without, in words.
+        why_not: why nothing can be guaranteed without it, in words.
     """
 
     why_not: str
@@ -59,7 +58,7 @@ _OWNERS = frozenset({Need.COUNTS, Need.GROUPS})
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a guarantee may look at.
+    """All that a guarantee is computed from.
 
     Attributes:
         schema: what each column is.
@@ -71,11 +70,10 @@ class Evidence:
         group_sizes: the sizes of the groups within which keys are replaced.
         shuffled: whether records are released in a random order.
         smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
-            sensitive ones and weights too; ``None`` where nobody has counted.
-        seeded: whether the order and the draws come from a seed.
+            sensitive ones and weights too; ``None`` if nobody has counted.
+        seeded: whether order and random numbers come from a seed.
         besides: what the kind of release offers that no field above holds.
-        statistics: what everyone is told of the release, by name; where nothing computes a figure
-            again, it is the word of the owner.
+        statistics: the published statistics by name; some are asserted by the owner.
     """
 
     schema: Schema
@@ -93,11 +91,11 @@ class Evidence:
 
     @property
     def offers(self) -> frozenset[Need]:
-        """What can be computed from it."""
+        """The needs that it meets."""
         matrices = self.mechanism is not None and bool(self.mechanism.columns)
         steps = self.mechanism is not None and bool(self.mechanism.steps)
         rounded = any(column.gridded for column in self.schema.columns)
-        there = {
+        met = {
             Need.MATRICES: matrices,
             Need.FIXED_MATRICES: matrices and not self.data_dependent,
             Need.COUNTS: steps and self.counts is not None and not rounded,
@@ -105,7 +103,7 @@ class Evidence:
             Need.SHUFFLE: self.shuffled,
             Need.ANONYMITY_SET: self.anonymity_set >= 1,
         }
-        return self.besides | {need for need, offered in there.items() if offered}
+        return self.besides | {need for need, offered in met.items() if offered}
 
 
 @dataclass(frozen=True)
@@ -118,13 +116,13 @@ class CliOption:
     Attributes:
         flag: such as ``--k``.
         help: one line.
-        type: of the number.
-        metavar: what stands for the number in the help.
+        type: the type of the number.
+        metavar: the placeholder of the number in the help.
         required: whether the guarantee cannot be stated without it.
-        number: its name in the guarantee, where that is not the flag without the dashes.
-        up: whether a larger number promises less, so that it is shown rounded up.
-        first: whether it stands on the first screen of help.
-        slider: its words where it is chosen by a slider, from where to where, and where at first.
+        number: its name in the guarantee, if that is not the flag without the dashes.
+        up: whether a larger number guarantees less, so that it is shown rounded up.
+        first: whether it is on the first screen of help.
+        slider: for the studio: label, least, largest and first value.
     """
 
     flag: str
@@ -173,85 +171,92 @@ class Guarantee(Protocol):
     """The page with the proof, in docs/proofs."""
 
     of_household: ClassVar[str] = ""
-    """What its number is for m people of a household together, in a few words; empty if nothing."""
+    """Its number for m people of a household together, in a few words; empty if there is none."""
 
     @classmethod
     def evaluate(cls, evidence: Evidence, *, asked: Self | None = None) -> Self:
-        """The strongest that holds, rounded conservatively.
+        """The strongest guarantee that holds, rounded conservatively.
 
         Args:
-            evidence: offers all that is needed; whoever calls has looked.
-            asked: the target, where there is one: it may fix what else the number depends on.
+            evidence: meets all needs; the caller has checked.
+            asked: the target, if there is one: it may fix what else the number depends on.
 
         Raises:
-            NotCovered: the theory does not speak of this case.
+            NotCovered: the theory does not cover this case.
         """
 
     def implies(self, other: Self) -> bool:
-        """Whether whoever has this guarantee has the other one too."""
+        """Whether this guarantee is at least as strong as the other one."""
 
     def impossible(self, evidence: Evidence) -> str | None:
-        """Why no release of this many records can keep it; nothing where one could.
+        """Why no release of this many records can have it; ``None`` if one could.
 
-        Anyone can look, whoever alone can compute the number: nobody hides among more records than
-        there are.
+        Anyone can check it, also of numbers that only the owner can compute.
         """
         return None
 
     def contradicted(self, evidence: Evidence, released: Counts) -> str | None:
-        """What in the released records speaks against it; nothing where nothing does.
+        """What in the released records contradicts it; ``None`` if nothing does.
 
-        Anyone can look, whoever alone can compute the number. A release that keeps it is called
-        one that does not less than once in a million.
+        Anyone can check it. A release that has the guarantee is rejected less than once in a
+        million.
 
         Args:
             evidence: what the certificate offers.
-            released: how many released records have which values of the randomised columns.
+            released: counts of the released records by the values of the randomised columns.
         """
         return None
 
     def answers(self, asked: Self) -> bool:
-        """Whether it speaks of just what was asked about; numbers may be better."""
+        """Whether it is about what was asked; numbers may be better."""
         return True
 
     def sentence(self) -> str:
-        """The promise in words, every number in it rounded conservatively."""
+        """The guarantee in words, every number in it rounded conservatively."""
 
     def household(self, members: int) -> Mapping[str, float] | None:
         """Its numbers for this many people of a household together, rounded conservatively.
 
-        None where nothing is promised; ``None`` where no number for them follows from it.
+        An empty mapping guarantees nothing; ``None`` if no number for them follows from it.
         """
         return None
 
     def to_json(self) -> Form:
         """The number or numbers by name; no bound is null."""
-        numbers = {one.name: getattr(self, one.name) for one in fields(self) if one.compare}  # type: ignore[arg-type]
+        names = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
+        numbers = {name: getattr(self, name) for name in names}
         return {name: None if value == math.inf else value for name, value in numbers.items()}
 
     def shown(self) -> dict[str, str]:
-        """The numbers by name as text, each rounded against us; choices by how many they are."""
+        """The numbers by name as text, rounded conservatively; of a list its length."""
         return self.as_text(self.to_json())
 
     def as_text(self, numbers: Entries) -> dict[str, str]:
         """Numbers of this guarantee as text, each rounded conservatively."""
-        up = {letter.entry: letter.up for letter in self.cli_options}
-        return {name: _text(value, up=up.get(name, True)) for name, value in numbers.items()}
+        up, texts = {option.entry: option.up for option in self.cli_options}, {}
+        for name, value in numbers.items():
+            if isinstance(value, list):
+                texts[name] = f"{len(value):,} listed"
+            elif value is None or value == math.inf:
+                texts[name] = "no bound"
+            else:
+                texts[name] = (text_up if up.get(name, True) else text_down)(value, DIGITS)
+        return texts
 
     def __str__(self) -> str:
         """The numbers as they are spoken: ``k = 5``, ``central epsilon = 2 and delta = 1e-6``."""
-        shown = self.shown()
+        numbers, texts = self.to_json(), self.shown()
         spoken = [
-            f"{letter.field.replace('_', ' ')} = {shown[letter.entry]}"
-            for letter in self.cli_options
-            if letter.required or self.to_json().get(letter.entry) is not None
+            f"{option.field.replace('_', ' ')} = {texts[option.entry]}"
+            for option in self.cli_options
+            if option.required or numbers.get(option.entry) is not None
         ]
         return " and ".join(spoken) or self.name
 
     @classmethod
     def stated(cls, numbers: Entries, *, schema: Schema | None = None) -> Self:
-        """The guarantee with the numbers of its options; what else it speaks of is the schema's."""
-        names = {letter.field: letter.entry for letter in cls.cli_options}
+        """The guarantee with the numbers of its options; what else it needs is the schema's."""
+        names = {option.field: option.entry for option in cls.cli_options}
         return cls(**{names.get(field, field): value for field, value in numbers.items()})
 
     @classmethod
@@ -261,22 +266,22 @@ class Guarantee(Protocol):
 
     @property
     def link_bound(self) -> float | None:
-        """The most that a link of a person to a record may be believed, where it speaks of that."""
+        """The largest probability of a correct link, if it bounds that."""
         return None
 
     @property
     def against_outsiders(self) -> bool:
-        """Whether it speaks of who does not know sensitive columns of a person."""
+        """Whether it holds only against who does not know sensitive columns of a person."""
         return False
 
     @property
-    def in_a_anonymity_set(self) -> bool:
-        """Whether it rests on the number of records among which a person's is not known."""
+    def in_anonymity_set(self) -> bool:
+        """Whether it depends on the size of the anonymity set."""
         return False
 
     @property
     def suggests(self) -> float | None:
-        """The share of unique records that a reader expects to find word for word, at most."""
+        """The largest share of unique records that a reader expects to find unchanged."""
         return self.link_bound
 
 
@@ -290,32 +295,24 @@ class Amplified(Protocol):
 
 @runtime_checkable
 class Searched(Protocol):
-    """A guarantee that can be tried on any mechanism, and fails from some dial on."""
+    """A guarantee that can be checked for any mechanism, as a search needs it."""
 
     def met_by(self, evidence: Evidence) -> bool:
         """Whether what is done to a record is enough for it."""
 
 
 def bounds_amplification(kind: type[Guarantee]) -> bool:
-    """Whether a method that turns one dial can be asked for it: it says, or shows, how far."""
+    """Whether a method with one parameter, the amplification, can aim at it."""
     return issubclass(kind, Amplified | Searched)
 
 
 def beyond_anonymity_set(k: float, evidence: Evidence) -> str | None:
-    """Why nobody hides among k records: fewer share the columns released unchanged."""
+    """Why a person cannot be one of k records; ``None`` if the anonymity set is large enough."""
     if k <= evidence.anonymity_set:
         return None
     return f"only {evidence.anonymity_set:,} share what is known"
 
 
-def _text(value: Any, *, up: bool) -> str:
-    if isinstance(value, list):
-        return f"{len(value):,} listed"
-    if value is None or value == math.inf:
-        return "no bound"
-    return text_up(value, DIGITS) if up else text_down(value, DIGITS)
-
-
 def only_the_owner(kind: type[Guarantee]) -> bool:
-    """Whether the number can only be computed by who holds the truth."""
+    """Whether the number can only be computed from the original data."""
     return bool(kind.needs & _OWNERS)

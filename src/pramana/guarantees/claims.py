@@ -1,12 +1,10 @@
-"""What promises about people say about households (docs/proofs/households.md).
+"""Claims: what is asked of a guarantee and what is attained, for design, certificate, verification.
 
-The household's number is dropped, its records are randomised and shuffled apart. A household of m
-is then found if one of its m people is, so that chances add up; and it changes m records, so that
-epsilons do. Each guarantee says what becomes of its own number; here are the words.
-
-A claim: one guarantee, what was asked of it and what is attained.
-
-The one place where what a guarantee needs meets what there is; the rest is refused.
+This is the one place where the needs of a guarantee are compared with the evidence; what is not
+covered is refused. A claim also says in words what its guarantee does not cover, and what it gives
+a household (docs/proofs/households.md): the household's number is dropped, and its records are
+randomised and shuffled apart. A household of m is found if one of its m people is, so that
+probabilities add up; and it changes m records, so that epsilons do.
 """
 
 from __future__ import annotations
@@ -24,17 +22,19 @@ from pramana.schema.origins import DataChoices
 from pramana.schema.schema import Role, Schema
 from pramana.types import Entries, Form
 
+# -- households ------------------------------------------------------------------------------------
+
 ANY_SIZE: Final = (2, 4)
-"""Sizes that are spelled out where that of the largest household is nobody's business."""
+"""Sizes that are spelled out if the size of the largest household must not be told."""
 
 LARGE_HOUSEHOLD: Final = 20
-"""Households of this size and more hardly exist: words say nothing about them."""
+"""Households of this size and more hardly exist: sentences do not mention them."""
 
 NO_NUMBER: Final = " It speaks of persons: no number for a household follows from it."
 
 
 def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
-    """What a promise says about a household, as a sentence to go after it.
+    """What a guarantee gives households of some sizes, as a sentence.
 
     >>> from pramana.guarantees.pk_anonymity import PkAnonymity
     >>> household_words(PkAnonymity(k=20), (2, 4)).strip()
@@ -42,33 +42,26 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
     >>> household_words(PkAnonymity(k=9), (2,)).split(". ")[1]
     'Households of 9 and more: no protection (k = 1).'
     """
-    found = [(size, guarantee.household(size)) for size in sizes if size > 1]
-    if any(numbers is None for _, numbers in found):
+    by_size = {size: guarantee.household(size) for size in sizes if size > 1}
+    if None in by_size.values():
         return NO_NUMBER
-    spelled = [
-        " and ".join(f"{name} = {text}" for name, text in guarantee.as_text(numbers).items())
-        + f" for {size:,}"
-        for size, numbers in found
-        if numbers
-    ]
+    spelled = []
+    for size, numbers in by_size.items():
+        if numbers:
+            texts = (f"{name} = {text}" for name, text in guarantee.as_text(numbers).items())
+            spelled.append(f"{' and '.join(texts)} for {size:,}")
     if not spelled:
         return ""
-    return (
-        f" For m people of one household together it is {guarantee.of_household}: "
-        f"{', '.join(spelled)}.{_unprotected(guarantee)}"
-    )
-
-
-def _unprotected(guarantee: Guarantee) -> str:
-    """From which size on households have no protection, if there are households of that size."""
-    size = next(
-        (m for m in range(2, LARGE_HOUSEHOLD) if (guarantee.household(m) or {}).get("k") == 1), None
-    )
-    return "" if size is None else f" Households of {size} and more: no protection (k = 1)."
+    words = f" For m people of one household together it is {guarantee.of_household}: "
+    words += f"{', '.join(spelled)}."
+    for size in range(2, LARGE_HOUSEHOLD):
+        if (guarantee.household(size) or {}).get("k") == 1:
+            return f"{words} Households of {size} and more: no protection (k = 1)."
+    return words
 
 
 def household_scope(schema: Schema) -> str:
-    """What was done about households, and against whom nothing is promised to them."""
+    """What was done about households, and against whom nothing is guaranteed to them."""
     words = "Households were numbered in the true table: the number was dropped."
     unknown = [name for name in schema.attached if name not in schema.known]
     if not unknown:
@@ -78,6 +71,8 @@ def household_scope(schema: Schema) -> str:
         f"not known what people who live together have alike in {listed(unknown, 4)}."
     )
 
+
+# -- claims ----------------------------------------------------------------------------------------
 
 PICKED: Final = (
     " It holds against who does not know which columns a person was asked for: who does looks at a "
@@ -89,21 +84,21 @@ RELAXED: Final = (
     "least attainable, rounded up."
 )
 
-NAMED = 4
+NAMED: Final = 4
 """Columns that a sentence names; the scope of a certificate lists them all."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """How records were made, as far as the words of a promise hang on it.
+    """How records were made, as far as the sentence of a guarantee depends on it.
 
     Attributes:
-        looked_at: the columns beside the keys by which groups were formed.
-        picked: whether chance picked the columns that each person was asked for.
-        households: sizes of households that promises are spelled out for; none where the true
-            table numbers none.
-        relaxed_from: the target that was asked for and could not be attained, so that the least
-            attainable took its place.
+        looked_at: the columns other than keys by which groups were formed.
+        picked: whether each person was asked for a random set of columns.
+        households: sizes of households for which guarantees are spelled out; none if the original
+            table does not number households.
+        relaxed_from: the target that could not be attained and was replaced by the least attainable
+            one.
     """
 
     looked_at: tuple[str, ...] = ()
@@ -119,7 +114,7 @@ class Made:
         marks: Sequence[str] = (),
         households: Sequence[int] = (),
     ) -> Made:
-        """From options and statistics of a method, perhaps of another package, and its marks."""
+        """From options and statistics of a method, perhaps of another package, and its sets."""
         named = options.get("responses")
         responses = named if isinstance(named, list | tuple) else ()
         if options.get("response_weight", 1) == 0:
@@ -162,23 +157,34 @@ class Claim:
         return "the owner only" if only_the_owner(type(self.attained)) else "anyone"
 
     def sentence(self, schema: Schema, made: Made = AS_USUAL) -> str:
-        """The promise in words, with what it takes as public and what as unknown.
+        """The guarantee in words, with what it takes as public and as unknown.
 
         Columns that are released unchanged and called sensitive stay with their record: who
-        knows them of a person finds it, whatever is promised about linking. What compares this
-        table with others compares it with those that have the same lists: one that was read off
-        the data, or a choice that was made by trials on them, would be another one for them.
-        Groups that were formed by other columns than keys tell of these to who knows how that is
-        done. Of reports, who knows what a person was asked for looks at fewer of them.
+        knows them of a person finds it. A guarantee that compares this table with others compares
+        it with those that have the same lists and choices: what was read off the data, or chosen by
+        trials on them, would be different for the others. Groups that were formed by other columns
+        than keys reveal these to who knows how that is done. Of attribute sets, who knows what a
+        person was asked for looks at fewer records.
         """
-        words = self.attained.sentence() + self.missed
+        words, needs = self.attained.sentence() + self.missed, self.attained.needs
         if self.attained.against_outsiders:
-            words += _taken_as_unknown(schema)
-            if Need.GROUPS in self.attained.needs:
-                words += _worked_back(made.looked_at)
-        if made.picked and self.attained.in_a_anonymity_set:
+            unknown = [name for name in schema.attached if name not in schema.known]
+            if unknown:
+                stay = "it stays" if len(unknown) == 1 else "they stay"
+                columns = listed(unknown, NAMED)
+                words += (
+                    f" It holds against who does not know a person's {columns}: {stay} with the "
+                    "record."
+                )
+            if Need.GROUPS in needs and made.looked_at:
+                words += (
+                    f" Groups were formed by looking at {listed(made.looked_at, NAMED)} too: it "
+                    "does not hold against who knows how that is done, and works back from the "
+                    "groups to what somebody has there."
+                )
+        if made.picked and self.attained.in_anonymity_set:
             words += PICKED
-        if Need.FIXED_MATRICES in self.attained.needs:
+        if Need.FIXED_MATRICES in needs:
             words += DataChoices.of(schema).sentence()
         if self.asked is not None and made.relaxed_from is not None:
             words += RELAXED.format(text_up(made.relaxed_from))
@@ -186,16 +192,22 @@ class Claim:
 
     @property
     def missed(self) -> str:
-        """What was asked for and is not attained, as a sentence to go after the promise."""
+        """The target that is not attained, as a sentence."""
         if self.asked is None or self.holds:
             return ""
         return f" The target was missed: {self.asked} had been asked for."
 
     def to_json(self, schema: Schema, made: Made = AS_USUAL) -> Form:
-        """With the promise in words, what it assumes, and who can check it."""
+        """With the guarantee in words, what it assumes, and who can check it."""
+        asked = None
+        if self.asked is not None:  # 20 and 20.0 are the same bytes
+            asked = {
+                name: int(n) if isinstance(n, float) and n.is_integer() and abs(n) < 2**53 else n
+                for name, n in self.asked.to_json().items()
+            }
         return {
             "name": self.name,
-            "asked": None if self.asked is None else _spelled(self.asked.to_json()),
+            "asked": asked,
             "attained": self.attained.to_json(),
             "holds": self.holds,
             "sentence": self.sentence(schema, made),
@@ -213,44 +225,10 @@ class Claim:
         )
 
 
-def _spelled(numbers: Form) -> Form:
-    """Whole numbers as such: who asks for 20 and who asks for 20.0 is given the same bytes.
-
-    >>> _spelled({"k": 20.0, "delta": 1e-06, "epsilon": None})
-    {'k': 20, 'delta': 1e-06, 'epsilon': None}
-    """
-    return {
-        name: int(own) if isinstance(own, float) and own.is_integer() and abs(own) < 2**53 else own
-        for name, own in numbers.items()
-    }
-
-
-def _taken_as_unknown(schema: Schema) -> str:
-    """Whom a promise about linking does not speak of, as a sentence to go after it."""
-    names = [name for name in schema.attached if name not in schema.known]
-    if not names:
-        return ""
-    stay = "it stays" if len(names) == 1 else "they stay"
-    own = listed(names, NAMED)
-    return f" It holds against who does not know a person's {own}: {stay} with the record."
-
-
-def _worked_back(columns: Sequence[str]) -> str:
-    """Whom groups that were formed by these columns do not hide from."""
-    if not columns:
-        return ""
-    own = listed(columns, NAMED)
-    return (
-        f" Groups were formed by looking at {own} too: it does not hold against who knows how that "
-        "is done, and works back from the groups to what somebody has there."
-    )
-
-
 def guarantee_from_json(name: str, numbers: Entries) -> Guarantee:
     """The guarantee of that name with those numbers; null stands for no bound."""
     try:
-        kind = GUARANTEES[name]
-        return kind(**{letter: _back(value) for letter, value in numbers.items()})
+        return GUARANTEES[name](**{field: _number(value) for field, value in numbers.items()})
     except (AttributeError, KeyError, TypeError):
         raise NotARelease(
             f"A guarantee must be one of {', '.join(GUARANTEES)} with its numbers, got {name!r}. "
@@ -258,11 +236,14 @@ def guarantee_from_json(name: str, numbers: Entries) -> Guarantee:
         ) from None
 
 
-def _back(value: Any) -> Any:
+def _number(value: Any) -> Any:
     """Null is no bound; a list of lists is a tuple of tuples."""
     if value is None:
         return math.inf
-    return tuple(_back(part) for part in value) if isinstance(value, list) else value
+    return tuple(map(_number, value)) if isinstance(value, list) else value
+
+
+# -- evidence and needs ----------------------------------------------------------------------------
 
 
 def attained(
@@ -302,43 +283,37 @@ def attained(
 
 def recomputed(evidence: Evidence, stated: Sequence[Guarantee]) -> dict[str, Guarantee]:
     """What the evidence gives of the kinds that are stated, by name; what it lacks is left out."""
-    covered = [guarantee for guarantee in stated if lacks(type(guarantee), evidence) is None]
-    found = attained(evidence, covered)
-    names = {guarantee.name for guarantee in stated}
-    return {guarantee.name: guarantee for guarantee in found if guarantee.name in names}
+    return {
+        guarantee.name: type(guarantee).evaluate(evidence, asked=guarantee)
+        for guarantee in stated
+        if lacks(type(guarantee), evidence) is None
+    }
 
 
-def lacks(kind: type[Guarantee], evidence: Evidence) -> str | None:
-    """Why the evidence does not offer what a guarantee needs; nothing where it does."""
-    return _first(kind.needs - evidence.offers)
-
-
-def never_offered(kind: type[Guarantee], evidence: Evidence, owner: frozenset[Need]) -> str | None:
-    """Why not even the owner of a release can compute a guarantee; nothing where it can be.
+def lacks(
+    kind: type[Guarantee], evidence: Evidence, owner: frozenset[Need] = frozenset()
+) -> str | None:
+    """Why the evidence does not offer what a guarantee needs; ``None`` if it does.
 
     Args:
         kind: the guarantee.
-        evidence: what a stranger has.
-        owner: what the owner has beyond that.
+        evidence: what anyone has.
+        owner: what the owner of a release has beyond that.
     """
-    return _first(kind.needs - evidence.offers - owner)
-
-
-def _first(missing: frozenset[Need]) -> str | None:
-    """Why not, of what is missing: of several the one that is known longest."""
-    known = (
+    missing = kind.needs - evidence.offers - owner
+    known = [
         Need.MATRICES,
         Need.FIXED_MATRICES,
         Need.COUNTS,
         Need.GROUPS,
         Need.SHUFFLE,
         Need.ANONYMITY_SET,
-    )
+    ]
     rest = sorted(missing - set(known), key=lambda need: need.why_not)
     return next((need.why_not for need in (*known, *rest) if need in missing), None)
 
 
 def paired(asked: Sequence[Guarantee], found: Sequence[Guarantee]) -> tuple[Claim, ...]:
-    """What is attained beside what was asked of the same kind."""
+    """What is attained, with what was asked of the same kind."""
     wanted = {guarantee.name: guarantee for guarantee in asked}
     return tuple(Claim(guarantee, wanted.get(guarantee.name)) for guarantee in found)

@@ -1,23 +1,22 @@
-"""What several releases of the same people promise together.
+"""What several releases of the same people guarantee together.
 
-Draws are fresh and every release has a shuffle of its own. Two cases:
+Random numbers are fresh and every release has its own shuffle. Two cases:
 
-- *Apart*: no release shows as it is a column that another one has; and where one shows a sensitive
-  column, the other one shows nothing and randomises no sensitive one. Nothing ties a record of the
-  one to a record of the other. Each release keeps its own k, all records of a person together are
-  found with at most 1 / (k1 k2 ...), and central epsilons and deltas add.
-- *Tied*: a column that one shows as it is stands in another one too, as it is or randomised, under
+- *Apart*: no release shows unchanged a column that another one has; and if one shows a sensitive
+  column, the other one shows nothing and randomises no sensitive one. Nothing ties a record of one
+  to a record of the other. Each release keeps its own k, all records of a person together are found
+  with probability at most 1 / (k1 k2 ...), and privacy losses add.
+- *Tied*: a column that one shows unchanged is in another one too, unchanged or randomised, under
   whatever name; or one shows a sensitive column, and the other one shows any or randomises a
-  sensitive one: a value that nobody is taken to know may go with any other. Whoever can tell which
-  records belong together faces one channel that releases both: local epsilons add,
+  sensitive one: a value that nobody is assumed to know may go with any other. Whoever can tell
+  which records belong together sees one channel that releases both: local epsilons add,
   k = 1 + (n - 1) m1 m2, and central privacy follows from the product of the blanket laws. Central
   epsilons may not be added there. n is the smallest group that all columns form which some release
-  shows: it is known where the fingerprints say that all show the same of each person, and 1
-  elsewhere.
+  shows: it is known if the fingerprints say that all show the same of each person, and 1 otherwise.
 
 Local epsilons add in both. Groups of tied releases are apart from each other. Releases without
 published matrices have no rule, those whose matrices were made from the data none for epsilon.
-Waves of a panel are no fresh draws, and have none either.
+Waves of a panel do not have fresh random numbers, and have none either.
 Proofs: docs/proofs/composition.md.
 """
 
@@ -42,21 +41,22 @@ from pramana.types import Form
 
 @dataclass(frozen=True)
 class Together:
-    """What several releases of the same people promise, all of them seen at once.
+    """What several releases of the same people guarantee together.
 
     Attributes:
         releases: how many.
         groups: which are tied to each other, by position; one alone is a group too.
         tied_by: the columns that tie them.
-        k: no record of any of them can be pinned on a person beyond 1 in k; ``None``: no rule.
-        every: all records of a person together are found with at most 1 in this many.
-        local: what remains against who sees records before the shuffles.
-        central: what remains against who sees all releases; ``None``: no rule.
-        anonymity_set: the fewest records that share what may be known, where releases are tied.
+        k: a record of any of them is linked to its person with probability at most 1 in k;
+            ``None``: no rule.
+        every: all records of a person together are found with probability at most 1 in this many.
+        local: epsilon against who sees records before the shuffles.
+        central: epsilon and delta against who sees all releases; ``None``: no rule.
+        anonymity_set: the fewest records that share what may be known, if releases are tied.
         uncovered: why there is no rule, release by release.
-        uncounted: columns that tied releases show as they are, where nobody has counted how many
-            people share all that all of them show: an anonymity set of one is taken.
-        choices: what the data decided of any of them.
+        uncounted: columns that tied releases show, if nobody has counted how many people share what
+            all of them show: an anonymity set of one is assumed.
+        choices: what was read off the data for any of them.
     """
 
     releases: int
@@ -87,30 +87,25 @@ class Together:
 
     def sentences(self) -> list[str]:
         """The findings in words."""
-        found = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
+        words = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
         if self.k is not None:
-            found.append(self._linking())
+            link = f"No released record can be pinned on a person beyond 1 in {text_down(self.k)}"
+            if len(self.groups) > 1 and self.every is not None:
+                link += f", nor one of each of them together beyond 1 in {text_down(self.every)}"
+            words.append(f"{link}.")
             if self.uncounted:
-                found.append(_UNCOUNTED.format(by=", ".join(self.uncounted)))
+                words.append(_UNCOUNTED.format(by=", ".join(self.uncounted)))
         if self.central is None:
-            found.append("Nothing remains to be said about epsilon.")
+            words.append("Nothing remains to be said about epsilon.")
         elif math.isinf(self.central.epsilon):
-            found.append("No epsilon: some released value rules a true value out.")
+            words.append("No epsilon: some released value rules a true value out.")
         else:
-            found.append(
+            words.append(
                 f"Central epsilon = {text_up(self.central.epsilon)} with delta = "
                 f"{text_up(self.central.delta or 0.0, 3)}, local epsilon = {text_up(self.local)}, "
-                "for columns that no release shows as they are."
-                f"{self.choices.sentence()}"
+                f"for columns that no release shows as they are.{self.choices.sentence()}"
             )
-        return found + [f"Not covered: {reason}." for reason in self.uncovered]
-
-    def _linking(self) -> str:
-        assert self.k is not None  # noqa: S101 - whoever calls has looked
-        text = f"No released record can be pinned on a person beyond 1 in {text_down(self.k)}"
-        if len(self.groups) > 1 and self.every is not None:
-            text += f", nor one of each of them together beyond 1 in {text_down(self.every)}"
-        return f"{text}."
+        return words + [f"Not covered: {reason}." for reason in self.uncovered]
 
     def to_json(self) -> Form:
         """As JSON; null stands for no bound or no rule, which ``rule`` tells apart."""
@@ -133,8 +128,7 @@ class Together:
 _UNCOUNTED = (
     "Nothing says that all of them show the same of each person ({by}): someone may stand alone in "
     "what they show together, so that an anonymity set of 1 is taken. Release from one table, or "
-    "keep a "
-    "number of everybody's own in all of them, as an identifier."
+    "keep a number of everybody's own in all of them, as an identifier."
 )
 _RULES = {
     "alone": "One release: what it promises stands.",
@@ -147,18 +141,17 @@ _RULES = {
 
 
 def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Together:
-    """Put the releases of the same people together, each drawn and shuffled for itself.
+    """Compose releases of the same people, each randomised and shuffled for itself.
 
     Args:
         releases: what each shows.
-        same_people: whoever asks says that every person is in every one of them; where not, the
-            fingerprints must.
+        same_people: the caller asserts that every person is in every release; otherwise the
+            fingerprints must show it.
     """
     if not releases:
         raise InvalidNumber("Composition needs at least one release.")
     groups = tied_groups(releases)
     pairs = ((a, b) for i, a in enumerate(releases) for b in releases[:i])
-    tied_by = sorted({name for a, b in pairs for name in a.ties(b)})
     parts = [
         TiedReleases(tuple(releases[place] for place in group), same_people) for group in groups
     ]
@@ -176,7 +169,7 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
     return Together(
         releases=len(releases),
         groups=groups,
-        tied_by=tuple(tied_by),
+        tied_by=tuple(sorted({name for a, b in pairs for name in a.ties(b)})),
         k=None if ks is None else min(ks),
         every=None if ks is None else float_down(math.prod(map(Fraction, ks))),
         local=math.inf if whole.no_epsilon else whole.outline.local_epsilon,
@@ -188,28 +181,38 @@ def compose(releases: Sequence[Disclosure], *, same_people: bool = False) -> Tog
     )
 
 
+def tied_groups(releases: Sequence[Disclosure]) -> tuple[tuple[int, ...], ...]:
+    """Positions of releases, those together that are tied, directly or through others."""
+    groups: list[set[int]] = []
+    for place, release in enumerate(releases):
+        near = [g for g in groups if any(release.ties(releases[other]) for other in g)]
+        groups = [g for g in groups if g not in near]
+        groups.append(set().union({place}, *near))
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
+
+
+PROFILE_POINTS = 40
+"""Points of the narrowest profile; wider ones have the same step and up to five times as many."""
+
+
 def _central(whole: TiedReleases, parts: Sequence[TiedReleases]) -> ShuffledPrivacy | None:
-    """Of groups that are apart together: the least of three bounds for the sum of their deltas.
+    """Central privacy of groups that are apart: the least of three bounds for their total delta.
 
     Epsilons added, one shuffle of everything, and the sum of independent privacy losses.
     """
     if whole.no_epsilon:
         return None
-    found = [part.central for part in parts]
-    if len(found) == 1:
-        return found[0]
-    delta = _sum_up(one.delta or 0.0 for one in found)
-    together = whole.as_one(delta)
+    stated = [part.central for part in parts]
+    if len(stated) == 1:
+        return stated[0]
+    delta = _sum_up(one.delta or 0.0 for one in stated)
+    one_shuffle = whole.as_one(delta)
     if delta >= 1:
-        return together
-    added = ShuffledPrivacy(_sum_up(one.epsilon for one in found), delta)
-    independent = _independent(parts, delta) if delta else added
-    return min(added, together, independent, key=lambda one: one.epsilon)
-
-
-PROFILE_POINTS = 40
-"""Points of the narrowest profile; wider ones have more of the same step, up to five times as many.
-"""
+        return one_shuffle
+    bounds = [ShuffledPrivacy(_sum_up(one.epsilon for one in stated), delta), one_shuffle]
+    if delta:
+        bounds.append(_independent(parts, delta))
+    return min(bounds, key=lambda one: one.epsilon)
 
 
 def _independent(parts: Sequence[TiedReleases], delta: float) -> ShuffledPrivacy:
@@ -235,23 +238,13 @@ def _sum_up(numbers: Iterable[float]) -> float:
     return math.inf if math.inf in terms else float_up(sum(map(Fraction, terms), Fraction(0)))
 
 
-def tied_groups(releases: Sequence[Disclosure]) -> tuple[tuple[int, ...], ...]:
-    """Positions of releases, those together that are tied, directly or through others."""
-    groups: list[set[int]] = []
-    for place, release in enumerate(releases):
-        near = [g for g in groups if any(release.ties(releases[other]) for other in g)]
-        groups = [g for g in groups if g not in near]
-        groups.append(set().union({place}, *near))
-    return tuple(sorted(tuple(sorted(group)) for group in groups))
-
-
 @dataclass(frozen=True)
 class TiedReleases:
-    """Releases that are looked at as one which releases all.
+    """Releases that are treated as one which releases all.
 
     Attributes:
         members: the releases.
-        same_people: it is said from outside that every person is in every one of them.
+        same_people: it is asserted from outside that every person is in every one of them.
     """
 
     members: tuple[Disclosure, ...]
@@ -264,43 +257,41 @@ class TiedReleases:
 
     @cached_property
     def outline(self) -> Outline:
-        """Of the product of all."""
+        """The outline of all members together."""
         whole = Outline(Fraction(1), Fraction(1), ())
         for member in self.members:
             assert member.outline is not None  # noqa: S101 - covered
             whole = whole.beside(member.outline)
         return whole
 
-    @property
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The columns that some member shows unchanged."""
+        return frozenset[str]().union(*(member.kept for member in self.members))
+
+    @cached_property
     def known(self) -> frozenset[str]:
-        """What some member shows and may be known; a key that another member shows is."""
+        """Those of them that may be known; a key that another member shows is."""
         keys = frozenset[str]().union(*(member.keys for member in self.members))
         return (keys & self.kept).union(*(member.known for member in self.members))
 
     @property
-    def kept(self) -> frozenset[str]:
-        """What some member shows as it is."""
-        return frozenset[str]().union(*(member.kept for member in self.members))
-
-    @property
     def anonymity_set(self) -> int:
-        """The fewest that share what may be known; 1 where nobody has counted them."""
+        """The fewest records that share what may be known; 1 if nobody has counted them."""
         known = self.known
         counted = [member.anonymity_set for member in self.members if known <= member.known]
         return min(counted) if counted and self._agree_on(known) else 1
 
     @property
     def smallest_unchanged_group(self) -> int:
-        """The fewest that share everything that some member shows as it is; or 1, likewise."""
+        """The fewest records that share all that some member shows unchanged; or 1, likewise."""
         kept = self.kept
-        counted = [
-            member.smallest_unchanged_group for member in self.members if kept <= member.kept
-        ]
+        counted = [one.smallest_unchanged_group for one in self.members if kept <= one.kept]
         return min(counted) if counted and self._agree_on(kept) else 1
 
     @property
     def uncounted(self) -> tuple[str, ...]:
-        """The columns that leave the anonymity set unknown, where it is 1 for lack of knowledge.
+        """The columns that leave the anonymity set unknown, if it is 1 for lack of knowledge.
 
         In an anonymity set that a member states to be 1 nothing is lost.
         """
@@ -318,17 +309,15 @@ class TiedReleases:
         """
         if not self.same_people and not _connected(self.members, Disclosure.agrees):
             return False
-        return all(
-            _connected(
-                [member for member in self.members if name in member.kept],
-                lambda one, two, name=name: one.agrees_on(name, two),  # type: ignore[misc]
-            )
-            for name in columns
-        )
+        for name in columns:
+            shown = [member for member in self.members if name in member.kept]
+            if not _connected(shown, partial(_agree_in, name)):
+                return False
+        return True
 
     @property
     def central(self) -> ShuffledPrivacy:
-        """Of one member what it states, of several what one shuffle of all would promise."""
+        """Of one member what it states, of several the central privacy of one shuffle of all."""
         stated = [one for one in (member.by_itself for member in self.members) if one is not None]
         if len(stated) == 1:
             return stated[0]
@@ -337,6 +326,10 @@ class TiedReleases:
     def as_one(self, delta: float) -> ShuffledPrivacy:
         """Central privacy if every person's records were tied together and shuffled once."""
         return self.outline.central(anonymity_set=self.smallest_unchanged_group, delta=delta)
+
+
+def _agree_in(name: str, one: Disclosure, other: Disclosure) -> bool:
+    return one.agrees_on(name, other)
 
 
 def _connected(

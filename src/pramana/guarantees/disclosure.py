@@ -1,8 +1,8 @@
-"""What one release shows of its people, as the rules of composition see it.
+"""What one release discloses, as far as composition needs it.
 
-An :class:`Outline` is what composing needs of a mechanism; a :class:`Disclosure` is a release with
-its outline, its anonymity set, what it shows as it is, and what it promises by itself. Both are
-written into ledgers, so that releases compose without their tables.
+An :class:`Outline` is what composition needs of a mechanism; a :class:`Disclosure` is a release
+with its outline, its anonymity set, its unchanged columns, and what it guarantees by itself. Both
+are written into ledgers, so that releases compose without their tables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MixtureParts = tuple[tuple[Fraction, int, Fraction], ...]
 
 @dataclass(frozen=True)
 class Outline:
-    """All that composing needs of what is done to a record: sizes and ratios, and no label.
+    """All that composition needs of a mechanism: sizes and ratios, and no label.
 
     >>> from pramana.mechanisms.mechanism import Mechanism, Step, UniformMixture
     >>> coin = Mechanism((Step(("a",), UniformMixture.of(("no", "yes"), retention=0.5)),))
@@ -39,10 +39,10 @@ class Outline:
     (Fraction(9, 1), Fraction(1, 81))
 
     Attributes:
-        gamma: the largest ratio of two truths; ``None`` where there is no bound.
+        gamma: the largest ratio of two original values; ``None`` if there is no bound.
         swap: the smallest ratio of a swap of two people, m in k = 1 + (n - 1) m.
         steps: for each independent step a uniform mixture that can be turned into it, or several
-            with their chances where a public coin chooses; empty where there is no bound.
+            with their probabilities if a public coin chooses; empty if there is no bound.
     """
 
     gamma: Fraction | None
@@ -55,27 +55,24 @@ class Outline:
         swap = Fraction(mechanism.anonymity_ratio)
         if mechanism.gamma == math.inf:
             return cls(None, swap, ())
-        if isinstance(mechanism, ShuffledRounds):
-            # One shuffle of whole records, from which each round can be shuffled by itself.
-            steps = tuple(
-                ((Fraction(1), one.matrix.size, Fraction(one.matrix.gamma)),)
-                for one in mechanism.sets
-            )
-            return cls(Fraction(mechanism.gamma), swap, steps)
+        steps: list[MixtureParts]
         if isinstance(mechanism, AttributeSampler):
-            sets = tuple(
-                (Fraction(one.weight, TOTAL), one.matrix.size, Fraction(one.matrix.gamma))
-                for one in mechanism.sets
-            )
-            return cls(Fraction(mechanism.gamma), swap, (sets,))
-        steps = tuple(
-            ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
-            for step in mechanism
-        )
-        return cls(Fraction(mechanism.gamma), swap, steps)
+            mixtures = [(one.matrix.size, Fraction(one.matrix.gamma)) for one in mechanism.sets]
+            if isinstance(mechanism, ShuffledRounds):
+                # One shuffle of whole records, from which each round can be shuffled by itself.
+                steps = [((Fraction(1), *mixture),) for mixture in mixtures]
+            else:
+                chances = [Fraction(one.weight, TOTAL) for one in mechanism.sets]
+                steps = [tuple((p, *own) for p, own in zip(chances, mixtures, strict=True))]
+        else:
+            steps = [
+                ((Fraction(1), len(step.labels), max(map(mixture_above, step.matrices))),)
+                for step in mechanism
+            ]
+        return cls(Fraction(mechanism.gamma), swap, tuple(steps))
 
     def beside(self, other: Outline) -> Outline:
-        """That of the channel that releases what both release, of the same record."""
+        """The outline of the channel that releases both, of the same record."""
         swap = self.swap * other.swap
         if self.gamma is None or other.gamma is None:
             return Outline(None, swap, ())
@@ -91,7 +88,7 @@ class Outline:
         return float_down(1 + (anonymity_set - 1) * self.swap)
 
     def central(self, *, anonymity_set: int, delta: float) -> ShuffledPrivacy:
-        """What one shuffle of such records promises, by the product of the laws of its steps."""
+        """Central privacy of one shuffle of such records, by the product of the steps' laws."""
         local = ShuffledPrivacy(self.local_epsilon, 0.0)
         if anonymity_set == 1 or delta == 0 or delta >= 1 or self.gamma is None:
             return local  # a delta of one would say nothing
@@ -109,7 +106,7 @@ class Outline:
 
     @cached_property
     def _laws(self) -> list[BlanketLaw]:
-        """Laws that each bound the channel; none where there is no bound."""
+        """Laws that each bound the channel; none if there is no bound."""
         if self.gamma is None:
             return []
         product = BlanketLaw.of_steps(
@@ -152,30 +149,30 @@ class Outline:
 
 @dataclass(frozen=True)
 class Disclosure:
-    """One release as the others see it.
+    """One release as other releases of the same people see it.
 
     Attributes:
-        method: the name of what was done.
-        records: how many.
-        columns: all that are released.
-        kept: those that are released unchanged.
-        keys: those by which a person is known.
-        known: those of the kept that an adversary may know.
-        anonymity_set: the size of the smallest group that the known ones form.
-        smallest_unchanged_group: the size of the smallest group that all kept ones form.
-        outline: of the published matrices; ``None`` where there are none.
+        method: the name of the method.
+        records: the number of records.
+        columns: all released columns.
+        kept: the columns released unchanged.
+        keys: the keys.
+        known: the columns released unchanged that an adversary may know.
+        anonymity_set: the size of the smallest group that the known columns form.
+        smallest_unchanged_group: the size of the smallest group that all unchanged columns form.
+        outline: of the published matrices; ``None`` if there are none.
         data_dependent: whether the matrices were chosen by looking at the data.
-        central: what it promises by itself, where it does.
-        alone: the k that it promises by itself, where no matrices tell.
+        central: the central privacy that it states, if it does.
+        alone: the k that it guarantees by itself, if it publishes no matrices.
         seeded: whether a seed was used.
-        marks: what is known of columns beyond their names: two that share a mark may tell the same.
-        rows: a fingerprint of the original table, row by row; ``None`` where nobody has taken it.
-        owned: one of what is released unchanged, row by row, beside a column of which everybody has
-            another value; by the fingerprint of that column.
-        forms: one of each column that is released unchanged, and of its recoding.
-        choices: what the data decided, which so tells of them.
-        veiled: randomised columns that nobody is taken to know, the sensitive ones.
-        panel: whether it is a wave of a panel, whose waves share the draws that each device keeps.
+        marks: marks of columns: two that share one may hold the same, whatever their names.
+        rows: a fingerprint of the original table, row by row; ``None`` if nobody has taken it.
+        owned: a fingerprint of the unchanged columns, row by row, together with a column of which
+            everybody has another value; by the fingerprint of that column.
+        forms: a fingerprint of each unchanged column and its recoding.
+        choices: what was read off the data.
+        veiled: the randomised sensitive columns, which nobody is assumed to know.
+        panel: whether it is a wave of a panel, whose waves share random numbers on each device.
     """
 
     method: str
@@ -253,23 +250,24 @@ class Disclosure:
             return self.central
         return ShuffledPrivacy(self.outline.local_epsilon, 0.0)
 
-    @property
-    def hidden(self) -> frozenset[str]:
-        """The sensitive ones: released unchanged, and nobody is taken to know them."""
-        return self.kept - self.known
-
     def ties(self, other: Disclosure) -> frozenset[str]:
         """The columns by which records of both may be found to belong together.
 
-        Those that the one shows as they are and that the other one has at all. And where one shows
-        a sensitive column: what the other one shows, or hides of what is sensitive, since a value
-        that nobody knows may go with any other.
+        Those that one shows unchanged and the other one has at all, under whatever name. And if one
+        shows a sensitive column unchanged: what the other one shows unchanged, or randomises of
+        sensitive columns, since a value that nobody is assumed to know may go with any other.
         """
-        found = self._shows(other) | other._shows(self)
+        names = frozenset[str]()
         for one, two in ((self, other), (other, self)):
-            if one.hidden and (two.kept or two.veiled):
-                found |= one.kept | two.kept
-        return found
+            marks = frozenset[str]().union(*(two.marks.get(name, ()) for name in two.columns))
+            names |= {
+                name
+                for name in one.kept
+                if name in two.columns or not marks.isdisjoint(one.marks.get(name, ()))
+            }
+            if one.kept - one.known and (two.kept or two.veiled):
+                names |= one.kept | two.kept
+        return names
 
     def agrees(self, other: Disclosure) -> bool:
         """Whether both are of one table; or show the same beside what is everybody's own."""
@@ -282,24 +280,15 @@ class Disclosure:
         return bool(common) and same and self.kept == other.kept
 
     def agrees_on(self, name: str, other: Disclosure) -> bool:
-        """Whether everybody has the same in a column that both show, as it is shown."""
+        """Whether everybody has the same released value in a column that both show unchanged."""
         form = self.forms.get(name)
         return form is not None and form == other.forms.get(name) and self.agrees(other)
-
-    def _shows(self, other: Disclosure) -> frozenset[str]:
-        """What is shown here as it is and stands there too, under whatever name."""
-        nothing: frozenset[str] = frozenset()
-        there = nothing.union(*(other.marks.get(name, nothing) for name in other.columns))
-        return frozenset(
-            name
-            for name in self.kept
-            if name in other.columns or self.marks.get(name, nothing) & there
-        )
 
     def renamed(self, names: Mapping[str, str]) -> Disclosure:
         """The same with other names for some columns."""
         sets: Form = {
-            own: frozenset(names.get(name, name) for name in getattr(self, own)) for own in _SETS
+            field: frozenset(names.get(name, name) for name in getattr(self, field))
+            for field in _SETS
         }
         marks = {names.get(name, name): own for name, own in self.marks.items()}
         forms = {names.get(name, name): own for name, own in self.forms.items()}
@@ -307,19 +296,13 @@ class Disclosure:
 
     def to_json(self) -> Form:
         """As JSON."""
-        central = None if self.central is None else self.central.to_json()
-        outline = None if self.outline is None else self.outline.to_json()
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             **{name: sorted(getattr(self, name)) for name in _SETS},
-            "central": central,
-            "outline": outline,
-            "rows": self.rows,
-            "owned": dict(self.owned),
-            "forms": dict(self.forms),
+            **{name: dict(getattr(self, name)) for name in _MAPPINGS},
+            "central": None if self.central is None else self.central.to_json(),
+            "outline": None if self.outline is None else self.outline.to_json(),
             **self.choices.to_json(),
-            "veiled": sorted(self.veiled),
-            "panel": self.panel,
         }
 
     @classmethod
@@ -329,23 +312,17 @@ class Disclosure:
         if central is not None:
             epsilon = math.inf if central["epsilon"] is None else central["epsilon"]
             central = ShuffledPrivacy(epsilon, central.get("delta"))
-        plain: Form = {name: form[name] for name in _PLAIN}
-        sets: Form = {name: frozenset(form[name]) for name in _SETS}
+        parts: Form = {name: form[name] for name in _PLAIN}
+        parts |= {name: frozenset(form[name]) for name in _SETS}
+        parts |= {name: dict(form[name]) for name in _MAPPINGS}
         return cls(
-            **plain,
-            **sets,
+            **parts,
             central=central,
             outline=None if outline is None else Outline.from_json(outline),
-            rows=form["rows"],
-            owned=dict(form["owned"]),
-            forms=dict(form["forms"]),
             choices=DataChoices.from_json(form),
-            veiled=frozenset(form["veiled"]),
-            panel=form["panel"],
         )
 
 
-_SETS = ("columns", "kept", "keys", "known")
 _PLAIN = (
     "method",
     "records",
@@ -354,4 +331,8 @@ _PLAIN = (
     "data_dependent",
     "alone",
     "seeded",
+    "rows",
+    "panel",
 )
+_SETS = ("columns", "kept", "keys", "known", "veiled")
+_MAPPINGS = ("owned", "forms")

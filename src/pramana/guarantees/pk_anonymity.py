@@ -119,7 +119,7 @@ class PkAnonymity(Guarantee):
         return self.hides_anybody
 
     @property
-    def in_a_anonymity_set(self) -> bool:
+    def in_anonymity_set(self) -> bool:
         """K is of all records."""
         return self.hides_anybody
 

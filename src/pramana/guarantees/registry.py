@@ -1,9 +1,7 @@
-"""Guarantees by name, as certificates spell them, and by letter, as the command line does.
+"""Guarantees by name, as certificates list them, and by option of the command line.
 
 A guarantee from outside comes by ``GUARANTEES.register(name, kind)``, or by an entry point of the
 group ``pramana.guarantees``.
-
-One dial, three readings: k, the local epsilon and the central one, in one line.
 """
 
 from __future__ import annotations
@@ -41,15 +39,15 @@ def cli_options() -> tuple[CliOption, ...]:
     """The options of all guarantees, each flag once; guarantees with one number come first."""
     by_flag: dict[str, CliOption] = {}
     for kind in sorted(
-        GUARANTEES.values(), key=lambda kind: sum(x.required for x in kind.cli_options)
+        GUARANTEES.values(), key=lambda own: sum(x.required for x in own.cli_options)
     ):
-        for letter in kind.cli_options:
-            by_flag.setdefault(letter.flag, letter)
+        for option in kind.cli_options:
+            by_flag.setdefault(option.flag, option)
     return tuple(by_flag.values())
 
 
 def words_to_ask(names: Iterable[str]) -> str:
-    """What states each of some guarantees, as it is spoken: ``k, rho1 with rho2``."""
+    """The numbers that state each of some guarantees: ``k, rho1 with rho2``."""
     stated = ([x.field for x in GUARANTEES[name].cli_options if x.required] for name in names)
     return ", ".join(" with ".join(fields) for fields in stated).replace("_", " ")
 
@@ -63,37 +61,34 @@ def guarantees_from_options(
     """The guarantees that numbers on the command line ask for.
 
     Args:
-        numbers: by the field of the letter; ``None`` where not given.
-        aims: the names of the guarantees that the method can aim at, where one is stated: of
-            several that share a letter it is the one meant. Otherwise the first that is registered.
-        schema: what the numbers speak of.
+        numbers: by the field of the option; ``None`` if not given.
+        aims: the names of the guarantees that the method can aim at, if one is stated: of
+            several that share an option it is the one meant. Otherwise the first that is
+            registered.
+        schema: of the data.
     """
     given = {field: value for field, value in numbers.items() if value is not None}
     asked: list[Guarantee] = []
     taken: set[str] = set()
     ordered = sorted(GUARANTEES.values(), key=lambda kind: aims is None or kind.name not in aims)
     for kind in ordered:
-        own = {letter.field: letter for letter in kind.cli_options}
-        stated = {field: given[field] for field in own if field in given and field not in taken}
-        if not any(own[field].required for field in stated):
+        options = {option.field: option for option in kind.cli_options}
+        stated = {field: given[field] for field in options if field in given and field not in taken}
+        if not any(options[field].required for field in stated):
             continue
-        lacking = [x.flag for x in kind.cli_options if x.required and x.field not in stated]
+        required = [option for option in kind.cli_options if option.required]
+        lacking = [option.flag for option in required if option.field not in stated]
         if lacking:
-            together = " and ".join(x.flag for x in kind.cli_options if x.required)
+            together = " and ".join(option.flag for option in required)
             raise InputError(f"{together} state one target together: give {lacking[0]} too.")
         taken.update(stated)
         asked.append(kind.stated(stated, schema=schema))
-    _refuse_idle(set(given) - taken)
-    return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
-
-
-def _refuse_idle(idle: set[str]) -> None:
-    """A letter that only goes with another one, which was not given."""
-    for kind in GUARANTEES.values():
-        for letter in kind.cli_options:
-            if letter.field in idle:
+    for kind in GUARANTEES.values():  # an option that only goes with another one
+        for option in kind.cli_options:
+            if option.field in set(given) - taken:
                 main = next(own.flag for own in kind.cli_options if own.required)
-                raise InputError(f"{letter.flag} goes with {main}: give {main} too.")
+                raise InputError(f"{option.flag} goes with {main}: give {main} too.")
+    return sorted(asked, key=lambda guarantee: list(GUARANTEES).index(guarantee.name))
 
 
 def dials(attained: Iterable[Guarantee]) -> str | None:
@@ -121,11 +116,10 @@ def central_text(central: ShuffledPrivacy) -> str:
     """Epsilon with its delta; with delta 0 it is the local one, whatever the anonymity set."""
     if math.isinf(central.epsilon):
         return "no bound"
-    delta = "0" if not central.delta else _power(central.delta)
-    return f"{text_up(central.epsilon)} (delta {delta})"
-
-
-def _power(delta: float) -> str:
-    """A round power of ten as such; all else rounded up."""
-    power = round(math.log10(delta))
-    return f"1e{power}" if math.isclose(delta, 10.0**power, rel_tol=1e-12) else text_up(delta, 3)
+    text = "0"
+    if central.delta:
+        power = round(math.log10(central.delta))
+        text = text_up(central.delta, 3)
+        if math.isclose(central.delta, 10.0**power, rel_tol=1e-12):
+            text = f"1e{power}"
+    return f"{text_up(central.epsilon)} (delta {text})"

@@ -181,7 +181,7 @@ class ShuffledPrivacy(Guarantee):
         return self.epsilon <= other.epsilon and self.delta <= most
 
     @property
-    def in_a_anonymity_set(self) -> bool:
+    def in_anonymity_set(self) -> bool:
         """Without a delta it is the epsilon of one record by itself."""
         return self.delta != 0 and not math.isinf(self.epsilon)
 

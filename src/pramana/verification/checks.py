@@ -1,13 +1,10 @@
 """Results of a verification: checks in three states, and the verdict over all of them.
 
-Tests by betting: exact for tables of any size, with a power that can be written down.
-
-Whoever doubts a release names what was done instead, and bets on it: each released record
-multiplies the stake by how much likelier the doubt makes it, divided by what a sound release wins
-on average [Shafer21].
-Stakes of a sound release have mean 1, so that by Markov's inequality one grows to 1 / level less
-often than level: no limit law, no smallest number of records. An average of bets is a bet, so that
-many doubts and many shares of the records are bet on at once.
+Also the arithmetic of e-values: tests that are exact for tables of any size, with a power that can
+be computed. Each alternative to a valid release multiplies a stake, record by record, by how much
+likelier it makes the record, divided by what a valid release wins on average [Shafer21]. Stakes of
+a valid release have mean 1, so that by Markov's inequality one grows to 1 / level less often than
+level. An average of e-values is an e-value, so that many alternatives are tested at once.
 """
 
 from __future__ import annotations
@@ -153,10 +150,8 @@ class Verdict(Shown):
         'Guarantees: 1 proven, 0 asserted by the owner. 1 other assertion.'
         """
         number = self.counts
-        words = [
-            f"Guarantees: {number['guarantees_proven']} proven, "
-            f"{number['guarantees_asserted']} asserted by the owner"
-        ]
+        proven, asserted = number["guarantees_proven"], number["guarantees_asserted"]
+        words = [f"Guarantees: {proven} proven, {asserted} asserted by the owner"]
         for name, single, several in (
             ("integrity", "integrity check passed", "integrity checks passed"),
             ("statistical_tests", "statistical test passed", "statistical tests passed"),
@@ -199,56 +194,37 @@ class Verdict(Shown):
         }
 
 
-# -- tests by betting ------------------------------------------------------------------------------
+# -- e-values --------------------------------------------------------------------------------------
 
 SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002)
-"""Of how many records a doubt may speak; each is bet on."""
+"""The shares of the records at which an alternative is tested."""
 
 SURE = 3.0
-"""This many standard deviations above what is needed, and a bet is nearly always won."""
-
-
-@dataclass(frozen=True)
-class Bet:
-    """One doubt about a release.
-
-    Attributes:
-        doubt: What is bet on, in words.
-        gain: The logarithm of what the stake has become.
-        found_from: The smallest share of records that is found nearly always; ``None`` where not
-            even all of them would be.
-    """
-
-    doubt: str
-    gain: float
-    found_from: float | None
+"""Standard deviations above what is needed at which an alternative is nearly always detected."""
 
 
 def needed(level: float, bets: int) -> float:
-    """What the best of some bets must have gained to be believed."""
+    """The logarithm that the best of some e-values must reach to reject at a level."""
     return math.log(max(bets, 1) / level)
 
 
 def average(gains: Sequence[float] | FloatArray) -> float:
-    """The gain of a stake that was divided among some bets."""
-    own = np.asarray(gains, dtype=np.float64)
-    most = float(own.max(initial=-math.inf))
-    if not math.isfinite(most):
-        return most
-    return most + math.log(float(np.exp(own - most).mean()))
+    """The logarithm of the mean of some e-values, from their logarithms."""
+    logs = np.asarray(gains, dtype=np.float64)
+    return float(np.logaddexp.reduce(logs)) - math.log(max(len(logs), 1))
 
 
 def found_from(
     shares: Sequence[float], hopes: Iterable[tuple[float, float]], *, level: float
 ) -> float | None:
-    """The smallest share from which on a divided stake is nearly always won.
+    """The smallest share from which on an alternative is nearly always detected.
 
-    ``hopes`` are mean and standard deviation of what is won at each share, if the doubt is right.
+    ``hopes`` are mean and standard deviation of the gain at each share, if the alternative is
+    right.
     """
-    least = needed(level, len(shares))
-    found = None
+    least, smallest = needed(level, len(shares)), None
     for share, (mean, deviation) in zip(shares, hopes, strict=False):
         if mean - SURE * deviation < least:
             break
-        found = share
-    return found
+        smallest = share
+    return smallest

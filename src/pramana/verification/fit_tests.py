@@ -1,12 +1,11 @@
-"""Released counts against their mean: a chi-square test that holds where few records change.
+"""The owner's tests of single columns and tables: do released values fit the original ones?
 
-The owner's check of a column with noise: is what was added what the certificate says?
-
-The sum of n released values is that of the true ones plus n draws of variance s^2, and the sum of
-their squares grows by n s^2 in the mean. Both are compared with their own law, by the central limit
-theorem, so that a release without noise and one with another scale are found.
-
-Whether the reports of a release fit the original table, for its owner.
+- Released counts under a matrix: a chi-square test that also holds where few records change.
+- A column with noise: sum and sum of squares, by the central limit theorem. The sum of n released
+  values is that of the original ones plus n draws of variance s^2, and the sum of their squares
+  grows by n s^2 on average. So a release without noise, or with another scale, is found.
+- Numbers drawn inside bins: an e-value against numbers that were left unchanged.
+- Attribute sets, and numbers that are rounded to a grid by chance.
 """
 
 from __future__ import annotations
@@ -26,135 +25,115 @@ from pramana.schema.codec import between, encode, encode_released
 from pramana.schema.domains import Bins, Label
 from pramana.schema.joint_cells import cell_codes, cell_counts, cell_numbers
 from pramana.schema.opened_table import OpenedTable, is_whole
-from pramana.schema.recoding import Noise
 from pramana.schema.schema import REPORTED, Column
 from pramana.types import BoolArray, Codes, FloatArray, IntArray
 from pramana.verification.checks import SHARES, Check, average, found_from, needed
 
 FEWEST_EXPECTED = 5.0
-"""Cells with fewer expected records are put together: chi-square is a law of large numbers."""
+"""Cells with fewer expected records are merged: chi-square is a law of large numbers."""
 
-
-@dataclass(frozen=True)
-class Distance:
-    """How far counts lie from their mean, in units of their noise.
-
-    ``far`` is less than the square where one record more or less is a large step: of a table in
-    which hardly any record changes, the one that does lies many standard deviations off. A sum of
-    draws, each within b of its mean, is t deviations off no more often than a normal one is
-    t / sqrt(1 + b t / 3) (Bernstein).
-    """
-
-    square: float
-    far: float
-
-    @classmethod
-    def of(cls, shifts: FloatArray, steps: FloatArray) -> Distance:
-        """From deviations in independent directions, and the largest step of a record in each."""
-        squares = shifts**2
-        return cls(float(squares.sum()), float((squares / (1 + steps * np.abs(shifts) / 3)).sum()))
-
-    def __add__(self, other: Distance) -> Distance:
-        return Distance(self.square + other.square, self.far + other.far)
+# -- counts under a matrix -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ChiSquareFit:
     """A chi-square test of released counts.
 
+    A large step of a single record widens the upper tail: where hardly any record changes, the one
+    that does lies many standard deviations off. A sum of draws, each within b of its mean, is t
+    deviations off no more often than a normal one is t / sqrt(1 + b t / 3) (Bernstein).
+
     Attributes:
-        found: how far the released records lie from the mean.
-        degrees: in how many directions they can.
+        square: the squared distance of the released counts from their mean, in units of noise.
+        far: the same for the upper tail, where steps of single records are allowed for.
+        degrees: in how many directions counts can lie off.
         grain: by how much the square may change within the rounding of counts to whole numbers.
-        truth: how far the original records themselves lie from it.
+        unchanged: ``square`` and ``far`` of the original counts themselves.
         step: the largest step of one record.
     """
 
-    found: Distance
+    square: float
+    far: float
     degrees: int
     grain: float
-    truth: Distance
+    unchanged: tuple[float, float]
     step: float
 
     @property
     def p_value(self) -> float:
-        """How likely a sound release is to lie so far from the mean."""
-        return _tails(self.found, self)[0]
+        """The probability that a valid release lies so far from the mean."""
+        return self._tails(self.square, self.far)[0]
 
     @property
     def too_close(self) -> float:
-        """How likely a sound release is to lie so close to the mean."""
-        return _tails(self.found, self)[1]
+        """The probability that a valid release lies so close to the mean."""
+        return self._tails(self.square, self.far)[1]
 
     @property
     def chance(self) -> float:
-        """How likely a sound release is to be as far off, or as close, as this one."""
-        return min(1.0, 2 * min(_tails(self.found, self)))
+        """The probability that a valid release is as far off, or as close, as this one."""
+        return min(1.0, 2 * min(self._tails(self.square, self.far)))
 
     @property
-    def of_truth(self) -> float:
-        """The chance of the original records themselves in place of the released ones."""
-        return min(1.0, 2 * min(_tails(self.truth, self)))
+    def chance_unchanged(self) -> float:
+        """The same of the original records in place of the released ones."""
+        return min(1.0, 2 * min(self._tails(*self.unchanged)))
+
+    def _tails(self, square: float, far: float) -> tuple[float, float]:
+        """Both tails; counts are whole numbers, so that the lower one begins half a record off."""
+        from scipy.special import chdtr, chdtrc
+
+        if not self.degrees or not np.isfinite(far):
+            return float(np.isfinite(far)), 1.0
+        return float(chdtrc(self.degrees, far)), float(chdtr(self.degrees, square + self.grain))
 
     def __add__(self, other: ChiSquareFit) -> ChiSquareFit:
         """Two independent tables together."""
         return ChiSquareFit(
-            self.found + other.found,
+            self.square + other.square,
+            self.far + other.far,
             self.degrees + other.degrees,
             self.grain + other.grain,
-            self.truth + other.truth,
+            (self.unchanged[0] + other.unchanged[0], self.unchanged[1] + other.unchanged[1]),
             max(self.step, other.step),
         )
 
 
-def _tails(distance: Distance, fit: ChiSquareFit) -> tuple[float, float]:
-    """Both tails; counts are whole numbers, so that the lower one begins half a record off."""
-    from scipy.special import chdtr, chdtrc
-
-    if not fit.degrees or not np.isfinite(distance.far):
-        return float(np.isfinite(distance.far)), 1.0
-    close = chdtr(fit.degrees, distance.square + fit.grain)
-    return float(chdtrc(fit.degrees, distance.far)), float(close)
-
-
 def fit_counts(values: FloatArray, before: FloatArray, after: FloatArray) -> ChiSquareFit:
-    """How well released counts fit the true ones under a matrix."""
+    """How well released counts fit the original ones under a matrix."""
     mean = before @ values
     covariance = np.diag(mean) - (values.T * before) @ values
-    ways = after - mean, before - mean
-    if mean.min(initial=np.inf) < FEWEST_EXPECTED:
-        gather = _gather(mean)
-        covariance = gather @ covariance @ gather.T
-        ways = gather @ ways[0], gather @ ways[1]
-    off = ways[0]
+    deviations = np.stack([after - mean, before - mean], axis=1)
+    few = mean < FEWEST_EXPECTED
+    if few.any():  # the rare cells become one, or part of the smallest of the others
+        merge = np.vstack([np.eye(len(mean))[~few], few.astype(float)])
+        if mean[few].sum() < FEWEST_EXPECTED and not few.all():
+            merge[int(mean[~few].argmin())] += merge[-1]
+            merge = merge[:-1]
+        covariance, deviations = merge @ covariance @ merge.T, merge @ deviations
     # Columns sum to the number of records, so that one direction has no variance: a pseudo-inverse.
     eigenvalues, vectors = np.linalg.eigh(covariance)
     kept = eigenvalues > 1e-9 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
-    idle = float(np.abs(vectors[:, ~kept].T @ off).max(initial=0.0))
     noise = np.sqrt(eigenvalues[kept])
     axes = vectors[:, kept] / noise
     steps = np.ptp(axes, axis=0) if kept.any() else noise
-    found, truth = (Distance.of(axes.T @ way, steps) for way in ways)
+    shifts = np.abs(axes.T @ deviations)
+    squares = (shifts**2).sum(axis=0)
+    fars = (shifts**2 / (1 + steps[:, None] * shifts / 3)).sum(axis=0)
+    idle = float(np.abs(vectors[:, ~kept].T @ deviations[:, 0]).max(initial=0.0))
     if idle > 1e-6 * max(1.0, float(before.sum())):  # moved where the matrices allow no movement
-        found = Distance(np.inf, np.inf)
-    grain, step = float((0.25 / noise**2).sum()), float(steps.max(initial=0.0))
-    return ChiSquareFit(found, int(kept.sum()), grain, truth, step)
+        squares[0] = fars[0] = np.inf
+    return ChiSquareFit(
+        float(squares[0]),
+        float(fars[0]),
+        int(kept.sum()),
+        float((0.25 / noise**2).sum()),
+        (float(squares[1]), float(fars[1])),
+        float(steps.max(initial=0.0)),
+    )
 
 
-def _gather(mean: FloatArray) -> FloatArray:
-    """Sums up the cells that expect too few records, and leaves the others alone."""
-    few = np.flatnonzero(mean < FEWEST_EXPECTED)
-    many = np.flatnonzero(mean >= FEWEST_EXPECTED)
-    rows = np.eye(len(mean))[many]
-    if not len(few):
-        return rows
-    pooled = np.zeros((1, len(mean)))
-    pooled[0, few] = 1
-    if mean[few].sum() < FEWEST_EXPECTED and len(many):
-        rows[int(mean[many].argmin())] += pooled[0]
-        return rows
-    return np.vstack([rows, pooled])
-
+# -- noise -----------------------------------------------------------------------------------------
 
 FOURTHS = {"laplace": 24.0, "normal": 3.0, "uniform": 1 / 5}
 """Fourth moments of noise of a scale of one."""
@@ -167,13 +146,25 @@ def with_noise_check(
     from scipy.stats import norm
 
     name, noise = f"{column.name} with its noise", column.recoding.noise
-    after, before = (_values(table, column.name) for table in (released, original))
-    if noise is None or len(after) != len(before):
+    after, before = (_numbers(table, column.name) for table in (released, original))
+    records = len(before)
+    if noise is None or len(after) != records:
         return Check.decided(name, False, "other values are missing than in the original")
-    if len(before) and np.array_equal(np.sort(before), np.sort(after)):
+    if records and np.array_equal(np.sort(before), np.sort(after)):
         return Check.decided(name, False, "the very values of the original: no noise was added")
-    whole = is_whole(released.schema.field(column.name).type)
-    shift, squares = _deviations(noise, before, after, whole=whole)
+    variance = noise.spread(whole=is_whole(released.schema.field(column.name).type))
+    rounding = variance - noise.variance
+    fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
+    shift = squares = 0.0
+    if records:
+        centre = float(before.mean())  # keeps squares small
+        x, y = before - centre, after - centre
+        shift = float(y.sum() - x.sum()) / math.sqrt(records * variance)
+        # Var (x + e)^2 = 4 x^2 s^2 + E e^4 - s^4, as the noise is symmetric.
+        spread = 4 * variance * float((x**2).sum())
+        spread += records * (max(fourth - variance**2, 0.0) + rounding**2)
+        gained = float((y**2).sum()) - float((x**2).sum()) - records * variance
+        squares = gained / math.sqrt(spread)
     limit = float(norm.isf(level / 4))
     good = abs(shift) <= limit and abs(squares) <= limit
     words = "fit the stated noise" if good else "do not fit the stated noise"
@@ -184,6 +175,14 @@ def with_noise_check(
         f"{limit:.1f} allowed)",
     )
 
+
+def _numbers(table: OpenedTable, name: str) -> FloatArray:
+    column = table.to_arrow([name]).column(0).cast(pa.float64(), safe=False).drop_null()
+    values = np.asarray(column, dtype=np.float64)
+    return np.asarray(values[np.isfinite(values)], dtype=np.float64)
+
+
+# -- numbers inside bins ---------------------------------------------------------------------------
 
 CELLS = 1_024
 """Equal parts of a bin, to find numbers that are nearly the original ones."""
@@ -202,32 +201,43 @@ def drawn_inside_bins(
     bins = column.domain
     assert isinstance(bins, Bins)  # noqa: S101 - the caller has chosen columns with bins
     whole = is_whole(released.schema.field(column.name).type)
-    after, before = (_values(table, column.name) for table in (released, original))
-    places = _bin_of(bins, before), _bin_of(bins, after)
-    doubts: list[list[tuple[FloatArray, FloatArray, FloatArray]]] = [[], []]
+    after, before = (_numbers(table, column.name) for table in (released, original))
+    edges = np.asarray(bins.edges, dtype=np.float64)
+    bin_of = [
+        np.where(
+            (numbers >= edges[0]) & (numbers <= edges[-1]),  # others stand for missing
+            np.minimum(np.searchsorted(edges, numbers, side="right") - 1, bins.size - 1),
+            -1,
+        )
+        for numbers in (before, after)
+    ]
+    same: list[tuple[FloatArray, FloatArray, FloatArray]] = []
+    near: list[tuple[FloatArray, FloatArray, FloatArray]] = []
     for place in range(bins.size):
-        old, new = before[places[0] == place], after[places[1] == place]
+        old, new = before[bin_of[0] == place], after[bin_of[1] == place]
         if not len(old) or not len(new):
             continue
         low, high = bins.edges[place : place + 2]
-        numbers = _whole_numbers(bins, place) if whole else 0
-        doubts[0].append(_coincidences(old, new, _chance_of(old, low, high, numbers)))
-        if not numbers:
-            scale = CELLS / (high - low)
-            cells = np.floor((old - low) * scale), np.floor((new - low) * scale)
-            doubts[1].append(_coincidences(*cells, np.full(len(old), 1 / CELLS + 1e-12)))
+        last = math.floor(high) if place == bins.size - 1 else math.ceil(high) - 1
+        if whole and (count := last - math.ceil(low) + 1):
+            same.append(_coincidences(old, new, np.full(len(old), 1 / count + 2.0**-50)))
+            continue
+        # A number stands for all draws that are rounded to it.
+        chances = 4 * np.spacing(np.abs(old)) / (high - low) + 2.0**-50
+        same.append(_coincidences(old, new, chances))
+        parts = [np.floor((numbers - low) * (CELLS / (high - low))) for numbers in (old, new)]
+        near.append(_coincidences(parts[0], parts[1], np.full(len(old), 1 / CELLS + 1e-12)))
+    bets = {
+        kind: [np.sum([_bet_on(*bin_, share) for bin_ in alternative], axis=0) for share in SHARES]
+        for kind, alternative in (("same", same), ("near", near))
+        if alternative
+    }
+    gains = [float(bet[0]) for alternative in bets.values() for bet in alternative]
     name = f"numbers inside the bins of {column.name}"
-    gains, hopes = [], list[tuple[float, float]]()
-    for doubt in filter(None, doubts):
-        for share in SHARES:
-            bets = [_bet_on(*parts, share) for parts in doubt]
-            gains.append(sum(gain for gain, _, _ in bets))
-            if doubt is doubts[0]:
-                mean, variance = (sum(bet[at] for bet in bets) for at in (1, 2))
-                hopes.append((mean, math.sqrt(variance)))
     if gains and average(gains) >= needed(level, 1):
         told = f"exp({average(gains):.0f}) times likelier if numbers were left as they were"
         return Check.decided(name, False, told)
+    hopes = [(float(mean), math.sqrt(variance)) for _, mean, variance in bets.get("same", [])]
     least = found_from(SHARES, hopes, level=level / 2)
     if least is None:
         return Check.asserted(name, "cannot tell here: drawn numbers would look the same")
@@ -235,45 +245,19 @@ def drawn_inside_bins(
     return Check.decided(name, True, f"drawn, as far as can be seen; {told}")
 
 
-def _bin_of(bins: Bins, numbers: FloatArray) -> IntArray:
-    """The bin of each number; negative for values that stand for missing."""
-    edges = np.asarray(bins.edges, dtype=np.float64)
-    places = np.minimum(np.searchsorted(edges, numbers, side="right") - 1, bins.size - 1)
-    there = (numbers >= edges[0]) & (numbers <= edges[-1])
-    return np.where(there, places, -1)
-
-
-def _whole_numbers(bins: Bins, place: int) -> int:
-    """How many whole numbers a bin holds; the last one is closed."""
-    low, high = bins.edges[place : place + 2]
-    last = math.floor(high) if place == bins.size - 1 else math.ceil(high) - 1
-    return last - math.ceil(low) + 1
-
-
-def _chance_of(numbers: FloatArray, low: float, high: float, whole: int) -> FloatArray:
-    """At most so likely is each number to be drawn."""
-    if whole:
-        return np.full(len(numbers), 1 / whole + 2.0**-50)
-    # A number stands for all draws that are rounded to it.
-    found: FloatArray = 4 * np.spacing(np.abs(numbers)) / (high - low) + 2.0**-50
-    return found
-
-
 def _coincidences(
     before: FloatArray, after: FloatArray, chances: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Original values that differ: their shares, chances if drawn, and released records there.
+    """Distinct original values: their shares, chances if drawn, and released records with them.
 
     The last entry is of all other values.
     """
     values, first, times = np.unique(before, return_index=True, return_counts=True)
-    places = np.searchsorted(values, after)
-    same = values[np.minimum(places, len(values) - 1)] == after
-    places = np.where(same, places, len(values))
+    places = np.minimum(np.searchsorted(values, after), len(values) - 1)
+    places = np.where(values[places] == after, places, len(values))
     seen = np.bincount(places, minlength=len(values) + 1).astype(np.float64)
-    chance = chances[first]
-    rest = max(1 - float(chance.sum()), 0.0)
-    return np.append(times / len(before), 0.0), np.append(chance, rest), seen
+    rest = max(1 - float(chances[first].sum()), 0.0)
+    return np.append(times / len(before), 0.0), np.append(chances[first], rest), seen
 
 
 def _bet_on(
@@ -284,64 +268,32 @@ def _bet_on(
     with np.errstate(divide="ignore"):
         won = np.log(odds)
     there = seen > 0
-    gain = float(seen[there] @ won[there])
     likely = (1 - share) * chances + share * shares
     finite = np.where(likely > 0, won, 0.0)
     records = float(seen.sum())
-    mean = records * float(likely @ finite)
-    return gain, mean, records * float(likely @ finite**2)
+    mean, square = float(likely @ finite), float(likely @ finite**2)
+    return float(seen[there] @ won[there]), records * mean, records * square
 
 
-def _values(table: OpenedTable, name: str) -> FloatArray:
-    column = table.to_arrow([name]).column(0)
-    values: FloatArray = np.asarray(
-        column.cast(pa.float64(), safe=False).drop_null(), dtype=np.float64
-    )
-    return values[np.isfinite(values)]
-
-
-def _deviations(
-    noise: Noise, before: FloatArray, after: FloatArray, *, whole: bool
-) -> tuple[float, float]:
-    """How far sum and sum of squares are from their means, in standard deviations.
-
-    Values are taken around the mean of the truth, which keeps squares small.
-    """
-    n = len(before)
-    if not n:
-        return 0.0, 0.0
-    variance = noise.spread(whole=whole)
-    rounding = variance - noise.variance
-    fourth = FOURTHS[noise.distribution] * float(noise.scale) ** 4 + 6 * noise.variance * rounding
-    centre = float(before.mean())
-    x, y = before - centre, after - centre
-    shift = float(y.sum() - x.sum()) / np.sqrt(n * variance)
-    # Var (x + e)^2 = 4 x^2 s^2 + E e^4 - s^4, as the noise is symmetric.
-    spread = 4 * variance * float((x**2).sum()) + n * max(fourth - variance**2, 0.0)
-    spread += n * rounding**2
-    squares = (float((y**2).sum()) - float((x**2).sum()) - n * variance) / np.sqrt(spread)
-    return shift, squares
-
-
-FEWEST = 5.0
-"""Cells of less variance are put together: chi-square is a law of large numbers."""
+# -- attribute sets, and numbers on a grid ---------------------------------------------------------
 
 LEAST = 1e-9
-"""Of a mean, at least so much is variance: what is less is lost in rounding."""
+"""The least share of a mean that is taken as variance: what is less is lost in rounding."""
+
+MOST_ROUNDED = 100_000
 
 
 def reports_against_truth(
     certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
 ) -> Iterator[Check]:
-    """One test a set, of its reports against the original table under its matrix."""
+    """One test an attribute set, of its reports against the original table under its matrix."""
     mechanism = certificate.mechanism
     assert isinstance(mechanism, AttributeSampler)  # noqa: S101 - the caller has looked
-    truth, told = original.to_arrow(list(mechanism.columns)), released.to_arrow()
-    sets = told.column(REPORTED).cast(pa.string())
+    truth, reports = original.to_arrow(list(mechanism.columns)), released.to_arrow()
+    sets = reports.column(REPORTED).cast(pa.string())
     for one in mechanism.sets:
-        own = told.filter(pc.equal(sets, one.name))
         columns = [certificate.schema.column(name) for name in one.columns]
-        after = _cells(columns, one.cells, own)
+        after = _cells(columns, one.cells, reports.filter(pc.equal(sets, one.name)))
         if any(column.gridded for column in columns):
             before = _expected_cells(columns, one.cells, truth)
             chance = _chance_of_rounded(one.matrix.apply(before), after)
@@ -357,8 +309,35 @@ def reports_against_truth(
         )
 
 
+def numbers_against_truth(
+    certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
+) -> Iterator[Check]:
+    """One test a step that moves a number on a grid, of released counts under rounding and matrix.
+
+    Counts have at most the variance of draws from the mean row, so that the test is conservative.
+    """
+    schema = certificate.schema
+    steps = [
+        step
+        for step in (() if certificate.mechanism is None else certificate.mechanism.steps)
+        if any(schema.column(name).gridded for name in step.columns)
+    ]
+    for step in steps:
+        name = f"transitions of {' x '.join(step.columns)}"
+        if step.matrix is None or len(step.labels) > MOST_ROUNDED:
+            yield Check.asserted(name, "cannot tell here: too many cells, or a matrix a stratum")
+            continue
+        columns = [schema.column(own) for own in step.columns]
+        before, after = (table.to_arrow(list(step.columns)) for table in (original, released))
+        mean = step.matrix.apply(_expected_cells(columns, step.cells, before))
+        chance = _chance_of_rounded(mean, _cells(columns, step.cells, after))
+        good = chance >= level / len(steps)
+        words = f"p = {chance:.2g} ({'fit' if good else 'do not fit'} rounding and matrix)"
+        yield Check.decided(name, good, words)
+
+
 def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:
-    """How likely reports are to lie as far from their mean as these.
+    """The probability that reports lie as far from their mean as these.
 
     Who answers is a draw without replacement. With m and t the shares expected and true, N of n
     records asked for the set, and c = retention**2 (N - 1) / (n - 1), the covariance of the counts
@@ -370,9 +349,9 @@ def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:
     true = before / records
     mean = one.matrix.apply(true)
     less = float(one.matrix.retention) ** 2 * max(reports - 1, 0.0) / max(records - 1, 1.0)
-    rare = reports * (mean - less * true) < FEWEST
+    rare = reports * (mean - less * true) < FEWEST_EXPECTED
     # The last cell follows from the others.
-    gaps, mean, true = (_pooled(own, rare)[:-1] for own in (after - reports * mean, mean, true))
+    gaps, mean, true = (_merged(own, rare)[:-1] for own in (after - reports * mean, mean, true))
     if not len(gaps):
         return 1.0
     spread = np.maximum(mean - less * true, LEAST * mean)
@@ -383,9 +362,21 @@ def _chance(one: AttributeSet, before: FloatArray, after: FloatArray) -> float:
     return float(chi2.sf(far, len(gaps)))
 
 
-def _pooled(own: FloatArray, rare: BoolArray) -> FloatArray:
-    """The rare cells put together, as the last one."""
-    return np.append(own[~rare], own[rare].sum()) if rare.any() else own
+def _chance_of_rounded(mean: FloatArray, after: FloatArray) -> float:
+    """Pearson's test of counts against their mean, as if all records had the same row."""
+    from scipy.stats import chi2
+
+    mean = mean * (after.sum() / max(float(mean.sum()), 1e-300))
+    rare = mean < FEWEST_EXPECTED
+    gaps, mean = _merged(after - mean, rare), _merged(mean, rare)
+    kept = mean > 0
+    far = float((gaps[kept] ** 2 / mean[kept]).sum())
+    return float(chi2.sf(far, max(int(kept.sum()) - 1, 1)))
+
+
+def _merged(cells: FloatArray, rare: BoolArray) -> FloatArray:
+    """The rare cells as one, which comes last."""
+    return np.append(cells[~rare], cells[rare].sum()) if rare.any() else cells
 
 
 def _cells(
@@ -395,19 +386,18 @@ def _cells(
     *,
     encoder: Callable[[Column, pa.ChunkedArray], Codes] = encode_released,
 ) -> FloatArray:
-    """Records by cell."""
+    """The number of records in each cell."""
     codes: list[Codes] = [encoder(column, table.column(column.name)) for column in columns]
     labels = [column.labels for column in columns]
     counts = cell_counts(codes, list(map(len, labels)))
-    found: FloatArray = counts[tuple(cell_codes(labels, cells))]
-    return found
+    return np.asarray(counts[tuple(cell_codes(labels, cells))], dtype=np.float64)
 
 
 def _expected_cells(
     columns: Sequence[Column], cells: Sequence[tuple[Label, ...]], table: pa.Table
 ) -> FloatArray:
-    """How many records each cell has on average, with numbers rounded to a grid by chance."""
-    parts: list[tuple[list[Codes], FloatArray]] = [([], np.ones(table.num_rows))]
+    """The expected number of records in each cell, with numbers rounded to a grid by chance."""
+    parts: list[tuple[list[IntArray | Codes], FloatArray]] = [([], np.ones(table.num_rows))]
     for column in columns:
         values = table.column(column.name)
         if column.gridded:
@@ -418,52 +408,7 @@ def _expected_cells(
         parts = [([*codes, own], chance * more) for codes, chance in parts for own, more in ways]
     labels = [column.labels for column in columns]
     sizes = list(map(len, labels))
-    total = sum(
-        np.bincount(cell_numbers(codes, sizes), weights=chance, minlength=math.prod(sizes))
-        for codes, chance in parts
-    )
-    found: FloatArray = np.reshape(total, sizes)[tuple(cell_codes(labels, cells))]
-    return found
-
-
-def numbers_against_truth(
-    certificate: Certificate, released: OpenedTable, original: OpenedTable, *, level: float
-) -> Iterator[Check]:
-    """One test a step that moves a number on a grid, of released counts under rounding and matrix.
-
-    Counts have at most the variance of draws from the mean row, so that the test holds back.
-    """
-    mechanism = certificate.mechanism
-    schema = certificate.schema
-    steps = [
-        step
-        for step in (() if mechanism is None else mechanism.steps)
-        if any(schema.column(name).gridded for name in step.columns)
-    ]
-    for step in steps:
-        name = f"transitions of {' x '.join(step.columns)}"
-        columns = [schema.column(own) for own in step.columns]
-        if step.matrix is None or len(step.labels) > MOST_ROUNDED:
-            yield Check.asserted(name, "cannot tell here: too many cells, or a matrix a stratum")
-            continue
-        truth, told = (table.to_arrow(list(step.columns)) for table in (original, released))
-        mean = step.matrix.apply(_expected_cells(columns, step.cells, truth))
-        chance = _chance_of_rounded(mean, _cells(columns, step.cells, told))
-        good = chance >= level / len(steps)
-        words = f"p = {chance:.2g} ({'fit' if good else 'do not fit'} rounding and matrix)"
-        yield Check.decided(name, good, words)
-
-
-MOST_ROUNDED = 100_000
-
-
-def _chance_of_rounded(mean: FloatArray, after: FloatArray) -> float:
-    """Pearson's test of counts against their mean, as if all records had the same row."""
-    from scipy.stats import chi2
-
-    mean = mean * (after.sum() / max(float(mean.sum()), 1e-300))
-    rare = mean < FEWEST_EXPECTED
-    gaps, mean = _pooled(after - mean, rare), _pooled(mean, rare)
-    kept = mean > 0
-    far = float((gaps[kept] ** 2 / mean[kept]).sum())
-    return float(chi2.sf(far, max(int(kept.sum()) - 1, 1)))
+    total = np.zeros(math.prod(sizes))
+    for codes, chance in parts:
+        total += np.bincount(cell_numbers(codes, sizes), weights=chance, minlength=len(total))
+    return np.asarray(total.reshape(sizes)[tuple(cell_codes(labels, cells))], dtype=np.float64)

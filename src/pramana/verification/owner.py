@@ -1,19 +1,18 @@
-"""The owner's check: do the released records fit the true ones and the matrices?
+"""The owner's tests: do the released records fit the original ones and the matrices?
 
 Records are shuffled, so that no transition of a single record need be seen. What can be seen is the
 released table of a step: a sum of independent draws, one for each original record, with mean t P
 and covariance diag(t P) - P' diag(t) P. The squared distance to the mean in units of that
 covariance is chi-square distributed. A value in its far tail says that the release was made
-otherwise; one that is too small says that it was not drawn at all: where all values are as
-frequent as one another, records that were never randomised lie on the mean itself. Steps are
-looked at one by one, two by two, all together, and within groups of each column that is released
-unchanged. Records that such columns tell apart show their transitions one by one: this many must
-be unchanged, and no more.
+otherwise; one that is too small says that it was not drawn at all: where all values are equally
+frequent, records that were never randomised lie on the mean itself. Steps are tested one by one,
+two by two, all together, and within groups of each column that is released unchanged.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -50,10 +49,10 @@ LEVEL = 1e-6
 """How often a sound release is called unsound, over all tests of a verification together."""
 
 MOST_GROUPS = 20
-"""Groups that a column released unchanged makes of the records."""
+"""The most groups into which a column released unchanged divides the records."""
 
 MOST_CELLS = 2_000
-"""Larger tables are left out of the test: their covariance would not fit in memory."""
+"""Larger tables are not tested: their covariance would not fit in memory."""
 
 
 def against_truth(
@@ -91,12 +90,32 @@ def _unchanged_columns(records: PairedRecords) -> Iterator[Check]:
     released, original = records.released, records.original
     for column in records.certificate.as_they_are:
         if column.binned:
-            yield replace(_in_bins(column, released, original), kind=CheckKind.UNCHANGED)
+            name = f"{column.name} in its bins"
+            try:
+                after = encode_released(column, released.to_arrow([column.name]).column(0))
+                before = encode(column, original.to_arrow([column.name]).column(0))
+            except PramanaError as error:
+                yield Check.decided(name, False, str(error), CheckKind.UNCHANGED)
+                continue
+            size = len(column.labels)
+            counts = [np.bincount(codes, minlength=size) for codes in (after, before)]
+            same = np.array_equal(counts[0], counts[1])
+            detail = f"{'the same' if same else 'other'} bins as in the original"
+            yield Check.decided(name, same, detail, CheckKind.UNCHANGED)
         elif not column.noisy:
             same = records.values(column.name).as_often or _same(released, original, column.name)
-            words = "the same values" if same else "other values"
-            detail = f"{words} as in the original"
+            detail = f"{'the same' if same else 'other'} values as in the original"
             yield Check.decided(f"{column.name} as it is", same, detail, CheckKind.UNCHANGED)
+
+
+def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
+    """The same values, whatever the form they have: numbers may be texts in one of the tables."""
+    texts = [
+        comparable(table.to_arrow([name]).column(0)).combine_chunks().cast(pa.string())
+        for table in (released, original)
+    ]
+    after, before = (column.take(pc.array_sort_indices(column)) for column in texts)
+    return bool(after.equals(before))
 
 
 def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
@@ -104,11 +123,11 @@ def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
     certificate, released, original = records.certificate, records.released, records.original
     noisy = [column for column in certificate.as_they_are if column.noisy]
     drawn = [column for column in certificate.schema.released if column.drawn and column.coded]
+    level = LEVEL / 6 / max(len(noisy) + len(drawn), 1)
     for column in noisy:
-        level = LEVEL / 6 / len((*noisy, *drawn))
         yield with_noise_check(column, released, original, level=level)
     for column in drawn:
-        yield drawn_inside_bins(column, released, original, level=LEVEL / 6 / len((*noisy, *drawn)))
+        yield drawn_inside_bins(column, released, original, level=level)
     yield order_check(records, level=LEVEL / 6)
     mechanism = certificate.mechanism
     if mechanism is None:
@@ -121,131 +140,102 @@ def _statistical_tests(records: PairedRecords) -> Iterator[Check]:
         yield from numbers_against_truth(certificate, released, original, level=LEVEL / 6)
 
 
-def _in_bins(column: Column, released: OpenedTable, original: OpenedTable) -> Check:
-    """A column that is cut into bins has as many records in each as the original."""
-    name = f"{column.name} in its bins"
-    try:
-        found = encode_released(column, released.to_arrow([column.name]).column(0))
-        true = encode(column, original.to_arrow([column.name]).column(0))
-    except PramanaError as error:
-        return Check.decided(name, False, str(error))
-    size = len(column.labels)
-    same = bool((np.bincount(found, minlength=size) == np.bincount(true, minlength=size)).all())
-    return Check.decided(name, same, f"{'the same' if same else 'other'} bins as in the original")
-
-
-def _same(released: OpenedTable, original: OpenedTable, name: str) -> bool:
-    """The same values, whatever the form they have: numbers may be texts in one of the tables."""
-    ours, theirs = (_sorted(table, name) for table in (released, original))
-    return bool(ours.equals(theirs) or _as_texts(ours).equals(_as_texts(theirs)))
-
-
-def _sorted(table: OpenedTable, name: str) -> pa.Array:
-    column = comparable(table.to_arrow([name]).column(name)).combine_chunks()
-    return column.take(pc.array_sort_indices(column))
-
-
-def _as_texts(column: pa.Array) -> pa.Array:
-    texts = column.cast(pa.string())
-    return texts.take(pc.array_sort_indices(texts))
-
-
 def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check]:
-    """Released tables against true ones: each test with its chance, which their number divides."""
+    """Released tables against original ones, each at its part of the level."""
     fits = dict(_fits(mechanism, records))
-    for name, found in fits.items():
-        good = found.chance >= LEVEL / 2 / len(fits)
-        if good and found.of_truth >= LEVEL / 2 / len(fits):
+    for name, fit in fits.items():
+        good = fit.chance >= LEVEL / 2 / len(fits)
+        if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
             told = "cannot tell here: the truth itself would fit the matrices as well"
             yield Check.asserted(f"transitions of {name}", told)
             continue
         why = "fits" if good else "does not fit"
-        if not good and found.too_close < found.p_value:
+        if not good and fit.too_close < fit.p_value:
             why = "is too close to the truth for"
         yield Check.decided(
             f"transitions of {name}",
             good,
-            f"chi-square {found.found.far:.1f} on {found.degrees} degrees of freedom, "
-            f"p = {found.chance:.2g} ({why} the matrices; a sound release fails one of these "
-            f"tests once in {2 / LEVEL:,.0f}; {_power(found, LEVEL / 2 / len(fits))})",
+            f"chi-square {fit.far:.1f} on {fit.degrees} degrees of freedom, "
+            f"p = {fit.chance:.2g} ({why} the matrices; a sound release fails one of these "
+            f"tests once in {2 / LEVEL:,.0f}; {_power(fit, LEVEL / 2 / len(fits))})",
         )
 
 
 def _fits(mechanism: Mechanism, records: PairedRecords) -> Iterator[tuple[str, ChiSquareFit]]:
-    """Steps alone, by twos and all at once, then each within groups of the kept columns."""
-    single = (step for step in mechanism.steps if step.matrix is not None)
-    cells = {step.columns: records.cells(step) for step in single}
-    for group in _groups(mechanism):
-        pairs = [cells[step.columns] for step in group]
-        if all(pair is not None for pair in pairs):
-            table = _product([pair for pair in pairs if pair is not None])
-            name = " x ".join(name for step in group for name in step.columns)
-            yield name, fit_counts(_values(group), *table.numbers)
-    for step in mechanism.steps:
-        pair = cells.get(step.columns)
+    """Steps alone, by twos and all at once, then each within groups of the unchanged columns."""
+    steps = [step for step in mechanism.steps if step.matrix is not None]
+    cells = {step.columns: records.cells(step) for step in steps}
+    groups = [group for size in (1, 2) for group in itertools.combinations(steps, size)]
+    largest: list[Step] = []
+    for step in sorted(steps, key=lambda step: len(step.labels)):
+        if _cells_of([*largest, step]) <= MOST_CELLS:
+            largest.append(step)
+    if len(largest) > 2:
+        groups.append(tuple(largest))
+    for group in groups:
+        pairs = [pair for step in group if (pair := cells[step.columns]) is not None]
+        if len(pairs) < len(group) or _cells_of(group) > MOST_CELLS:
+            continue
+        values: FloatArray = np.ones((1, 1))
+        for step in group:
+            values = np.asarray(np.kron(values, step.matrices[0].values), dtype=np.float64)
+        name = " x ".join(name for step in group for name in step.columns)
+        yield name, fit_counts(values, *_product(pairs).numbers)
+    for step in steps:
+        pair = cells[step.columns]
         if pair is None or pair.size > MOST_CELLS // 4:
             continue
-        for name, kept in records.kept.items():
-            yield f"{' x '.join(step.columns)} by {name}", _within(step, pair, kept)
+        for name, unchanged in records.kept.items():
+            inside = _product([unchanged.in_groups(MOST_GROUPS), pair])
+            before, after = (counts.reshape(-1, pair.size) for counts in inside.numbers)
+            fits = [
+                fit_counts(step.matrices[0].values, *counts)
+                for counts in zip(before, after, strict=True)
+                if counts[0].sum()
+            ]
+            yield f"{' x '.join(step.columns)} by {name}", sum(fits[1:], start=fits[0])
 
 
-def _within(step: Step, pair: Pair, kept: Pair) -> ChiSquareFit:
-    """The step inside each group of a column that is released unchanged, all groups together."""
-    groups, values = kept.in_groups(MOST_GROUPS), _values([step])
-    before, after = _product([groups, pair]).numbers
-    tables = zip(before.reshape(-1, pair.size), after.reshape(-1, pair.size), strict=True)
-    found = [fit_counts(values, own, seen) for own, seen in tables if own.sum()]
-    return sum(found[1:], start=found[0])
+def _cells_of(steps: Sequence[Step]) -> int:
+    return math.prod(len(step.labels) for step in steps)
 
 
 def _product(pairs: Sequence[Pair]) -> Pair:
     """All cells of several pairs, whether they occur or not."""
-    before, after = (
-        cell_numbers([getattr(p, side) for p in pairs], [p.size for p in pairs])
-        for side in ("before", "after")
-    )
-    return Pair(before, after, int(np.prod([pair.size for pair in pairs])))
+    sizes = [pair.size for pair in pairs]
+    before = cell_numbers([pair.before for pair in pairs], sizes)
+    after = cell_numbers([pair.after for pair in pairs], sizes)
+    return Pair(before, after, math.prod(sizes))
 
 
-def _values(steps: Sequence[Step]) -> FloatArray:
-    """The matrix of independent steps together."""
-    values: FloatArray = np.ones((1, 1))
-    for step in steps:
-        assert step.matrix is not None  # noqa: S101 - the caller has chosen those
-        values = np.asarray(np.kron(values, step.matrix.values), dtype=np.float64)
-    return values
-
-
-def _power(found: ChiSquareFit, level: float) -> str:
-    """What the test can see: the shift of a share, in units of its own noise, found for sure."""
+def _power(fit: ChiSquareFit, level: float) -> str:
+    """What the test detects: the shift of a share, in units of its own noise."""
     from scipy.special import chdtr, chdtri, ndtri
 
-    if not found.degrees:
+    if not fit.degrees:
         return "it cannot see anything"
-    far = max(chdtri(found.degrees, level) - found.degrees, 0.0)
-    large = found.step * far / 6
+    far = max(chdtri(fit.degrees, level) - fit.degrees, 0.0)
+    large = fit.step * far / 6
     shift = float(large + np.sqrt(large**2 + far)) - ndtri(1e-3)
-    silent = chdtr(found.degrees, found.grain) * 2 >= level
-    close = "records that were not drawn may pass it" if silent else (
-        "it finds records that were not drawn at all"
-    )  # fmt: skip
+    close = "it finds records that were not drawn at all"
+    if chdtr(fit.degrees, fit.grain) * 2 >= level:
+        close = "records that were not drawn may pass it"
     return f"it finds tables {text_up(shift, 2)} times their noise away; {close}"
 
 
 def _owner_claims(certificate: Certificate, original: OpenedTable) -> Iterator[Check]:
     """Guarantees that rest on the original counts, computed again from them."""
     assert certificate.mechanism is not None  # noqa: S101 - the caller has looked
-    own = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
-    if not own:
+    stated = [c.attained for c in certificate.claims if only_the_owner(type(c.attained))]
+    if not stated:
         return
     counts = owner_counts(certificate.schema, certificate.mechanism, original)
-    evidence = replace(certificate.evidence, counts=counts)
-    computed = recomputed(evidence, own)
-    for stated in own:
-        found = computed.get(stated.name)
-        good = found is not None and bool(found.implies(stated))
-        words = "recomputed from the original" if good else f"the original gives only {found}"
-        yield Check.decided(stated.name, good, words, CheckKind.GUARANTEE)
+    computed = recomputed(replace(certificate.evidence, counts=counts), stated)
+    for guarantee in stated:
+        again = computed.get(guarantee.name)
+        good = again is not None and bool(again.implies(guarantee))
+        words = "recomputed from the original" if good else f"the original gives only {again}"
+        yield Check.decided(guarantee.name, good, words, CheckKind.GUARANTEE)
 
 
 def owner_counts(schema: Schema, mechanism: Mechanism, original: OpenedTable) -> Counts:
@@ -264,18 +254,3 @@ def _with_labels(column: Column, mechanism: Mechanism) -> Column:
     return replace(
         column, domain=Categories(values), missing="category" if None in labels else "refuse"
     )
-
-
-def _groups(mechanism: Mechanism) -> Iterator[tuple[Step, ...]]:
-    """Steps one by one, two by two and as many as can be, of one matrix and not too many cells."""
-    steps = [step for step in mechanism.steps if step.matrix is not None]
-    for size in (1, 2):
-        for group in itertools.combinations(steps, size):
-            if np.prod([len(step.labels) for step in group]) <= MOST_CELLS:
-                yield group
-    most: list[Step] = []
-    for step in sorted(steps, key=lambda own: len(own.labels)):
-        if np.prod([len(own.labels) for own in (*most, step)]) <= MOST_CELLS:
-            most.append(step)
-    if len(most) > 2:
-        yield tuple(most)

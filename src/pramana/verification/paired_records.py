@@ -124,7 +124,7 @@ class PairedRecords:
             return
         columns = {name: self.original.to_arrow([name]).column(0) for name in names}
         for code, first in zip(*np.unique(whole.before, return_index=True), strict=True):
-            stratum = {name: label_key(own[int(first)].as_py()) for name, own in columns.items()}
+            stratum = {n: label_key(column[int(first)].as_py()) for n, column in columns.items()}
             yield stratum, whole.before == code, whole.after == code
 
     def cells(self, step: Step, rows: IntArray | None = None) -> Pair | None:
@@ -157,11 +157,8 @@ class PairedRecords:
 
     def values(self, name: str) -> Pair:
         """Codes by the values that occur, in their order."""
-        if name not in self._values:
-            self._values[name] = self._found(name)
-        return self._values[name]
-
-    def _found(self, name: str) -> Pair:
+        if name in self._values:
+            return self._values[name]
         both = [
             comparable(table.to_arrow([name]).column(0)) for table in (self.original, self.released)
         ]
@@ -173,7 +170,8 @@ class PairedRecords:
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         codes = ranks[np.asarray(coded.indices)]
-        return Pair(codes[: self.original.rows], codes[self.original.rows :], len(order))
+        pair = Pair(codes[: self.original.rows], codes[self.original.rows :], len(order))
+        return self._values.setdefault(name, pair)
 
 
 def joined(pairs: Iterable[Pair]) -> Pair | None:

@@ -3,20 +3,19 @@
 Anyone can count records, values outside their domains, impossible combinations, strata without a
 matrix, and the anonymity set.
 
-Where the keys of a group are released as one combination, everybody sees the group, or a union of
+If all records of a group are released with the same keys, everybody sees the group, or a union of
 several. A union has at least as many distinct values as each of its parts, and is at most as far
-from the whole table as the farthest of them. A declared number of values, or a declared closeness,
-that a union falls short of was therefore not kept by the groups [Li07], [Machanavajjhala06].
+from the whole table as the farthest of them. A certificate that declares more distinct values, or a
+smaller distance, than the union has is therefore wrong [Li07], [Machanavajjhala06].
 
 Attribute sets are drawn independently of the record (docs/proofs/reports.md). Columns released
-unchanged must therefore be independent of the sets: one chi-square test of independence a column,
-numbers in ten bins.
+unchanged must therefore be independent of the sets: one chi-square test a column, numbers in ten
+bins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -33,31 +32,25 @@ from pramana.io.base import require_same
 from pramana.io.output import in_groups
 from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds
 from pramana.release.certificate import Certificate, DataFile
-from pramana.release.folder import (
-    file_path,
-    fingerprint,
-    open_data,
-)
+from pramana.release.folder import file_path, fingerprint, open_data
 from pramana.release.kinds import NewKeys
 from pramana.release.released_codes import table_of_rounds
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
-from pramana.schema.groups import COUNT as GROUP_SIZE
-from pramana.schema.groups import (
-    MOST_ATTACHED,
-    GroupSizes,
-    codes_of,
-    distance_of_groups,
-    in_bins,
-)
+from pramana.schema.groups import MOST_ATTACHED, GroupSizes, codes_of, distance_of_groups, in_bins
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
 from pramana.schema.opened_table import OpenedTable, is_number
-from pramana.schema.schema import COUNT, REPORTED, Column, Role, Schema
+from pramana.schema.schema import COUNT, REPORTED, Column, Role
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
 
 MOST_UNPACKED: Final = 2**30
-"""This many bytes may the texts of a batch of records have."""
+"""The most bytes that the texts of a batch of records may take."""
+
+LEVEL: Final = 1e-6
+"""The error level of the tests of attribute sets."""
+
+ROUNDING: Final = 1e-9
 
 
 def record_checks(
@@ -75,131 +68,322 @@ def record_checks(
     if isinstance(certificate.mechanism, ShuffledRounds):
         yield from _round_checks(certificate, certificate.mechanism, opened)
         return
-    seen, wrong, number = RecordScan(certificate), None, opened.rows
-    if number == certificate.records:  # or else nothing is unpacked
-        wrong = _scan(seen, opened, progress)
-        number = seen.records
-    same = wrong is None and number == certificate.records
-    count = f"{counted(number, 'record')}, {_declared(certificate.records)}"
-    yield Check.decided("records", same, wrong or count)
-    if wrong is not None or opened.rows != certificate.records:
-        return
-    for name, refused in seen.refused.items():
-        outside = refused.outside + refused.missing
-        detail = (
-            f"{counted(outside, 'record')} outside" if outside else "every value lies in its domain"
-        )
-        yield Check.decided(f"domain of {name}", not outside, detail)
-    if isinstance(certificate.mechanism, AttributeSampler):
-        yield _sets(certificate.mechanism, seen)
-        yield from seen.beside.checks()
-    if certificate.schema.impossible:
-        yield Check.decided(
-            "impossible combinations",
-            not seen.impossible,
-            f"{records_that(seen.impossible, 'holds', 'hold')} one",
-        )
-    yield from seen.strata()
-    yield from seen.alike()
-    yield from seen.varied()
-    yield _anonymity_set(certificate, seen)
-    if not any(seen.refused.values()):
-        yield from _contradicted_guarantees(seen)
-    if certificate.smallest_unchanged_group is not None:
-        smallest = seen.attached.smallest() if seen.attached.columns else seen.records
-        smallest = 1 if certificate.true_schema.noisy else smallest  # each is taken to be alone
-        detail = f"{smallest:,} or more share all columns released as they are"
-        good = smallest == certificate.smallest_unchanged_group
-        declared = _declared(certificate.smallest_unchanged_group)
-        yield Check.decided("attached columns", good, f"{detail}, {declared}", CheckKind.UNCHANGED)
+    scan, problem, records = RecordScan(certificate), "", opened.rows
+    if records == certificate.records:  # otherwise nothing is unpacked
+        problem = scan.read(opened, progress)
+        records = scan.records
+    same = not problem and records == certificate.records
+    count = f"{counted(records, 'record')}, {_declared(certificate.records)}"
+    yield Check.decided("records", same, problem or count)
+    if same:
+        yield from scan.checks()
 
 
 def _round_checks(
     certificate: Certificate, mechanism: ShuffledRounds, opened: OpenedTable
 ) -> Iterator[Check]:
-    """Every cell of every round in its place, and as many answers in each round as records."""
-    rows = certificate.rows
+    """Every cell of every round is in its place, and counts of a round sum to the records."""
+    rows, records = certificate.rows, certificate.records
     good = opened.rows == rows
     detail = f"{counted(opened.rows, 'cell')}, {_declared(rows)}"
     batches = list(_packed(opened).batches()) if good else []
     if good and sum(batch.num_rows for batch in batches) != rows:
         good, detail = False, f"other than the {counted(rows, 'cell')} that are stated"
-    if good and sum(map(_unpacked, batches)) > MOST_UNPACKED:
+    if good and sum(map(_unpacked_bytes, batches)) > MOST_UNPACKED:
         good, detail = False, "texts that would fill the memory"
     yield Check.decided("cells", good, detail)
     if not good:
         return
-    table = pa.Table.from_batches(batches)
-    made = table_of_rounds(certificate.true_schema, mechanism)
-    same = [_as_made(certificate.schema, name, table, made) for name in made.column_names]
-    lacking = [name for name, good in zip(made.column_names, same, strict=True) if not good]
+    table, expected = (
+        pa.Table.from_batches(batches),
+        table_of_rounds(certificate.true_schema, mechanism),
+    )
+    different = [
+        name
+        for name in expected.column_names
+        if not _holds_cells(certificate, name, table.column(name), expected.column(name))
+    ]
     yield Check.decided(
         "cells of the rounds",
-        not lacking,
-        f"{', '.join(lacking)}: other cells than stated" if lacking else "as stated, in order",
+        not different,
+        f"{', '.join(different)}: other cells than stated" if different else "as stated, in order",
     )
     counts = table.column(COUNT)
     whole = pa.types.is_integer(counts.type) and not counts.null_count
     numbers = np.asarray(counts.cast(pa.int64())) if whole else np.full(rows, -1)
     starts = np.cumsum([0, *(one.matrix.size for one in mechanism.sets)])
-    sums = np.add.reduceat(np.clip(numbers, 0, certificate.records + 1), starts[:-1])
-    good = bool((numbers >= 0).all() and (sums == certificate.records).all())
+    sums = np.add.reduceat(np.clip(numbers, 0, records + 1), starts[:-1])
+    good = bool((numbers >= 0).all() and (sums == records).all())
     words = "sum to" if good else "do not sum to"
+    yield Check.decided("records", good, f"the counts of each round {words} {records:,} records")
     yield Check.decided(
-        "records", good, f"the counts of each round {words} {certificate.records:,} records"
-    )
-    good = certificate.anonymity_set == certificate.records
-    declared = _declared(certificate.anonymity_set)
-    yield Check.decided(
-        "anonymity set", good, f"all {certificate.records:,} records of a round, {declared}"
+        "anonymity set",
+        certificate.anonymity_set == records,
+        f"all {records:,} records of a round, {_declared(certificate.anonymity_set)}",
     )
 
 
-def _as_made(schema: Schema, name: str, table: pa.Table, made: pa.Table) -> bool:
-    """Whether a column holds the same values, and no others in a list of values either."""
-    found, expected = table.column(name), made.column(name)
+def _holds_cells(
+    certificate: Certificate, name: str, found: pa.ChunkedArray, expected: pa.ChunkedArray
+) -> bool:
+    """Whether a column holds the expected values, and no others in its dictionaries either."""
     if name == REPORTED:
         return bool(found.cast(pa.string()).equals(expected.cast(pa.string())))
-    column = schema.column(name)
-    lists = [own.dictionary for own in found.chunks if pa.types.is_dictionary(own.type)]
-    told = [own.drop_null() for own in (found, expected)]
-    for values in (*lists, told[0]):
-        if count_refused(column, values, released=True):
-            return False
-    if not found.is_null().equals(expected.is_null()):
+    column = certificate.schema.column(name)
+    dictionaries = [own.dictionary for own in found.chunks if pa.types.is_dictionary(own.type)]
+    present = [values.drop_null() for values in (found, expected)]
+    refused = (count_refused(column, v, released=True) for v in (*dictionaries, present[0]))
+    if any(refused) or not found.is_null().equals(expected.is_null()):
         return False
-    codes, wanted = (encode_released(column, own) for own in told)
-    return np.array_equal(codes, wanted)
+    codes = [encode_released(column, values) for values in present]
+    return np.array_equal(codes[0], codes[1])
 
 
-def _contradicted_guarantees(seen: RecordScan) -> Iterator[Check]:
-    """Promises that only the owner can compute, against which the records speak all the same."""
-    if seen.keyed is None:
-        return
-    released = seen.keyed.result()
-    for claim in seen.certificate.claims:
-        found = claim.attained.contradicted(seen.certificate.evidence, released)
-        if found is not None:
-            name = f"{claim.name} in the records"
-            yield Check.decided(name, False, found, CheckKind.GUARANTEE)
+def _declared(number: int) -> str:
+    return counted(number, "is stated", "are stated")
 
 
-def _scan(seen: RecordScan, opened: OpenedTable, progress: Progress | None) -> str | None:
-    """All records in one pass; what is wrong with them, should that end it."""
-    most = seen.certificate.records
-    for batch in _packed(opened).batches():
-        if _unpacked(batch) > MOST_UNPACKED:
-            return "texts that would fill the memory"
-        if seen.records + batch.num_rows > most:
-            return f"more records than {most:,}"
-        seen.add(batch)
-        if progress is not None:
-            progress(batch.num_rows)
-    return None
+class RecordScan:
+    """What one pass over the released records finds."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        schema, mechanism = certificate.schema, certificate.mechanism
+        self.certificate = certificate
+        self.records = 0
+        self.impossible = 0
+        self.sampler = mechanism if isinstance(mechanism, AttributeSampler) else None
+        self.set_names = certificate.marks
+        self.set_counts = np.zeros(len(self.set_names), dtype=np.int64)
+        self.unknown_sets = False
+        unchanged = [column.name for column in certificate.true_schema.released_as_is]
+        self.independence = SetIndependence(() if certificate.nature.whole else unchanged)
+        self.coded = [column for column in schema.released if column.coded or column.listed]
+        self.refused = {column.name: Refused() for column in self.coded}
+        self.anonymity_set = GroupSizes(certificate.known_columns, apart=True)
+        steps = mechanism.steps if mechanism else ()
+        self.strata = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
+        # Columns in which the records of a group agree, where groups are released by their centre.
+        drawn = any(column.drawn for column in schema.randomised)
+        centre = certificate.statistics.get("keys") == NewKeys.CENTRE and not drawn
+        keys = [*certificate.known_columns, *(column.name for column in schema.randomised)]
+        self.shared_keys = GroupSizes(keys if centre else ())
+        options = certificate.options if certificate.nature.grouped else {}
+        distinct, closeness = options.get("distinct", 1), options.get("closeness", 1.0)
+        self.distinct = distinct if type(distinct) is int else 1
+        self.closeness = closeness if type(closeness) in (int, float) else 1.0
+        sensitive = [column for column in schema.columns if column.role is Role.SENSITIVE]
+        self.values = {c.name: set[object]() for c in sensitive if self.distinct > 1}
+        original = [
+            column.name
+            for column in certificate.true_schema.columns
+            if column.role is Role.SENSITIVE and not column.noisy and not column.drawn
+        ]
+        diverse = centre and (self.distinct > 1 or self.closeness < 1)
+        self.diversity = {name: GroupSizes([*keys, name]) for name in original if diverse}
+        stated = certificate.smallest_unchanged_group is not None
+        self.attached = GroupSizes(unchanged if stated else (), most=MOST_ATTACHED)
+        # The randomised columns together, if a claim is made that only the owner can compute.
+        owned = any(only_the_owner(type(claim.attained)) for claim in certificate.claims)
+        self.cells: Counter | None = None
+        if owned and mechanism is not None and certificate.nature.whole:
+            randomised = schema.randomised
+            self.cells = Counter([c.name for c in randomised], [c.labels for c in randomised])
+        ties = [rule.columns for rule in schema.impossible]
+        names = list(dict.fromkeys(name for columns in ties for name in columns))
+        self.rules = [
+            (columns, CellRules.of(schema, columns))
+            for columns in (
+                dict.fromkeys(tied_columns(names, ties)) if self.sampler is None else ()
+            )
+        ]
+        self.possible_reports = self._possible_reports() if schema.impossible else []
+
+    def _possible_reports(self) -> list[tuple[int, tuple[str, ...], BoolArray]]:
+        """Of each set that cannot report every cell: its place, its columns, and its cells.
+
+        Rules together may rule out what none of them names.
+        """
+        found = []
+        for one in () if self.sampler is None else self.sampler.sets:
+            columns = [self.certificate.schema.column(name) for name in one.columns]
+            places = [{label_key(v): at for at, v in enumerate(c.labels)} for c in columns]
+            cells = np.zeros([len(column.labels) for column in columns], dtype=bool)
+            if one.matrix.size == cells.size:
+                continue
+            for cell in one.cells:
+                cells[tuple(at[label_key(v)] for at, v in zip(places, cell, strict=True))] = True
+            found.append((self.set_names.index(one.name), one.columns, cells))
+        return found
+
+    def read(self, opened: OpenedTable, progress: Progress | None) -> str:
+        """Add all records; what is wrong with them, if that ends the pass."""
+        most = self.certificate.records
+        for batch in _packed(opened).batches():
+            if _unpacked_bytes(batch) > MOST_UNPACKED:
+                return "texts that would fill the memory"
+            if self.records + batch.num_rows > most:
+                return f"more records than {most:,}"
+            self.add(batch)
+            if progress is not None:
+                progress(batch.num_rows)
+        return ""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the records of one batch."""
+        schema = self.certificate.schema
+        self.records += batch.num_rows
+        sets = self._sets_of(batch.column(REPORTED)) if self.set_names else None
+        good = True
+        for column in self.coded:
+            refused = self._refused(column, batch.column(column.name), sets)
+            self.refused[column.name] += refused
+            good = good and not refused
+        if sets is not None:
+            self.independence.add(batch)
+        for name, values in self.values.items():
+            if len(values) < self.distinct:
+                occurring = pc.unique(batch.column(name)).to_pylist()
+                values.update(v for v in occurring if v is not None and v == v)
+        tables = (self.anonymity_set, self.shared_keys)
+        for sizes in (*tables, *self.diversity.values(), *(own for _, own in self.strata)):
+            if sizes.columns:
+                sizes.add(batch)
+        if not good:  # what follows needs the codes of all values
+            return
+        for columns, rules in self.rules:
+            codes = [encode_released(schema.column(n), batch.column(n)) for n in columns]
+            self.impossible += batch.num_rows - int(rules.possible(codes).sum())
+        for place, columns, cells in self.possible_reports:
+            reports = batch.filter(pa.array(sets == place))
+            codes = [encode_released(schema.column(n), reports.column(n)) for n in columns]
+            self.impossible += reports.num_rows - int(cells[tuple(codes)].sum())
+        if self.cells is not None:
+            self.cells.add([encode_released(c, batch.column(c.name)) for c in schema.randomised])
+        if self.attached.columns:
+            self.attached.add(in_bins(batch, schema.binned, released=True))
+
+    def _sets_of(self, names: pa.Array) -> Positions:
+        """The place of the set that each record reports, negative if it is not stated."""
+        sets = places_among(self.set_names, names)
+        self.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
+        if isinstance(names, pa.DictionaryArray):  # the file also holds what no record refers to
+            self.unknown_sets |= bool((places_among(self.set_names, names.dictionary) < 0).any())
+        return sets
+
+    def _refused(self, column: Column, values: pa.Array, sets: Positions | None) -> Refused:
+        """Values outside the domain; of attribute sets also values that were not asked for."""
+        if isinstance(values, pa.DictionaryArray) and (
+            refused := count_refused(column, values.dictionary, released=True)
+        ):
+            return refused  # also if no record refers to it: it is in the file
+        refused = count_refused(column, values, released=True)
+        if sets is None or self.sampler is None or not column.randomised:
+            return refused
+        asking = {one.name for one in self.sampler.containing([column.name])}
+        asked = np.array([*(name in asking for name in self.set_names), False])[
+            np.maximum(sets, -1)
+        ]
+        there = values.is_valid().to_numpy(zero_copy_only=False)
+        unasked = int(np.count_nonzero(there & ~asked))
+        silent = len(values) - int(np.count_nonzero(there | asked))
+        return Refused(refused.outside + unasked, max(refused.missing - silent, 0))
+
+    def checks(self) -> Iterator[Check]:
+        """One check for each thing that was counted."""
+        certificate = self.certificate
+        for name, refused in self.refused.items():
+            outside = refused.outside + refused.missing
+            good = "every value lies in its domain"
+            detail = f"{counted(outside, 'record')} outside" if outside else good
+            yield Check.decided(f"domain of {name}", not outside, detail)
+        if self.sampler is not None:
+            yield self._set_counts(self.sampler)
+            yield from self.independence.checks()
+        if certificate.schema.impossible:
+            detail = f"{records_that(self.impossible, 'holds', 'hold')} one"
+            yield Check.decided("impossible combinations", not self.impossible, detail)
+        for step, sizes in self.strata:
+            lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
+            detail = f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
+            yield Check.decided(
+                f"strata of {' x '.join(step.columns)}",
+                not lacking,
+                detail if lacking else "each has its matrix",
+            )
+        yield from self._group_checks()
+        yield self._anonymity_set()
+        if not any(self.refused.values()) and self.cells is not None:
+            released = self.cells.result()
+            for claim in certificate.claims:
+                contradiction = claim.attained.contradicted(certificate.evidence, released)
+                if contradiction is not None:
+                    name = f"{claim.name} in the records"
+                    yield Check.decided(name, False, contradiction, CheckKind.GUARANTEE)
+        if certificate.smallest_unchanged_group is not None:
+            smallest = self.attached.smallest() if self.attached.columns else self.records
+            smallest = 1 if certificate.true_schema.noisy else smallest  # noise tells all apart
+            declared = _declared(certificate.smallest_unchanged_group)
+            yield Check.decided(
+                "attached columns",
+                smallest == certificate.smallest_unchanged_group,
+                f"{smallest:,} or more share all columns released as they are, {declared}",
+                CheckKind.UNCHANGED,
+            )
+
+    def _set_counts(self, sampler: AttributeSampler) -> Check:
+        """Whether each set was asked for as often as stated, within what chance allows."""
+        name, asked = "sets asked for", self.set_counts
+        unknown = self.records - int(asked.sum())
+        if unknown or self.unknown_sets:
+            words = records_that(unknown, "names", "name")
+            return Check.decided(name, False, f"{words} a set that is not stated")
+        expected = np.array([one.share * self.records for one in sampler.sets])
+        statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
+        good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > LEVEL
+        return Check.decided(name, good, f"{'' if good else 'not '}as often as stated")
+
+    def _group_checks(self) -> Iterator[Check]:
+        """Sizes of groups, and how diverse the sensitive values inside them are."""
+        if self.shared_keys.columns:
+            claims = self.certificate.claims
+            stated = max((claim.attained.to_json().get("k", 1) for claim in claims), default=1)
+            smallest = self.shared_keys.smallest()
+            yield Check.decided(
+                "records with the same keys",
+                smallest >= stated,
+                f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
+            )
+        for name, values in self.values.items():
+            if len(values) < self.distinct:
+                words = counted(len(values), "value")
+                detail = f"{words}, and every group is said to hold {self.distinct:,}"
+                yield Check.decided(f"values of {name}", False, detail)
+        for name, sizes in self.diversity.items():
+            fewest, farthest = _diversity(sizes.total())
+            yield Check.decided(
+                f"{name} by released keys",
+                fewest >= self.distinct and farthest <= self.closeness + ROUNDING,
+                f"at least {fewest:,} values share each combination, {self.distinct:,} are stated; "
+                f"at most {text_up(farthest, 3)} from the whole, {text_up(self.closeness, 3)} is",
+            )
+
+    def _anonymity_set(self) -> Check:
+        """Among how many records a person hides, counted again."""
+        certificate = self.certificate
+        known, declared = certificate.known_columns, _declared(certificate.anonymity_set)
+        if known:
+            smallest = self.anonymity_set.smallest()
+            words = f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}"
+        else:
+            smallest = self.records
+            words = f"all {smallest:,} records form one anonymity set"
+        return Check.decided(
+            "anonymity set", smallest == certificate.anonymity_set, f"{words}, {declared}"
+        )
 
 
 def _packed(opened: OpenedTable) -> OpenedTable:
-    """The table with each text once, where the file has it so: written out it may be any length."""
+    """The table with each text once, if its file stores it so: unpacked it may have any length."""
     texts = [item.name for item in opened.schema if _is_text(item.type)]
     return opened.fitted(coded=texts) if opened.format == "parquet" else opened
 
@@ -209,10 +393,10 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _unpacked(batch: pa.RecordBatch) -> int:
-    """How many bytes the texts of a batch would take, each written out for every record.
+def _unpacked_bytes(batch: pa.RecordBatch) -> int:
+    """The bytes that the texts of a batch would take, each written out for every record.
 
-    Or more, where even its longest texts in every record would be few enough.
+    Or more, if even the longest text in every record would be few enough.
     """
     texts = [c for c in batch.columns if pa.types.is_dictionary(c.type) and _is_text(c.type)]
     lengths = [pc.fill_null(pc.binary_length(c.dictionary), 0).cast(pa.int64()) for c in texts]
@@ -223,309 +407,36 @@ def _unpacked(batch: pa.RecordBatch) -> int:
     return sum(pc.sum(own).as_py() or 0 for own in taken)
 
 
-def _declared(number: int) -> str:
-    return counted(number, "is stated", "are stated")
+def _diversity(total: pa.Table) -> tuple[int, float]:
+    """The fewest values of a combination of keys, and the largest distance of one to all.
 
-
-def _anonymity_set(certificate: Certificate, seen: RecordScan) -> Check:
-    """Among how many records a person hides, counted again."""
-    known, stated = certificate.known_columns, _declared(certificate.anonymity_set)
-    if not known:
-        good = seen.records == certificate.anonymity_set
-        return Check.decided(
-            "anonymity set", good, f"all {seen.records:,} records form one anonymity set, {stated}"
-        )
-    smallest = seen.groups.smallest()
-    return Check.decided(
-        "anonymity set",
-        smallest == certificate.anonymity_set,
-        f"the smallest group of {', '.join(known)} has {counted(smallest, 'record')}, {stated}",
-    )
-
-
-def _sets(mechanism: AttributeSampler, found: RecordScan) -> Check:
-    """Whether the sets were asked for as often as stated, within what chance allows."""
-    asked = found.asked
-    unknown = found.records - int(asked.sum())
-    if unknown or found.strays:
-        return Check.decided(
-            "sets asked for",
-            False,
-            f"{records_that(unknown, 'names', 'name')} a set that is not stated",
-        )
-    expected = np.array([one.share * found.records for one in mechanism.sets])
-    statistic = float(((asked - expected) ** 2 / np.maximum(expected, 1)).sum())
-    good = len(asked) == 1 or chi_square_tail(statistic, len(asked) - 1) > 1e-6
-    words = "as often as stated" if good else "not as often as stated"
-    return Check.decided("sets asked for", good, words)
-
-
-def _refused(column: Column, values: pa.Array, told: BoolArray | None) -> Refused:
-    """Values outside the domain; in reports also those of columns that were not asked for."""
-    if isinstance(values, pa.DictionaryArray) and (
-        strays := count_refused(column, values.dictionary, released=True)
-    ):
-        return strays  # also where no record holds it: it stands in the file
-    if told is None:
-        return count_refused(column, values, released=True)
-    there = values.is_valid().to_numpy(zero_copy_only=False)
-    spoken = int(np.count_nonzero(there & ~told))
-    silent = len(values) - int(np.count_nonzero(there | told))
-    found = count_refused(column, values, released=True)
-    return Refused(found.outside + spoken, max(found.missing - silent, 0))
-
-
-class RecordScan:
-    """What one pass over the released records finds."""
-
-    def __init__(self, certificate: Certificate) -> None:
-        self.certificate = certificate
-        self.records = 0
-        self.impossible = 0
-        self.names = certificate.marks
-        self.asked = np.zeros(len(self.names), dtype=np.int64)
-        self.strays = False
-        own = [column.name for column in certificate.true_schema.released_as_is]
-        self.beside = SetIndependence(() if certificate.nature.whole else own)
-        self.coded = [c for c in certificate.schema.released if c.coded or c.listed]
-        self.refused = {column.name: Refused() for column in self.coded}
-        self.groups = GroupSizes(certificate.known_columns, apart=True)
-        steps = certificate.mechanism.steps if certificate.mechanism else ()
-        self.stratified = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
-        self.keys = GroupSizes(_shared_key_columns(certificate))
-        self.within = SensitiveDiversity(certificate, self.keys.columns)
-        self.distinct = _distinct(certificate)
-        sensitive = [c.name for c in certificate.schema.columns if c.role is Role.SENSITIVE]
-        self.values = {name: set[object]() for name in sensitive if self.distinct > 1}
-        self.keyed = _counter(certificate)
-        self.attached = GroupSizes(
-            own if certificate.smallest_unchanged_group is not None else (), most=MOST_ATTACHED
-        )
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """One batch."""
-        self.records += batch.num_rows
-        sets = self._sets(batch.column(REPORTED)) if self.names else None
-        good = True
-        for column in self.coded:
-            told = self._told(sets, (column.name,)) if column.randomised else None
-            found = _refused(column, batch.column(column.name), told)
-            self.refused[column.name] += found
-            good = good and not found
-        if sets is not None:
-            self.beside.add(batch)
-        if good and self.certificate.schema.impossible:
-            self._count_impossible(batch, sets)
-        for name, values in self.values.items():
-            if len(values) < self.distinct:
-                own = pc.unique(batch.column(name)).to_pylist()
-                values.update(value for value in own if value is not None and value == value)
-        self.within.add(batch)
-        stratified = (own for _, own in self.stratified)
-        for sizes in (self.groups, self.keys, *stratified):
-            if sizes.columns:
-                sizes.add(batch)
-        if good and self.keyed is not None:
-            keys = self.certificate.schema.randomised
-            self.keyed.add([encode_released(own, batch.column(own.name)) for own in keys])
-        if good and self.attached.columns:
-            binned = self.certificate.schema.binned
-            self.attached.add(in_bins(batch, binned, released=True))
-
-    def _sets(self, marks: pa.Array) -> Positions:
-        """The place of the set that each record was asked for, negative where it is not stated."""
-        sets = places_among(self.names, marks)
-        self.asked += np.bincount(sets[sets >= 0], minlength=len(self.names))
-        if isinstance(marks, pa.DictionaryArray):  # what no record holds stands in the file
-            self.strays |= bool((places_among(self.names, marks.dictionary) < 0).any())
-        return sets
-
-    def _told(self, sets: Positions | None, columns: Sequence[str]) -> BoolArray | None:
-        """Which records were asked for all of these columns; ``None`` where all tell them."""
-        mechanism = self.certificate.mechanism
-        if sets is None or not isinstance(mechanism, AttributeSampler):
-            return None
-        wanted = {one.name for one in mechanism.containing(columns)}
-        told = np.array([*(name in wanted for name in self.names), False])  # the last is no set
-        return told[np.maximum(sets, -1)]
-
-    def _count_impossible(self, batch: pa.RecordBatch, sets: Positions | None) -> None:
-        schema = self.certificate.schema
-        if sets is not None:
-            self.impossible += self._impossible_reports(batch, sets)
-            return
-        for columns, rules in self.rules:
-            codes = [encode_released(schema.column(n), batch.column(n)) for n in columns]
-            self.impossible += batch.num_rows - int(rules.possible(codes).sum())
-
-    def _impossible_reports(self, batch: pa.RecordBatch, sets: Positions) -> int:
-        """Reports that no record can give: rules together may rule out what none of them names."""
-        schema, found = self.certificate.schema, 0
-        for at, columns, cells in self.reported:
-            own = batch.filter(pa.array(sets == at))
-            codes = [encode_released(schema.column(n), own.column(n)) for n in columns]
-            found += own.num_rows - int(cells[tuple(codes)].sum())
-        return found
-
-    @cached_property
-    def reported(self) -> list[tuple[int, tuple[str, ...], BoolArray]]:
-        """Of each set that cannot tell everything: its place, its columns, and what it can."""
-        mechanism, schema = self.certificate.mechanism, self.certificate.schema
-        if not isinstance(mechanism, AttributeSampler):
-            return []
-        found = []
-        for one in mechanism.sets:
-            labels = [list(map(label_key, schema.column(n).labels)) for n in one.columns]
-            cells = np.zeros(list(map(len, labels)), dtype=bool)
-            if one.matrix.size == cells.size:
-                continue
-            for cell in one.matrix.labels:
-                parts = cell if isinstance(cell, tuple) else (cell,)
-                at = (own.index(label_key(part)) for own, part in zip(labels, parts, strict=True))
-                cells[tuple(at)] = True
-            found.append((self.names.index(one.name), one.columns, cells))
-        return found
-
-    @cached_property
-    def rules(self) -> list[tuple[tuple[str, ...], CellRules]]:
-        """What the schema rules out, by the columns that are looked at together."""
-        schema = self.certificate.schema
-        ties = [rule.columns for rule in schema.impossible]
-        names = dict.fromkeys(name for columns in ties for name in columns)
-        groups = tied_columns(list(names), ties)
-        return [(own, CellRules.of(schema, own)) for own in dict.fromkeys(groups)]
-
-    def strata(self) -> Iterator[Check]:
-        """Every stratum that occurs has a matrix."""
-        for step, sizes in self.stratified:
-            lacking = sizes.keys() - {tuple(map(label_key, own)) for own in step.by_stratum}
-            yield Check.decided(
-                f"strata of {' x '.join(step.columns)}",
-                not lacking,
-                f"{counted(len(lacking), 'stratum', 'strata')} without a matrix"
-                if lacking
-                else "each has its matrix",
-            )
-
-    def alike(self) -> Iterator[Check]:
-        """Where all records of a group are released with the same keys, that many share them."""
-        if not self.keys.columns:
-            return
-        stated = max((c.attained.to_json().get("k", 1) for c in self.certificate.claims), default=1)
-        smallest = self.keys.smallest()
-        yield Check.decided(
-            "records with the same keys",
-            smallest >= stated,
-            f"at least {smallest:,} share each combination, groups of {stated:,} are stated",
-        )
-
-    def varied(self) -> Iterator[Check]:
-        """Where every group is said to hold this many values of a column, as many are released."""
-        for name, found in self.values.items():
-            if len(found) < self.distinct:
-                own = counted(len(found), "value")
-                told = f"{own}, and every group is said to hold {self.distinct:,}"
-                yield Check.decided(f"values of {name}", False, told)
-        yield from self.within.checks()
-
-
-def _counter(certificate: Certificate) -> Counter | None:
-    """Counts the randomised columns together, where a claim only the owner can compute is made."""
-    keys = certificate.schema.randomised
-    owned = any(only_the_owner(type(claim.attained)) for claim in certificate.claims)
-    if not owned or certificate.mechanism is None or not certificate.nature.whole:
-        return None
-    return Counter([own.name for own in keys], [own.labels for own in keys])
-
-
-def _distinct(certificate: Certificate) -> int:
-    """How many values of each sensitive column every group is said to hold."""
-    stated = certificate.options.get("distinct", 1) if certificate.nature.grouped else 1
-    return stated if isinstance(stated, int) else 1
-
-
-def _shared_key_columns(certificate: Certificate) -> tuple[str, ...]:
-    """The columns in which the records of a group agree; none where they need not."""
-    keys = certificate.schema.randomised
-    drawn = any(c.drawn for c in keys)
-    if certificate.statistics.get("keys") != NewKeys.CENTRE or drawn:
-        return ()
-    return (*certificate.known_columns, *(column.name for column in keys))
-
-
-ROUNDING = 1e-9
-
-
-class SensitiveDiversity:
-    """Values of sensitive columns by released keys, counted batch by batch."""
-
-    def __init__(self, certificate: Certificate, keys: Sequence[str]) -> None:
-        options = certificate.options if certificate.nature.grouped else {}
-        self.distinct = _number(options.get("distinct"), 1)
-        self.closeness = _number(options.get("closeness"), 1.0)
-        self.keys = len(keys)
-        asked = keys and (self.distinct > 1 or self.closeness < 1)
-        self.sizes = {
-            name: GroupSizes([*keys, name]) for name in (_as_grouped(certificate) if asked else ())
-        }
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count the records of a batch."""
-        for sizes in self.sizes.values():
-            sizes.add(batch)
-
-    def checks(self) -> Iterator[Check]:
-        """One a column."""
-        for name, sizes in self.sizes.items():
-            fewest, farthest = _within(sizes.total(), self.keys)
-            good = fewest >= self.distinct and farthest <= self.closeness + ROUNDING
-            yield Check.decided(
-                f"{name} by released keys",
-                good,
-                f"at least {fewest:,} values share each combination, {self.distinct:,} are stated; "
-                f"at most {text_up(farthest, 3)} from the whole, {text_up(self.closeness, 3)} is",
-            )
-
-
-def _number(stated: object, default: float) -> float:
-    known = isinstance(stated, int | float) and not isinstance(stated, bool)
-    return stated if known else default  # type: ignore[return-value]
-
-
-def _as_grouped(certificate: Certificate) -> list[str]:
-    """Sensitive columns that are released unchanged when groups were formed."""
-    schema = certificate.true_schema
-    changed = {column.name for column in schema.noisy}
-    changed |= {column.name for column in schema.columns if column.drawn}
-    return [c.name for c in schema.columns if c.role is Role.SENSITIVE and c.name not in changed]
-
-
-def _within(total: pa.Table, keys: int) -> tuple[int, float]:
-    """The fewest values of a combination of keys, and the largest distance of one to all."""
+    Columns of the table: keys, the sensitive column, the number of records.
+    """
     if not len(total):
         return 0, 0.0
-    codes = [codes_of(total.column(at))[0] for at in range(keys)]
-    group = joint_groups(codes) if codes else np.zeros(len(total), np.int64)
-    value, missing, ordered = codes_of(total.column(keys))
-    counts = np.asarray(total.column(GROUP_SIZE), dtype=np.float64)
+    *keys, sensitive, counts = total.columns
+    group = joint_groups([codes_of(key)[0] for key in keys])
+    value, missing, ordered = codes_of(sensitive)
+    records = np.asarray(counts, dtype=np.float64)
     present = np.bincount(group, weights=value != missing)  # each value of a group has one row
-    share = counts / np.bincount(group, weights=counts)[group]
-    overall = np.bincount(value, weights=counts) / counts.sum()
-    far: FloatArray = distance_of_groups(group, value, share, overall, ordered=ordered)
-    return int(present.min()), float(far.max(initial=0.0))
+    share = records / np.bincount(group, weights=records)[group]
+    overall = np.bincount(value, weights=records) / records.sum()
+    distances: FloatArray = distance_of_groups(group, value, share, overall, ordered=ordered)
+    return int(present.min()), float(distances.max(initial=0.0))
 
 
-LOOKED_AT = 200_000
-"""This many records are enough: sets drawn by the data for a reason would show in fewer."""
+# -- independence of attribute sets ----------------------------------------------------------------
 
-LEVEL = 1e-6
-MOST_VALUES = 20
-BINS = 10
-FEWEST_EXPECTED = 5.0
+LOOKED_AT: Final = 200_000
+"""Records that are looked at: sets that depend on the data would show in fewer."""
+
+MOST_VALUES: Final = 20
+BINS: Final = 10
+FEWEST_EXPECTED: Final = 5.0
 
 
 class SetIndependence:
-    """The sets of the first records, and what stands beside them."""
+    """The sets of the first records, with the columns released unchanged."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
@@ -533,21 +444,21 @@ class SetIndependence:
         self._records = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """One more batch, while there are few."""
+        """Keep the records of a batch until there are enough."""
         left = LOOKED_AT - self._records
         if self.columns and left > 0:
-            some = batch.select([REPORTED, *self.columns]).slice(0, left)
-            self._batches.append(some)
-            self._records += some.num_rows
+            kept = batch.select([REPORTED, *self.columns]).slice(0, left)
+            self._batches.append(kept)
+            self._records += kept.num_rows
 
     def checks(self) -> Iterator[Check]:
-        """One a column beside."""
+        """One chi-square test of independence a column."""
         if not self._records:
             return
         table = pa.Table.from_batches(self._batches).unify_dictionaries()
-        sets = _codes(table.column(REPORTED))
+        sets = _few_codes(table.column(REPORTED))
         for name in self.columns:
-            codes = _codes(table.column(name))
+            codes = _few_codes(table.column(name))
             shape = [int(sets.max()) + 1, int(codes.max()) + 1]
             statistic, degrees = _chi_square(cell_counts([sets, codes], shape))
             good = chi_square_tail(statistic, degrees) > LEVEL / len(self.columns)
@@ -555,28 +466,26 @@ class SetIndependence:
             yield Check.decided(f"sets beside {name}", good, f"the sets asked for {words}")
 
 
-def _codes(column: pa.ChunkedArray) -> IntArray:
-    """Values as codes: the most frequent and the rest, numbers of many values in bins."""
-    kind = column.type
-    if is_number(kind):
+def _few_codes(column: pa.ChunkedArray) -> IntArray:
+    """Values as codes: the most frequent and the rest, numbers in bins."""
+    if is_number(column.type):
         numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
         known = numbers[~np.isnan(numbers)]
         edges = np.unique(np.quantile(known, np.arange(1, BINS) / BINS)) if len(known) else known
-        found = np.searchsorted(edges, numbers, side="right")
-        return np.where(np.isnan(numbers), len(edges) + 1, found).astype(np.int64)
-    if not pa.types.is_dictionary(kind):
+        places = np.searchsorted(edges, numbers, side="right")
+        return np.where(np.isnan(numbers), len(edges) + 1, places).astype(np.int64)
+    if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
     combined = column.combine_chunks()
     codes = pc.fill_null(combined.indices.cast(pa.int64()), len(combined.dictionary)).to_numpy()
     order = np.argsort(-np.bincount(codes), kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.minimum(np.arange(len(order)), MOST_VALUES)
-    coded: IntArray = place[codes]
-    return coded
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.minimum(np.arange(len(order)), MOST_VALUES)
+    return np.asarray(rank[codes], dtype=np.int64)
 
 
 def _chi_square(counts: FloatArray) -> tuple[float, int]:
-    """The statistic of independence, rare sets and values each put together."""
+    """The statistic of independence, with rare sets and rare values each merged into one."""
     for _ in range(2):
         counts = counts[:, counts.sum(axis=0) > 0].T
         total = counts.sum()
@@ -589,10 +498,12 @@ def _chi_square(counts: FloatArray) -> tuple[float, int]:
     return float(((counts - expected) ** 2 / expected).sum()), degrees
 
 
+# -- copies of the data file -----------------------------------------------------------------------
+
+
 def copy_checks(folder: Path, certificate: Certificate) -> Iterator[Check]:
-    """One check a copy: every byte, and then every value beside that of the data file."""
+    """One check a copy: its fingerprint, and then every value beside that of the data file."""
     for copy in certificate.copies:
-        name = f"copy {copy.name}"
         try:
             same = fingerprint(file_path(folder, copy), copy.format) == copy
             detail = "" if same else "does not have the SHA-256 that the certificate states"
@@ -600,14 +511,15 @@ def copy_checks(folder: Path, certificate: Certificate) -> Iterator[Check]:
                 same, detail = False, "holds other records than the data file"
         except PramanaError as error:
             same, detail = False, str(error)
-        yield Check.decided(name, same, detail or "the same records in the same order")
+        yield Check.decided(
+            f"copy {copy.name}", same, detail or "the same records in the same order"
+        )
 
 
 def _same_records(folder: Path, certificate: Certificate, copy: DataFile) -> bool:
-    pairs = zip_longest(
-        _groups(open_data(folder, certificate)), _groups(open_data(folder, certificate, copy))
-    )
-    for data, other in pairs:
+    opened = open_data(folder, certificate), open_data(folder, certificate, copy)
+    groups = (in_groups(table.batches(), table.schema) for table in opened)
+    for data, other in zip_longest(*groups):
         if data is None or other is None or data.column_names != other.column_names:
             return False
         try:
@@ -615,7 +527,3 @@ def _same_records(folder: Path, certificate: Certificate, copy: DataFile) -> boo
         except PramanaError:
             return False
     return True
-
-
-def _groups(opened: OpenedTable) -> Iterator[pa.Table]:
-    return in_groups(opened.batches(), opened.schema)

@@ -1,15 +1,16 @@
-"""Was the order of the released records drawn at random? Bets on every order that was not.
+"""Was the order of the released records drawn at random? E-values against orders that were not.
 
-In a shuffle each released record is drawn from those that are left, whatever stands before it. So a
-doubt about the order is a bet, record by record (checks.py): it says which values are likelier at a
-place, and the stake is divided by what it wins on average over the records that are left. Columns
-come one after the other: given the columns before it, the values of a column are drawn from the
-records left that agree in those. Exact for every table, whatever depends on whatever.
+In a shuffle each released record is drawn from those that are left, whatever comes before it. So an
+alternative order is a bet, record by record: it says which values are likelier at a place, and
+the stake is divided by what it wins on average over the records that are left. Columns come one
+after the other: given the columns before it, the values of a column are drawn from the records left
+that agree in those. Exact for every table, whatever the associations.
 
-The doubts: a record stands near those that stood near it in the truth, at distances from none to a
-quarter of the table, in the old direction or turned; all records moved by as much; stretches of
-records moved each by as much as it pleased; and records stand beside their like, as if sorted.
-What is likelier near an original record follows from its row of the matrix.
+The alternatives: a record is near those that were near it in the original order, at distances from
+none to a quarter of the table, in the old direction or turned; all records moved by the same
+distance; stretches of records moved each by its own distance; and records are next to similar ones,
+as if sorted. What is likelier near an original record follows from its row of the matrix.
+Docs: docs/power.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,10 @@ from pramana.verification.checks import SURE, Check, average, needed
 from pramana.verification.paired_records import Pair, PairedRecords, joined
 
 MOST_RECORDS = 20_000
-"""So many released records are looked at: the first ones, which are as good as any in a shuffle."""
+"""The first released records are tested, which are as good as any in a shuffle."""
 
 MOST_VALUES = 32
-"""Values that a column is looked at by; neighbouring ones are put together."""
+"""The most values of a column; neighbouring ones are merged."""
 
 STRENGTHS = (0.9, 0.3, 0.1, 0.02)
 EACH = np.array(STRENGTHS)[:, None]
@@ -44,13 +44,14 @@ RUNS = (48, 192)
 
 MOST_RUNS, FEWEST_RUNS = 16, 3
 RUN_PLACES = 2**28
-"""This many stretches, and fewer of a large table: each is held beside every place of the truth."""
+"""Limits the stretches of a large table: each is compared with every place of the original."""
 
 LIKELY_RUNS = 0.05
 CANDIDATES = 4
 PART = 2**16
 MOST_CELLS = 4096
-"""Of a step on several columns whose matrix is laid out."""
+"""The most cells of a step on several columns whose matrix is laid out."""
+
 SILENT = "cannot tell here: these columns are too alike"
 
 
@@ -85,28 +86,21 @@ class Ordered:
         return cls(own.before, own.after, odds, kept or (whole and matrix is not None))
 
 
-class Left:
-    """For each released record how many of those left, from it on, have which value of a column.
+def _shares_left(prefix: IntArray, after: IntArray, size: int) -> FloatArray:
+    """For each released record the shares of the values of a column among the records left.
 
-    Only those that agree with it in the columns before are counted.
+    Those left are the records from it on that agree with it in the columns before.
     """
-
-    def __init__(self, prefix: IntArray, after: IntArray, size: int) -> None:
-        order = np.lexsort((-np.arange(len(after)), prefix))  # from the end, group by group
-        shown = np.zeros((len(after), size), dtype=np.int32)
-        shown[np.arange(len(after)), after[order]] = 1
-        total = shown.cumsum(axis=0, dtype=np.int32)
-        first = np.flatnonzero(np.diff(prefix[order], prepend=-1))
-        starts = np.repeat(first, np.diff([*first, len(after)]))
-        total -= total[starts] - shown[starts]
-        counts = np.empty_like(total)
-        counts[order] = total
-        self.shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
-
-    def mean(self, odds: FloatArray) -> FloatArray:
-        """The mean of the odds at each place, over the records that are left."""
-        found: FloatArray = np.einsum("ja,ja->j", self.shares, odds)
-        return found
+    order = np.lexsort((-np.arange(len(after)), prefix))  # from the end, group by group
+    shown = np.zeros((len(after), size), dtype=np.int32)
+    shown[np.arange(len(after)), after[order]] = 1
+    total = shown.cumsum(axis=0, dtype=np.int32)
+    first = np.flatnonzero(np.diff(prefix[order], prepend=-1))
+    starts = np.repeat(first, np.diff([*first, len(after)]))
+    total -= total[starts] - shown[starts]
+    counts = np.empty_like(total)
+    counts[order] = total
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 class Orders:
@@ -117,12 +111,12 @@ class Orders:
         self.whole = whole
         self.records = len(columns[0].before)
         self.seen = min(self.records, MOST_RECORDS)
-        self.left: list[Left] = []
+        self.left: list[FloatArray] = []
         self.weights: list[float] = []
         prefix = np.zeros(self.seen, dtype=np.int64)
         for column in columns:
             after = column.after[: self.seen]
-            self.left.append(Left(prefix, after, column.size))
+            self.left.append(_shares_left(prefix, after, column.size))
             # What is fixed by the columns before is no news: one record of each of their groups.
             self.weights.append(1 - (int(prefix.max()) + 1) / self.seen)
             prefix = np.unique(prefix * column.size + after, return_inverse=True)[1].ravel()
@@ -133,7 +127,7 @@ class Orders:
         for column, left, own in zip(self.columns, self.left, odds, strict=True):
             own = np.maximum(own, -1.0)
             here = own[np.arange(self.seen), column.after[: self.seen]]
-            mean = left.mean(own)
+            mean = np.einsum("ja,ja->j", left, own)
             total += np.log1p(EACH * here) - np.log1p(EACH * mean)
         return total
 
@@ -251,29 +245,27 @@ class Orders:
         return total
 
     def runs(self, length: int) -> float:
-        """The gain of a bet that stretches moved, each by as much as it pleased.
+        """The gain of a bet that stretches moved, each by its own distance.
 
         A stretch bets on all distances alike; of most of them the part of the stake is given up.
         """
         many = min(MOST_RUNS, max(FEWEST_RUNS, RUN_PLACES // (length * self.records)))
         starts = range(0, min(self.seen, length * many) - length + 1, length)
-        fits = self.fits(starts, length)
-        return sum(map(self._run, fits, starts, repeat(length)))
-
-    def _run(self, fits: NDArray[np.float32], start: int, length: int) -> float:
-        stop = start + length
-        moved = np.argpartition(-fits, CANDIDATES)[:CANDIDATES]
-        places = (np.arange(start, stop) - moved[:, None]) % self.records
-        steps = np.zeros((len(moved), len(STRENGTHS)))
-        for column, left in zip(self.columns, self.left, strict=True):
-            odds = column.odds[column.before[places]]
-            here = odds[:, np.arange(length), column.after[start:stop]][:, None]
-            mean = np.einsum("ja,mja->mj", left.shares[start:stop], odds)[:, None]
-            steps += (np.log1p(EACH * here) - np.log1p(EACH * mean)).sum(axis=2)
-        won = (steps - math.log(len(STRENGTHS) * self.records)).ravel().tolist()
-        most = max(won)
-        stake = most + math.log(sum(math.exp(own - most) for own in won))
-        return float(np.logaddexp(math.log1p(-LIKELY_RUNS), math.log(LIKELY_RUNS) + stake))
+        gain = 0.0
+        for start, fits in zip(starts, self.fits(starts, length), strict=True):
+            stop = start + length
+            moved = np.argpartition(-fits, CANDIDATES)[:CANDIDATES]
+            places = (np.arange(start, stop) - moved[:, None]) % self.records
+            steps = np.zeros((len(moved), len(STRENGTHS)))
+            for column, left in zip(self.columns, self.left, strict=True):
+                odds = column.odds[column.before[places]]
+                here = odds[:, np.arange(length), column.after[start:stop]][:, None]
+                mean = np.einsum("ja,mja->mj", left[start:stop], odds)[:, None]
+                steps += (np.log1p(EACH * here) - np.log1p(EACH * mean)).sum(axis=2)
+            stake = np.logaddexp.reduce(steps.ravel()) - math.log(len(STRENGTHS) * self.records)
+            likely = math.log(LIKELY_RUNS) + stake
+            gain += float(np.logaddexp(math.log1p(-LIKELY_RUNS), likely))
+        return gain
 
 
 def _released(after: IntArray) -> tuple[IntArray, BoolArray]:
@@ -297,8 +289,8 @@ def _means(odds: FloatArray, width: int) -> FloatArray:
 def order_check(records: PairedRecords, *, level: float) -> Check:
     """Whether the released order could be that of a shuffle; wrong less than once in 1 / level."""
     columns = list(_columns(records))
-    kept = [] if records.kept_together is None else [records.kept_together]
-    whole = joined([*kept, *records.randomised.values()])
+    unchanged = [] if records.kept_together is None else [records.kept_together]
+    whole = joined([*unchanged, *records.randomised.values()])
     if not columns or whole is None:
         return Check.asserted("order", SILENT)
     orders = Orders(columns, whole)
@@ -312,14 +304,13 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
         return Check.asserted("order", f"could be that of a shuffle; {SILENT}")
-    seen = "records left in their places" if reach == 1 else (
-        f"a shuffle inside stretches of up to {reach} records"
-    )  # fmt: skip
-    return Check.decided("order", True, f"could be that of a shuffle; {seen} would be found")
+    words = f"a shuffle inside stretches of up to {reach} records"
+    words = "records left in their places" if reach == 1 else words
+    return Check.decided("order", True, f"could be that of a shuffle; {words} would be found")
 
 
 def _columns(records: PairedRecords) -> Iterator[Ordered]:
-    """Kept columns first, since they say most; then what passes matrices."""
+    """Unchanged columns first, since they say most; then those that pass matrices."""
     for pair in records.kept.values():
         if pair.size > 1:
             yield Ordered.of(pair, None, kept=True)
@@ -330,49 +321,49 @@ def _columns(records: PairedRecords) -> Iterator[Ordered]:
             continue
         step = steps.get(name)
         if step is not None and len(step.columns) == 1 and step.matrix is not None:
-            own = records.cells(step)
-            yield Ordered.of(own or pair, None if own is None else step.matrix.values)
+            cells = records.cells(step)
+            yield Ordered.of(cells or pair, None if cells is None else step.matrix.values)
         elif isinstance(mechanism, AttributeSampler):
             yield Ordered.of(pair, _reported(mechanism, name, records)[: pair.size, : pair.size])
         else:
-            found = Ordered.of(pair, None if step is None else _among_others(step, name, records))
-            # What is kept together is no news twice: one column of a step speaks for its power.
-            yield found if step is None or name == step.columns[0] else replace(found, known=False)
-
-
-def _places(name: str, records: PairedRecords) -> dict[Label, int]:
-    labels = records.certificate.schema.column(name).labels
-    return {label: place for place, label in enumerate(labels)}
+            column = Ordered.of(pair, None if step is None else _among_others(step, name, records))
+            # Columns of one step say the same: one of them counts for the power.
+            first = step is None or name == step.columns[0]
+            yield column if first else replace(column, known=False)
 
 
 def _reported(mechanism: AttributeSampler, name: str, records: PairedRecords) -> FloatArray:
-    """What a column is told as, or not at all (the last), over all sets that ask for it."""
+    """What a column is reported as, or not at all (the last), over all sets that contain it."""
     places = _places(name, records)
     size = len(places)
     rows = np.zeros((size + 1, size + 1))
     for asked in mechanism.containing([name]):
-        at = asked.columns.index(name)
-        told = np.bincount([places[cell[at]] for cell in asked.cells], minlength=size)
+        axis = asked.columns.index(name)
+        cells = np.bincount([places[cell[axis]] for cell in asked.cells], minlength=size)
         kept = float(asked.matrix.retention)
-        rows[:size, :size] += asked.share * (kept * np.eye(size) + (1 - kept) * told / told.sum())
+        rows[:size, :size] += asked.share * (kept * np.eye(size) + (1 - kept) * cells / cells.sum())
     rows[:, size] = 1 - rows[:, :size].sum(axis=1)
     return rows
 
 
 def _among_others(step: Step, name: str, records: PairedRecords) -> FloatArray | None:
-    """What becomes of a column that is moved together with others, on average over the people."""
+    """The matrix of a column that is moved together with others, on average over the people."""
     if step.matrix is None or len(step.labels) > MOST_CELLS:
         return None
     cells, places = records.cells(step), _places(name, records)
     if cells is None:
         return None
-    at = step.columns.index(name)
-    own = np.array([places[cell[at]] for cell in step.labels])
-    told = np.eye(len(places))[own]
+    axis = step.columns.index(name)
+    values = np.eye(len(places))[[places[cell[axis]] for cell in step.labels]]
     people = np.bincount(cells.before, minlength=cells.size)
-    rows: FloatArray = told.T @ (people[:, None] * (step.matrix.values @ told))
-    held = told.T @ people
+    rows: FloatArray = values.T @ (people[:, None] * (step.matrix.values @ values))
+    held = values.T @ people
     return np.where(held[:, None] > 0, rows / np.maximum(held, 1)[:, None], np.eye(len(places)))
+
+
+def _places(name: str, records: PairedRecords) -> dict[Label, int]:
+    labels = records.certificate.schema.column(name).labels
+    return {label: place for place, label in enumerate(labels)}
 
 
 def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:

@@ -87,11 +87,14 @@ def verify_folder(
             records.append(Check.decided("table", False, "it cannot be read"))
     # Nothing is computed for a number of records that the data contradict.
     recompute = all(check.ok for check in records if check.name == "records")
-    checks += [
-        *consistency_checks(certificate, recompute=recompute),
-        *_assertions(certificate),
-        *records,
-    ]
+    checks += consistency_checks(certificate, recompute=recompute)
+    # How records were made no folder can show.
+    if certificate.mechanism is not None or certificate.nature.withholds_matrices:
+        which = "these matrices" if certificate.mechanism is not None else "matrices"
+        detail = f"independent randomisation by {which} cannot be verified from the folder"
+        checks.append(Check.asserted("draws", detail))
+    checks.append(Check.asserted("order", "shuffling cannot be verified from the folder"))
+    checks += records
     risk = None
     if data.ok and all(check.ok for check in checks):
         try:
@@ -101,15 +104,6 @@ def verify_folder(
             checks.append(Check.decided("table", False, str(error)))
     publishable = None if risk is None else verdict_of(certificate, risk)
     return Verdict(tuple(checks), tuple(_notes(certificate, key)), risk, publishable)
-
-
-def _assertions(certificate: Certificate) -> Iterator[Check]:
-    """Statements about how records were made, which no folder can show."""
-    if certificate.mechanism is not None or certificate.nature.withholds_matrices:
-        which = "these matrices" if certificate.mechanism is not None else "matrices"
-        detail = f"independent randomisation by {which} cannot be verified from the folder"
-        yield Check.asserted("draws", detail)
-    yield Check.asserted("order", "shuffling cannot be verified from the folder")
 
 
 def _data_check(folder: Path, certificate: Certificate) -> Check:

@@ -17,7 +17,7 @@ those are counted whose values have a small hash: all records with the same valu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -88,8 +88,10 @@ class SubsetUniqueness:
 
     def sentence(self) -> str:
         """The finding in words."""
+        *names, last = self.columns
+        words = f"{', '.join(names)} and {last}" if names else last
         return (
-            f"An attacker who knows {_and(self.columns)} of a person finds {self.found:,} of "
+            f"An attacker who knows {words} of a person finds {self.found:,} of "
             f"{self.people:,} people ({percent_up(self.share)})."
         )
 
@@ -191,45 +193,31 @@ def verdict_of(
             f"Do not publish: column {identifiers[0].columns[0]} is released unchanged and "
             f"identifies people. {identifiers[0].sentence()}",
         )
-    reasons = [*_narrow(certificate), *_uncovered(certificate, risk)]
+    reasons, worst = [], risk.worst
+    if certificate.reproducible:
+        reasons.append("Not for publication: the release was made with a seed, for a test.")
+    if not certificate.claims:
+        reasons.append("The release has no guarantee.")
+    if not all(claim.holds for claim in certificate.claims):
+        reasons.append("A guarantee is weaker than was asked for.")
+    if certificate.accepted_risk:
+        reasons.append(accepted_words(certificate.accepted_risk))
+    subset = risk.beyond(uniqueness_bound(certificate))
+    if subset is not None:
+        covered = "The guarantees do not cover all that an attacker can know."
+        reasons.append(f"{covered} {subset.sentence()}")
+        if worst is not None and worst.found > subset.found:
+            reasons.append(worst.sentence())
     if not checked:
         reasons.append("The release was not verified yet: it is in no folder.")
     if reasons:
         return Publishable(Colour.AMBER, " ".join(reasons))
-    return Publishable(Colour.GREEN, " ".join(["The guarantees hold.", *_covered(risk)]))
-
-
-def _narrow(certificate: Certificate) -> Iterator[str]:
-    """What the guarantees lack."""
-    if certificate.reproducible:
-        yield "Not for publication: the release was made with a seed, for a test."
-    if not certificate.claims:
-        yield "The release has no guarantee."
-    if not all(claim.holds for claim in certificate.claims):
-        yield "A guarantee is weaker than was asked for."
-
-
-def _uncovered(certificate: Certificate, risk: FileRisk) -> Iterator[str]:
-    """What an attacker can know and no guarantee covers."""
-    if certificate.accepted_risk:
-        yield accepted_words(certificate.accepted_risk)
-    subset = risk.beyond(uniqueness_bound(certificate))
-    if subset is not None:
-        yield f"The guarantees do not cover all that an attacker can know. {subset.sentence()}"
-        worst = risk.worst
-        if worst is not None and worst.found > subset.found:
-            yield worst.sentence()
-
-
-def _covered(risk: FileRisk) -> Iterator[str]:
+    sentence = "The guarantees hold."
     if not risk.columns:
-        yield "Every released column is randomised."
-    elif risk.worst is not None:
-        yield f"The largest risk by unchanged columns is small. {risk.worst.sentence()}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+        sentence += " Every released column is randomised."
+    elif worst is not None:
+        sentence += f" The largest risk by unchanged columns is small. {worst.sentence()}"
+    return Publishable(Colour.GREEN, sentence)
 
 
 # -- the measure -----------------------------------------------------------------------------------
@@ -246,17 +234,26 @@ def uniqueness(table: OpenedTable, names: Sequence[str]) -> FileRisk:
     """Measure the uniqueness of records on some columns of a table in random order."""
     if not names or not table.rows:
         return FileRisk(table.rows)
-    words = _first_words(table, names)
-    subsets = worst_subsets(names, words)
+    parts, records = list[pa.RecordBatch](), 0
+    for batch in table.batches(names):
+        parts.append(batch.slice(0, SEARCHED - records))
+        records += len(parts[-1])
+        if records >= SEARCHED:
+            break
+    words = [np.concatenate([words_of(p.column(at)) for p in parts]) for at in range(len(names))]
     suspects = [
         name for name, column in zip(names, words, strict=True) if share_alone(column) >= SUSPECT
     ]
-    counted = count_unique(table, subsets)
+    counts = count_unique(table, worst_subsets(names, words))
+    widening: list[SubsetUniqueness] = []  # subsets that find more people than all narrower ones
+    for subset in counts.values():
+        if not widening or subset.found > widening[-1].found:
+            widening.append(subset)
     return FileRisk(
         records=table.rows,
         columns=tuple(names),
         identifiers=identifiers(table, suspects),
-        subsets=tuple(_widening([counted[subset] for subset in subsets])),
+        subsets=tuple(widening),
         sampled=table.rows > COUNTED,
     )
 
@@ -271,29 +268,6 @@ def identifiers(table: OpenedTable, suspects: Sequence[str]) -> tuple[SubsetUniq
 def share_alone(words: Words) -> float:
     """The share of values that occur once."""
     return _unique_of((), np.sort(words)).share
-
-
-def _widening(subsets: Sequence[SubsetUniqueness]) -> Iterator[SubsetUniqueness]:
-    """Subsets that find more people than all narrower ones."""
-    most = -1
-    for subset in subsets:
-        if subset.found > most:
-            yield subset
-            most = subset.found
-
-
-def _first_words(table: OpenedTable, names: Sequence[str]) -> list[Words]:
-    """A 64-bit word for each value of the first records."""
-    parts, records = list[pa.RecordBatch](), 0
-    for batch in table.batches(names):
-        parts.append(batch.slice(0, SEARCHED - records))
-        records += len(parts[-1])
-        if records >= SEARCHED:
-            break
-    return [
-        np.concatenate([words_of(part.column(place)) for part in parts])
-        for place in range(len(names))
-    ]
 
 
 def worst_subsets(names: Sequence[str], words: Sequence[Words]) -> list[tuple[str, ...]]:
@@ -383,7 +357,13 @@ def is_amount(table: OpenedTable, name: str) -> bool:
         return True
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return False
-    values = _numbers(table, name)
+    parts = [np.zeros(0)]
+    for batch in table.batches([name]):
+        array = batch.column(0)
+        plain = array.cast(kind) if pa.types.is_dictionary(array.type) else array
+        parts.append(np.asarray(plain.cast(pa.float64(), safe=False).drop_null()))
+    values = np.concatenate(parts)
+    values = values[np.isfinite(values)]
     if (values % 1 != 0).mean() > FRACTION_OF_AMOUNTS:
         return True
     low, high, width = values.min(), values.max(), float(values.max() - values.min()) + 1
@@ -394,17 +374,3 @@ def is_amount(table: OpenedTable, name: str) -> bool:
         return ties >= expected - SIGMAS * math.sqrt(expected)
     digits = [len(str(abs(int(value)))) for value in (low, high)]
     return ties > 0 or digits[0] < DIGITS or digits[0] != digits[1]
-
-
-def _numbers(table: OpenedTable, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The numbers of a column, without missing ones."""
-    parts = [
-        np.asarray(_plain(batch.column(0)).cast(pa.float64(), safe=False).drop_null())
-        for batch in table.batches([name])
-    ]
-    values = np.concatenate([np.zeros(0), *parts])
-    return np.asarray(values[np.isfinite(values)], dtype=np.float64)
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
