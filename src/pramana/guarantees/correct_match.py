@@ -1,9 +1,8 @@
-"""The chance that an intruder who knows one value of a person picks the right record.
+"""The probability that an intruder who knows one value of a person picks the right record.
 
 The intruder of [Ghatak, Sec. 2] knows that the target has the value c of one column, looks at the
 a records that are released as c, and picks one of them at random. ``CorrectMatch(xi)`` says that
-the pick is right with probability at most xi, whichever a was seen and whichever value c the
-target has.
+the pick is right with probability at most xi, for every a and every value c of the target.
 
 The paper bounds this for one rare value (psi). Other rare values of the same block can be left
 above the bound, so every value that occurs is evaluated here, each by the exact law of the
@@ -157,7 +156,7 @@ class CorrectMatch(Guarantee):
 def worst_risk(
     mechanism: Mechanism | TransitionMatrix, counts: Counts | Mapping[Label, int]
 ) -> float:
-    """The largest chance over the steps of a mechanism, rounded up; 1 where it has none."""
+    """The largest probability over the steps of a mechanism, rounded up; 1 if it has none."""
     if isinstance(mechanism, TransitionMatrix):
         return _worst(mechanism, frequencies_by_label(counts))
     if isinstance(counts, Mapping):
@@ -166,7 +165,7 @@ def worst_risk(
 
 
 def kept_risk(known: Sequence[str], counts: Counts, *, anonymity_set: int) -> float:
-    """The largest chance by one value of a column that is released unchanged: 1 / its frequency.
+    """The largest probability by a value of an unchanged column: 1 / its frequency.
 
     A column that is not counted has at least ``anonymity_set`` records of each value.
     """
@@ -178,24 +177,12 @@ def kept_risk(known: Sequence[str], counts: Counts, *, anonymity_set: int) -> fl
 
 
 def match_risks(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> FloatArray:
-    """The largest chance of a correct match for each label, rounded up; 0 where nobody has it."""
+    """The largest probability for each label, rounded up; 0 for a label that nobody has."""
     times = _in_order(matrix, frequencies)
     risks = np.zeros(matrix.size)
     for position, inflow in _inflows(matrix, times, np.flatnonzero(times)):
         risks[position] = worst_match(inflow)
     return risks
-
-
-def _worst(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> float:
-    """The largest chance of all labels: from rare to frequent, as it is at most 1 / frequency."""
-    times = _in_order(matrix, frequencies)
-    order = np.argsort(times, kind="stable")
-    worst = 0.0
-    for position, inflow in _inflows(matrix, times, order[times[order] > 0]):
-        if times[position] * worst >= 1:
-            break
-        worst = max(worst, worst_match(inflow, at_least=worst))
-    return worst
 
 
 def frequencies_by_label(counts: Counts | Mapping[Label, int]) -> dict[Label, int]:
@@ -207,19 +194,50 @@ def frequencies_by_label(counts: Counts | Mapping[Label, int]) -> dict[Label, in
         for cell in counts.cells.tolist()
     ]
     single = len(counts.columns) == 1
-    numbers = counts.numbers.tolist()
-    return {
-        (label[0] if single else label): number
-        for label, number in zip(labels, numbers, strict=True)
-    }
+    keys = [label[0] for label in labels] if single else labels
+    return dict(zip(keys, counts.numbers.tolist(), strict=True))
+
+
+def _worst(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> float:
+    """The largest of all labels: from rare to frequent, as it is at most 1 / frequency."""
+    times = _in_order(matrix, frequencies)
+    order = np.argsort(times, kind="stable")
+    worst = 0.0
+    for position, inflow in _inflows(matrix, times, order[times[order] > 0]):
+        if times[position] * worst >= 1:
+            break
+        worst = max(worst, worst_match(inflow, at_least=worst))
+    return worst
+
+
+def _of_step(step: Step, counts: Counts) -> float:
+    """The largest over the values of a column, and over its strata."""
+    if len(step.columns) > 1:
+        names = ", ".join(f"'{name}'" for name in step.columns)
+        raise NotCovered(
+            f"The correct match speaks of one column at a time, and {names} are randomised "
+            "together. Use SpontaneousRecognition for joint steps."
+        )
+    if step.matrix is not None:
+        return _worst(step.matrix, frequencies_by_label(counts.margin(*step.columns)))
+    by_stratum: dict[tuple[Label, ...], dict[Label, int]] = {}
+    joint = frequencies_by_label(counts.margin(*step.strata, *step.columns))
+    for label, number in joint.items():
+        by_stratum.setdefault(label[:-1], {})[label[-1]] = number
+    missing = [stratum for stratum in by_stratum if stratum not in step.by_stratum]
+    if missing:
+        raise OutsideDomain(
+            f"'{step.columns[0]}' has no matrix for {len(missing)} of {len(by_stratum)} strata."
+        )
+    return max(_worst(step.by_stratum[stratum], times) for stratum, times in by_stratum.items())
 
 
 def _in_order(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> IntArray:
     """The frequencies in the order of the matrix."""
-    strange = [label for label in frequencies if label not in matrix.positions]
-    if strange:
+    unknown = [label for label in frequencies if label not in matrix.positions]
+    if unknown:
         raise OutsideDomain(
-            f"{len(strange)} of {len(frequencies)} values with a frequency are not labels of the "
+            f"{len(unknown)} of {len(frequencies)} values with a frequency are not labels of the "
             "matrix. Every value needs a row."
         )
     times = np.zeros(matrix.size, dtype=np.int64)
@@ -233,10 +251,10 @@ def _in_order(matrix: TransitionMatrix, frequencies: Mapping[Label, int]) -> Int
 def _inflows(
     matrix: TransitionMatrix, times: IntArray, asked: IntArray
 ) -> Iterator[tuple[int, Inflow]]:
-    """For each position asked: who is released as it."""
-    numbers = [int(number) for number in times]
-    total = sum(numbers)
+    """For each position asked: the records that can be released as it."""
+    numbers = times.tolist()
     if isinstance(matrix, UniformMixture):
+        total = sum(numbers)
         for i in asked.tolist():
             yield i, Inflow(matrix.kept, numbers[i], (matrix.other,), (total - numbers[i],))
     elif isinstance(matrix, SparseRows):
@@ -255,29 +273,6 @@ def _inflows(
             yield i, Inflow(int(weights[i, i]), numbers[i], moves, others)
 
 
-def _of_step(step: Step, counts: Counts) -> float:
-    """The worst over the values of a column, and over its strata."""
-    if len(step.columns) > 1:
-        names = ", ".join(f"'{name}'" for name in step.columns)
-        raise NotCovered(
-            f"The correct match speaks of one column at a time, and {names} are randomised "
-            "together. Use SpontaneousRecognition for joint steps."
-        )
-    if step.matrix is not None:
-        margin = frequencies_by_label(counts.margin(*step.columns))
-        return _worst(step.matrix, margin)
-    joint = frequencies_by_label(counts.margin(*step.strata, *step.columns))
-    by_stratum: dict[tuple[Label, ...], dict[Label, int]] = {}
-    for label, number in joint.items():
-        by_stratum.setdefault(label[:-1], {})[label[-1]] = number
-    missing = [stratum for stratum in by_stratum if stratum not in step.by_stratum]
-    if missing:
-        raise OutsideDomain(
-            f"'{step.columns[0]}' has no matrix for {len(missing)} of {len(by_stratum)} strata."
-        )
-    return max(_worst(step.by_stratum[stratum], times) for stratum, times in by_stratum.items())
-
-
 # -- the law of the released count ------------------------------------------------------------
 
 UNIT = 2.0**-52
@@ -288,15 +283,15 @@ EXACT_RANGE = 256
 """Up to this many released values the law is computed by products of positive polynomials."""
 
 WIDE_TOLERANCE = 1e-6
-"""Beyond it the search over a stops when the answer is known to this relative precision."""
+"""The relative precision at which the search over larger a ends."""
 
 
 @dataclass(frozen=True)
 class Inflow:
-    """Where the records released as one value c come from.
+    """The records that can be released as one value c.
 
-    ``own`` is the integer weight with which a true c stays, ``frequency`` the number of true c;
-    ``weights`` and ``frequencies`` say the same of the other values that can turn into c.
+    ``own`` is the integer weight with which an original c stays, ``frequency`` the number of
+    original c; ``weights`` and ``frequencies`` are those of the other values that can turn into c.
     """
 
     own: int
@@ -339,19 +334,15 @@ def worst_match(inflow: Inflow, *, at_least: float = 0.0) -> float:
 
 
 def _first(inflow: Inflow, own: float, odds: FloatArray, times: FloatArray) -> float:
-    """R(1) = 1 / (T_c + sum T_i odds_i / odds_c); exact where the fractions stay short."""
+    """R(1) = 1 / (T_c + sum T_i odds_i / odds_c); exact if the fractions stay short."""
     if len(odds) > EXACT_TERMS:
-        return _up(1 / (inflow.frequency + math.fsum(times * odds) / own), 8)
+        return 1 / (inflow.frequency + math.fsum(times * odds) / own) * (1 + 8 * UNIT)
     parts = zip(inflow.weights, inflow.frequencies, strict=True)
     rest = sum(
         (number * Fraction(weight, TOTAL - weight) for weight, number in parts if number),
         Fraction(0),
     )
     return float_up(1 / (inflow.frequency + rest / Fraction(inflow.own, TOTAL - inflow.own)))
-
-
-def _up(value: float, units: float) -> float:
-    return value * (1 + units * UNIT)
 
 
 def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best: float) -> float:
@@ -362,18 +353,12 @@ def _search(own: float, certain: int, odds: FloatArray, times: FloatArray, best:
         # R(a) <= 1 / a: beyond 1 / best nothing can be larger.
         top = min(reach, most, math.ceil(1 / best) if best else reach)
         if top > done:
-            best, done = max(best, _near(own, certain, odds, times, top)), top
+            ratios, units = _ratios(odds, times, top)
+            risks = 1 / ((np.arange(1, top + 1) + certain) * (1 + ratios / own))
+            best, done = max(best, float(risks.max()) * (1 + units * UNIT)), top
         if done >= most or done * best >= 1:
             return best
     return _far(own, certain, odds, times, best, done + 1, min(most, math.ceil(1 / best)))
-
-
-def _near(own: float, certain: int, odds: FloatArray, times: FloatArray, top: int) -> float:
-    """Max R(a) over the first ``top`` random ones, from all e_a at once."""
-    ratios, units = _ratios(odds, times, top)
-    random = np.arange(1, top + 1)
-    chances = 1 / ((random + certain) * (1 + ratios / own))
-    return _up(float(chances.max()), units)
 
 
 def _ratios(odds: FloatArray, times: FloatArray, top: int) -> tuple[FloatArray, float]:
@@ -404,9 +389,7 @@ def _ratios(odds: FloatArray, times: FloatArray, top: int) -> tuple[FloatArray, 
 def _pair_up(powers: FloatArray) -> FloatArray:
     """Multiply polynomials two by two, without the terms beyond the last column."""
     if len(powers) % 2:
-        one = np.zeros((1, powers.shape[1]))
-        one[0, 0] = 1
-        powers = np.vstack([powers, one])
+        powers = np.vstack([powers, np.eye(1, powers.shape[1])])
     left, right = powers[0::2], powers[1::2]
     product = np.zeros_like(left)
     for shift in range(powers.shape[1]):

@@ -14,13 +14,10 @@ sensitive one and a weight too: other records with other values there hide nobod
 size of the smallest group that all of them form. In a group of one there is nobody to be shuffled
 with: what is left is the local epsilon, with delta 0. Proof: docs/proofs/shuffled_privacy.md.
 
-From what is done to a record to the blanket laws that bound it.
-
-The promise must hold for every pair of truths, so that the worst pair counts. For uniform mixtures
-that is the pair which differs in every column, with the largest ratio of all strata. For other
-matrices all pairs are looked at where they are few, and where they are many the matrix is bounded
+The guarantee must hold for every pair of original values, so that the worst pair counts. For
+uniform mixtures that is the pair which differs in every column, with the largest ratio of all
+strata. For other matrices all pairs are computed if they are few; otherwise the matrix is bounded
 by a uniform mixture that can be turned into it, or all steps together by the largest ratio alone.
-Proofs: docs/proofs/shuffled_privacy.md.
 """
 
 from __future__ import annotations
@@ -74,8 +71,7 @@ class ShuffledPrivacy(Guarantee):
         "shuffled with fresh randomness; one record a person; the number of records is public; the "
         "adversary may know everybody else's record, and columns released as they are, sensitive "
         "ones and weights too, are known and split the anonymity set; a list of values that was "
-        "read off "
-        "the data is taken as public."
+        "read off the data is taken as public."
     )
     not_promised: ClassVar[str] = (
         "It covers the randomised columns only, one person at a time and one release. It does not "
@@ -115,11 +111,10 @@ class ShuffledPrivacy(Guarantee):
 
         Args:
             mechanism: what is done to a record.
-            anonymity_set: the number of records; where columns are released unchanged, the size
-            of the
+            anonymity_set: the number of records; if columns are released unchanged, the size of the
                 smallest group that they form.
-            delta: 0 and an anonymity set of one give the local epsilon.
-            most: if this epsilon holds, what is found is not above it by rounding.
+            delta: 0, like an anonymity set of one, gives the local epsilon.
+            most: if this epsilon holds, the result is not above it by rounding.
         """
         require_number("the number of records", anonymity_set, low=1)
         require_number("delta", delta, low=0, high=1, high_open=True)
@@ -153,9 +148,9 @@ class ShuffledPrivacy(Guarantee):
             found = self.of(mechanism, anonymity_set=anonymity_set, delta=delta, most=self.epsilon)
             return found.epsilon <= self.epsilon
         if anonymity_set == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
-            return _local(mechanism) <= self.epsilon
-
-        return meets(mechanism, anonymity_set=anonymity_set, epsilon=self.epsilon, delta=delta)
+            return local <= self.epsilon
+        meets = partial(holds, anonymity_set=anonymity_set, epsilon=self.epsilon, delta=delta)
+        return any(all(map(meets, laws)) for laws in laws_of(mechanism))
 
     def _delta_for(self, evidence: Evidence) -> float:
         return usual_delta(evidence.records) if self.delta is None else self.delta
@@ -222,31 +217,25 @@ def _local(mechanism: Mechanism) -> float:
 
 
 def _covered(evidence: Evidence) -> tuple[Mechanism, int]:
-    """What is done to a record, and among how many it is shuffled, where the theory holds."""
+    """The mechanism, and the smallest group of records that share every column left unchanged."""
+    schema = evidence.schema
     assert evidence.mechanism is not None  # noqa: S101 - it is among the needs
     if evidence.seeded:
         raise NotCovered(
             "Nothing can be promised about shuffled-privacy: a seed was used, and whoever has it "
             "undoes the shuffle. Release without a seed."
         )
-    return evidence.mechanism, _anonymity_set(evidence)
-
-
-def _anonymity_set(evidence: Evidence) -> int:
-    """The smallest group of records that share every column released unchanged."""
-    schema = evidence.schema
     attached = [column.name for column in schema.released_as_is if column.name not in schema.known]
     if not attached:
-        return evidence.anonymity_set
+        return evidence.mechanism, evidence.anonymity_set
     if evidence.smallest_unchanged_group is None:
         names = ", ".join(f"'{name}'" for name in attached)
         raise NotCovered(
             f"Nothing can be promised about shuffled-privacy: {names} are released as they are and "
             "split the anonymity set, and how small the groups are that they form is not known. "
-            "Give the "
-            "data, or randomise them too."
+            "Give the data, or randomise them too."
         )
-    return evidence.smallest_unchanged_group
+    return evidence.mechanism, evidence.smallest_unchanged_group
 
 
 def _group_delta(epsilon: float, delta: float, members: int) -> float:
@@ -275,8 +264,8 @@ def central_epsilon(
 ) -> float:
     """The epsilon that holds with ``delta`` for ``anonymity_set`` shuffled records, rounded up.
 
-    Every entry of the matrices must be positive, up to values that are never released. If
-    ``most`` holds, what is found is at or below it.
+    Every entry of the matrices must be positive, except for values that are never released. If
+    ``most`` holds, the result is at or below it.
     """
     if isinstance(mechanism, ShuffledRounds):
         alike = Counter((one.matrix.size, one.matrix.gamma) for one in mechanism.sets)
@@ -317,8 +306,11 @@ def rounds_epsilon(
     step = min(STEP * math.sqrt(2 * spread / many / anonymity_set), widest / 10)
     losses = []
     for size, ratio, times in alike:
-        profile = partial(_delta_at, BlanketLaw.of_mixture(size, ratio), anonymity_set)
-        end = delta / (1_000 * many)
+        law, end = BlanketLaw.of_mixture(size, ratio), delta / (1_000 * many)
+
+        def profile(epsilon: float, law: BlanketLaw = law) -> float:
+            return delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon)
+
         loss = LossDistribution.of_profile(profile, step=step, points=POINTS, end=end)
         losses.append((loss, times))
     found = composed_epsilon(losses, delta=delta * (1 - MARGIN))
@@ -327,55 +319,38 @@ def rounds_epsilon(
     return found
 
 
-def _delta_at(law: BlanketLaw, anonymity_set: int, epsilon: float) -> float:
-    return delta_of(law, anonymity_set=anonymity_set, epsilon=epsilon)
-
-
-def meets(mechanism: Mechanism, *, anonymity_set: int, epsilon: float, delta: float) -> bool:
-    """Whether epsilon holds with ``delta``: quicker than to find the least that does."""
-    return any(
-        all(holds(law, anonymity_set=anonymity_set, epsilon=epsilon, delta=delta) for law in laws)
-        for laws in laws_of(mechanism)
-    )
-
-
 def laws_of(mechanism: Mechanism) -> list[list[BlanketLaw]]:
     """Lists of laws; the largest delta over any one of the lists is an upper bound."""
     if isinstance(mechanism, AttributeSampler):
-        return [[_law_of_reports(mechanism)]]
-    pairs = [_pairs(step, alone=len(mechanism.steps) == 1) for step in mechanism.steps]
-    chosen: list[Sequence[BlanketLaw]] = []
-    for step, laws in zip(mechanism.steps, pairs, strict=True):
-        chosen.append(laws if laws is not None else [_mixture_law(step)])
-    while _too_much(chosen):  # the widest step first
+        # Two original records that differ in every set: one that agrees in some spreads less.
+        alike = {(one.matrix.size, one.matrix.other): one.matrix for one in mechanism.sets}
+        mixtures = {
+            key: BlanketLaw.of_mixture(matrix.size, Fraction(matrix.gamma))
+            for key, matrix in alike.items()
+        }
+        parts = ((one.share, mixtures[one.matrix.size, one.matrix.other]) for one in mechanism.sets)
+        return [[BlanketLaw.of_parts(parts)]]
+    alone = len(mechanism.steps) == 1
+    chosen: list[Sequence[BlanketLaw]] = [
+        _pairs(step, alone=alone) or [_mixture_law(step)] for step in mechanism.steps
+    ]
+    # While all pairs of all steps are too many, or too large: one law for the widest step.
+    while (pairs := math.prod(map(len, chosen))) > 1 and (
+        pairs > MOST_PAIRS or pairs * _atoms(chosen) > MOST_WORK
+    ):
         widest = max(range(len(chosen)), key=lambda position: len(chosen[position]))
         chosen[widest] = [_mixture_law(mechanism.steps[widest])]
     any_channel = [BlanketLaw.of_any_channel(Fraction(mechanism.gamma))]
-    mixtures = all(isinstance(m, UniformMixture) for step in mechanism for m in step.matrices)
-    if len(chosen) > MOST_STEPS or (not mixtures and _atoms(chosen) > MOST_WORK):
+    mixtures_only = all(isinstance(m, UniformMixture) for step in mechanism for m in step.matrices)
+    if len(chosen) > MOST_STEPS or (not mixtures_only and _atoms(chosen) > MOST_WORK):
         return [any_channel]
     exact = [BlanketLaw.of_steps(laws) for laws in itertools.product(*chosen)]
-    return [exact] if mixtures else [exact, any_channel]
-
-
-def _too_much(chosen: Sequence[Sequence[BlanketLaw]]) -> bool:
-    """Whether some step has several laws, and all together are too many, or too large."""
-    pairs = math.prod(map(len, chosen))
-    return pairs > 1 and (pairs > MOST_PAIRS or pairs * _atoms(chosen) > MOST_WORK)
+    return [exact] if mixtures_only else [exact, any_channel]
 
 
 def _atoms(chosen: Sequence[Sequence[BlanketLaw]]) -> int:
-    """How many atoms a product of one law of each step has, if none are alike."""
+    """The number of atoms of a product of one law of each step, if none are alike."""
     return math.prod(max(len(law.chance) for law in laws) for laws in chosen)
-
-
-def _law_of_reports(mechanism: AttributeSampler) -> BlanketLaw:
-    """That of two truths that differ in every set: one that agrees in some spreads less."""
-    alike = {(one.matrix.size, one.matrix.other): one.matrix for one in mechanism.sets}
-    laws = {own: BlanketLaw.of_mixture(one.size, Fraction(one.gamma)) for own, one in alike.items()}
-    return BlanketLaw.of_parts(
-        (one.share, laws[one.matrix.size, one.matrix.other]) for one in mechanism.sets
-    )
 
 
 def mixture_above(matrix: TransitionMatrix) -> Fraction:
@@ -398,9 +373,9 @@ def _mixture_law(step: Step) -> BlanketLaw:
 
 
 def _pairs(step: Step, *, alone: bool) -> list[BlanketLaw] | None:
-    """The laws of all pairs of truths in all strata, each once; ``None`` where they are too many.
+    """The laws of all pairs of original values in all strata, each once; ``None`` if too many.
 
-    Two equal truths count where other steps may tell them apart.
+    Two equal values count if other steps may tell them apart.
     """
     if all(isinstance(matrix, UniformMixture) for matrix in step.matrices):
         return [_mixture_law(step)]

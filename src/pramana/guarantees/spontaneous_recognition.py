@@ -1,25 +1,24 @@
 """Spontaneous recognition: nobody is recognised by looking at a few keys at once.
 
-A user who looks at ``width`` keys of a record and thinks of John, who has that combination, holds a
-posterior that the record is John's. Condition C1 of [Cator, Sec. 2] bounds it by alpha for every
+A user looks at ``width`` keys of a record and thinks of a person who has that combination. The
+posterior that the record is that person's is bounded by condition C1 of [Cator, Sec. 2] for every
 cell that occurs, every choice of keys and every combination of values:
 
     N_m(k0) / sum_l U(l) N_l(k0) <= alpha.
 
 A bound for choices of three keys holds for any part of them too: the ratio for fewer keys is a
-mean of ratios for more. Proof: docs/proofs/spontaneous_recognition.md.
+mean of ratios for more.
 
-What a release itself says against a stated alpha: a bet that anyone can make.
-
-Where alpha holds, a combination k of keys that can be released at all is released D(k) >= c(k) /
-alpha times on average, with c(k) the least chance above zero that any cell has to be released with
-k: somebody has such a cell, and must hide. Combinations that are seen hardly ever, while all who
-could have made them would make them often, speak against it. Records are drawn one by one, so for
-fixed lambda and share w the stake
+Anyone can test a stated alpha against the released records, by an e-value. If alpha holds, a
+combination k of keys that can be released at all is released D(k) >= c(k) / alpha times on average,
+with c(k) the least probability above zero that any cell is released with k: somebody has such a
+cell, and must hide. Combinations that are seldom released, while all who could have made them would
+make them often, are evidence against it. Records are drawn one by one, so that for fixed lambda and
+share w the e-value
 
     product over k seen of  1 - w + w exp((1 - exp(-lambda)) c(k) / alpha - lambda Y(k))
 
-has a mean of at most 1 where alpha holds. Proof: docs/proofs/spontaneous_recognition.md.
+has a mean of at most 1 if alpha holds. Proof: docs/proofs/spontaneous_recognition.md.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ from pramana.types import Entries, FloatArray, Form
 Choices = tuple[tuple[str, ...], ...]
 
 USUAL_WIDTH = 3
-"""How many keys are looked at together where nobody said otherwise."""
+"""The number of keys that are looked at together by default."""
 
 NEEDED = math.log(1e6)
-"""What a bet against it must have won: where it holds, that happens less than once in a million."""
+"""The logarithm of an e-value that rejects: less than once in a million if alpha holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class SpontaneousRecognition(Guarantee):
     """Who looks at ``width`` keys of a record is at most ``alpha`` sure whose it is.
 
     ``choices`` lists the choices of keys that are protected; empty means all of that width.
-    ``keys`` says for which choice the posterior was the largest, where it was computed.
+    ``keys`` is the choice with the largest posterior, if it was computed.
     """
 
     alpha: float
@@ -112,8 +111,8 @@ class SpontaneousRecognition(Guarantee):
     ) -> SpontaneousRecognition:
         """The strongest such guarantee that holds for these counts, rounded up.
 
-        The columns of ``counts`` are the keys. A key that no step of the mechanism touches is
-        read as released unchanged.
+        The columns of ``counts`` are the keys. A key without a step of the mechanism is taken as
+        released unchanged.
         """
         if not isinstance(mechanism, Mechanism):
             mechanism = Mechanism((Step(counts.columns, mechanism),))
@@ -199,13 +198,13 @@ class SpontaneousRecognition(Guarantee):
         schema, mechanism = evidence.schema, evidence.mechanism
         if mechanism is None or any(column.fixed for column in schema.randomised):
             return None
-        if self.impossible(evidence) is not None:  # which another check says
+        if self.impossible(evidence) is not None:  # another check says so
             return None
-        seen = released.columns
-        parts = [tuple(name for name in keys if name in seen) for keys in self.choices]
+        parts = [tuple(n for n in keys if n in released.columns) for keys in self.choices]
         choices = [keys for keys in dict.fromkeys(parts) if keys]
         if not self.choices:
-            choices = list(combinations(seen, min(self.width, len(seen))))
+            width = min(self.width, len(released.columns))
+            choices = list(combinations(released.columns, width))
         stake = log_stake(mechanism, released, choices, self.alpha)
         if stake < NEEDED:
             return None
@@ -263,26 +262,30 @@ def _require_keys(
         )
 
 
+# -- the e-value against a stated alpha ------------------------------------------------------------
+
 RATES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""The rates lambda."""
+
 SHARES = (0.003, 0.03, 0.3, 1.0)
-"""What is bet at once: how strongly, and on what share of the combinations."""
+"""The shares w of the combinations."""
 
 MOST_CHOICES = 200
 MOST_ENTRIES = 4_000_000
 MOST_CELLS = 1_000_000
-"""Choices of keys, entries of all matrices and combinations of a step's keys that are looked at."""
+"""The most choices of keys, entries of all matrices, and combinations of a step's keys."""
 
 MOST_WORK = 200_000_000
-"""Entries that are looked at over all choices, the first ones first: a second or two."""
+"""The most entries over all choices, the first ones first: a second or two."""
 
 HAIR = 1 - 1e-9
-"""Chances are added in floating numbers here: so much less than they come out is taken."""
+"""Probabilities are added in floating point and reduced by this factor."""
 
 
 def log_stake(
     mechanism: Mechanism, released: Counts, choices: Sequence[Sequence[str]], alpha: float
 ) -> float:
-    """The logarithm of the stake, the mean of those of all choices, rates and shares.
+    """The logarithm of the e-value, the mean over all choices, rates and shares.
 
     Args:
         mechanism: the published matrices.
@@ -293,59 +296,47 @@ def log_stake(
     entries = sum(len(step.labels) ** 2 * len(step.matrices) for step in mechanism.steps)
     if not alpha or not 0 < entries <= MOST_ENTRIES:
         return 0.0
-    chances = [[matrix.values for matrix in step.matrices] for step in mechanism.steps]
-    found = [
-        _stakes(least / alpha * HAIR, own.numbers.astype(np.float64))
-        for keys in choices[: min(MOST_CHOICES, max(MOST_WORK // entries, 1))]
-        if (least := _least(mechanism, chances, own := released.margin(*keys))) is not None
-    ]
-    if not found:
+    matrices = [[matrix.values for matrix in step.matrices] for step in mechanism.steps]
+    stakes: list[float] = []
+    for keys in choices[: min(MOST_CHOICES, max(MOST_WORK // entries, 1))]:
+        seen = released.margin(*keys)
+        least = _least_chances(mechanism, matrices, seen)
+        for rate, share in product(RATES, SHARES) if least is not None else ():
+            gain = -math.expm1(-rate) * (least / alpha * HAIR) - rate * seen.numbers
+            rest = -math.inf if share == 1 else math.log1p(-share)
+            stakes.append(float(np.logaddexp(rest, math.log(share) + gain).sum()))
+    if not stakes:
         return 0.0
-    stakes = np.concatenate(found)
     return float(np.logaddexp.reduce(stakes) - math.log(len(stakes)))
 
 
-def _stakes(mean: FloatArray, seen: FloatArray) -> FloatArray:
-    """One for each rate and share, over all combinations that are seen."""
-    found = []
-    for rate, share in product(RATES, SHARES):
-        gain = -math.expm1(-rate) * mean - rate * seen
-        rest = -math.inf if share == 1 else math.log1p(-share)
-        found.append(float(np.logaddexp(rest, math.log(share) + gain).sum()))
-    return np.array(found)
-
-
-def _least(
-    mechanism: Mechanism, chances: Sequence[Sequence[FloatArray]], seen: Counts
+def _least_chances(
+    mechanism: Mechanism, matrices: Sequence[Sequence[FloatArray]], seen: Counts
 ) -> FloatArray | None:
-    """Of each combination seen, the least chance above zero of any cell; none where too large."""
+    """For each combination seen, the least probability above zero of any cell; None if too large.
+
+    Steps multiply. Of one step it is the least sum of entries over the cells that share the values
+    of the combination, over all rows and strata; 0 if no cell has them.
+    """
     least = np.ones(len(seen.numbers))
-    for step, own in zip(mechanism.steps, chances, strict=True):
-        places = [at for at, name in enumerate(seen.columns) if name in step.columns]
+    for step, values in zip(mechanism.steps, matrices, strict=True):
+        places = [place for place, name in enumerate(seen.columns) if name in step.columns]
         if not places:
             continue
-        sizes = [seen.sizes[at] for at in places]
+        sizes = [seen.sizes[place] for place in places]
         if math.prod(sizes) > MOST_CELLS:
             return None
-        table = _least_of(step, own, [seen.columns[at] for at in places], seen)
-        least *= table[cell_numbers([seen.cells[:, at] for at in places], sizes)]
+        axes = [step.columns.index(seen.columns[place]) for place in places]
+        labels = [seen.labels[place] for place in places]
+        cells = [tuple(cell[axis] for axis in axes) for cell in step.cells]
+        numbers = cell_numbers(list(cell_codes(labels, cells)), sizes)
+        order = np.argsort(numbers, kind="stable")
+        present, first = np.unique(numbers[order], return_index=True)
+        smallest = np.full(len(present), np.inf)
+        for matrix in values:
+            sums = np.add.reduceat(matrix[:, order], first, axis=1)
+            smallest = np.minimum(smallest, np.where(sums > 0, sums, np.inf).min(axis=0))
+        table = np.zeros(math.prod(sizes))
+        table[present] = np.where(np.isinf(smallest), 0.0, smallest)
+        least *= table[cell_numbers([seen.cells[:, place] for place in places], sizes)]
     return least
-
-
-def _least_of(
-    step: Step, matrices: Sequence[FloatArray], names: Sequence[str], seen: Counts
-) -> FloatArray:
-    """The same of some columns of a step, by the numbers of their combinations; 0 if none is."""
-    labels = [seen.labels[seen.columns.index(name)] for name in names]
-    axes = [step.columns.index(name) for name in names]
-    cells = [tuple(cell[axis] for axis in axes) for cell in step.cells]
-    where = cell_numbers(list(cell_codes(labels, cells)), [len(own) for own in labels])
-    order = np.argsort(where, kind="stable")
-    there, first = np.unique(where[order], return_index=True)
-    least = np.full(len(there), np.inf)
-    for matrix in matrices:
-        chances = np.add.reduceat(matrix[:, order], first, axis=1)
-        least = np.minimum(least, np.where(chances > 0, chances, np.inf).min(axis=0))
-    table = np.zeros(math.prod(len(own) for own in labels))
-    table[there] = np.where(np.isinf(least), 0.0, least)
-    return table

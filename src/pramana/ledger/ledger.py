@@ -1,7 +1,7 @@
-"""The ledger: which table, which plan, when, and what was promised; what all promise together.
+"""The ledger of releases: table, plan, date, guarantees; and what all of them guarantee together.
 
-It is for the steward, who keeps it beside the truth, and holds no truth: all that is entered is in
-the certificate anyway, but for the date and the keyed fingerprints of the columns.
+The steward keeps it with the original data. It holds no cell of them: what is entered is also in
+the certificate, except for the date and the keyed fingerprints of the columns.
 """
 
 from __future__ import annotations
@@ -26,24 +26,23 @@ from pramana.ledger.fingerprints import SAMPLED, ColumnPrint, TablePrints, table
 from pramana.release.certificate import Certificate, disclosed
 from pramana.release.folder import CERTIFICATE, read_certificate
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Schema
 from pramana.types import Entries, Form
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What all releases of one table together must still promise.
+    """What all releases of one table together must still guarantee.
 
     >>> Budget(epsilon=1, k=10)
     Budget(epsilon=1, k=10, allow_uncovered=False, delta=None)
 
     Attributes:
-        epsilon: the most that central epsilon may come to.
-        k: the least that k may come to.
-        allow_uncovered: go on where no rule says what the releases promise together; it counts as
-            exceeded otherwise.
-        delta: the most that delta may come to; with an epsilon and where not given, ten times the
-            usual one of a release: 1e-5, or one record where that is less.
+        epsilon: the largest central epsilon of all.
+        k: the smallest k of all.
+        allow_uncovered: continue if no rule covers the releases together; otherwise this counts as
+            exceeding the budget.
+        delta: the largest delta of all; if not given, with an epsilon, ten times the usual one of a
+            release: 1e-5, or one record if that is less.
     """
 
     epsilon: float | None = None
@@ -61,36 +60,40 @@ class Budget:
 
     def require(self, found: Together, *, records: int) -> None:
         """Refuse what exceeds it."""
+        who = "This release alone"
+        if found.releases > 1:
+            who = f"With this release, all {found.releases} of this table together"
         if self.epsilon is not None or self.delta is not None:
-            self._require_central(found, records)
+            exceeded = self._exceeded_central(found, records)
+            if exceeded is not None:
+                raise DoesNotHold(f"{who} would have {exceeded}. Nothing was written.")
         if self.k is not None:
             if found.k is None:
-                self._not_known("k", found)
+                self._require_covered("k", found)
             elif found.k < self.k:
-                raise _exceeded(
-                    found, f"k = {text_down(found.k)}, below the budget of {text_up(self.k)}"
+                raise DoesNotHold(
+                    f"{who} would have k = {text_down(found.k)}, below the budget of "
+                    f"{text_up(self.k)}. Nothing was written."
                 )
 
-    def _require_central(self, found: Together, records: int) -> None:
-        """Epsilon and delta at once; the local epsilon will do too, which has no delta."""
+    def _exceeded_central(self, found: Together, records: int) -> str | None:
+        """The number that exceeds it; the local epsilon, which has no delta, is enough too."""
         if found.central is None:
-            self._not_known("epsilon", found)
-            return
+            self._require_covered("epsilon", found)
+            return None
         most = math.inf if self.epsilon is None else self.epsilon
-        beyond = min(1e-5, 1 / records) if self.delta is None else self.delta
+        most_delta = min(1e-5, 1 / records) if self.delta is None else self.delta
         epsilon, delta = found.central.epsilon, found.central.delta or 0.0
-        if (epsilon <= most and delta <= beyond) or found.local <= most < math.inf:
-            return
+        if found.local <= most < math.inf:
+            return None
         if epsilon > most:
-            raise _exceeded(
-                found,
-                f"a central epsilon of {text_up(epsilon)}, above the budget of {text_down(most)}",
-            )
-        raise _exceeded(
-            found, f"a delta of {text_up(delta, 3)}, above the budget of {text_down(beyond, 3)}"
-        )
+            budget = text_down(most)
+            return f"a central epsilon of {text_up(epsilon)}, above the budget of {budget}"
+        if delta > most_delta:
+            return f"a delta of {text_up(delta, 3)}, above the budget of {text_down(most_delta, 3)}"
+        return None
 
-    def _not_known(self, name: str, found: Together) -> None:
+    def _require_covered(self, name: str, found: Together) -> None:
         if self.allow_uncovered:
             return
         why = "; ".join(found.uncovered) or "no rule covers them"
@@ -101,28 +104,21 @@ class Budget:
         )
 
 
-def _exceeded(found: Together, words: str) -> DoesNotHold:
-    who = "This release alone"
-    if found.releases > 1:
-        who = f"With this release, all {found.releases} of this table together"
-    return DoesNotHold(f"{who} would have {words}. Nothing was written.")
-
-
 @dataclass(frozen=True)
 class LedgerEntry:
     """One release.
 
     Attributes:
-        date: when, in UTC.
-        people: the name of the people, where the steward gave one.
+        date: in UTC.
+        people: the name of the people, if the steward gave one.
         columns: keyed fingerprints of the columns of the original table, by name.
-        plan: method, options, what was asked, which columns were randomised and which kept.
-        promised: what the certificate claims, by name.
+        plan: method, options, targets, randomised columns and columns released unchanged.
+        promised: the claims of the certificate, by name.
         intended: the SHA-256 of the certificate before there were data.
-        folder: where the release was to be; ``None`` for one in memory.
-        disclosed: all that composing needs.
-        release: the SHA-256 of the certificate of the release that stands; ``None`` where nobody
-            has confirmed that it does: it counts all the same.
+        folder: the planned place of the release; ``None`` for one in memory.
+        disclosed: all that composition needs.
+        release: the SHA-256 of the certificate of the finished release; ``None`` if nobody has
+            confirmed that it was finished: it counts all the same.
     """
 
     date: str
@@ -143,14 +139,14 @@ class LedgerEntry:
         """
         if self.people is not None and self.people == other.people:
             return True
-        own, others = self.columns.values(), other.columns.values()
-        if any(one.same_people(two) for one in own for two in others):
+        pairs = ((a, b) for a in self.columns.values() for b in other.columns.values())
+        if any(one.same_people(two) for one, two in pairs):
             return True
         named = self.people is not None and other.people is not None
         return self.disclosed.records == other.disclosed.records and not named
 
     def found(self) -> str | None:
-        """What there is of a release that nobody confirmed, in words."""
+        """What is left of an unconfirmed release, in words; ``None`` if it is confirmed."""
         if self.release is not None:
             return None
         what = f"A release was begun on {self.date[:16].replace('T', ' ')} UTC"
@@ -164,7 +160,7 @@ class LedgerEntry:
         return f"{what} in {self.folder} and never confirmed: {there}, and counts as one."
 
     def to_json(self) -> Form:
-        """The readable part of a line; that the release stands is said by another line."""
+        """The readable part of a line; another line says that the release was finished."""
         return {
             "line": INTENDED,
             "date": self.date,
@@ -178,7 +174,7 @@ class LedgerEntry:
     def secret(self) -> Form:
         """The part of a line that is encrypted: fingerprints, and what rests on them.
 
-        One key serves all columns, so that a column is known again under another name. Whoever can
+        One key serves all columns, so that a column is recognised under another name. Whoever can
         read the fingerprints and knows one column therefore knows the digests of its values in all
         others.
         """
@@ -192,11 +188,8 @@ class LedgerEntry:
         names = {*self.columns, *self.disclosed.columns}
         outline = self.disclosed.outline
         ratios = 0 if outline is None else len(json.dumps(outline.to_json()))
-        return (
-            ROOM_OF_COLUMN
-            + ratios
-            + sum(ROOM_OF_COLUMN + 8 * len(json.dumps(name)) for name in names)
-        )
+        columns = sum(ROOM_OF_COLUMN + 8 * len(json.dumps(name)) for name in names)
+        return ROOM_OF_COLUMN + ratios + columns
 
     @classmethod
     def from_json(cls, form: Entries) -> LedgerEntry:
@@ -209,27 +202,11 @@ class LedgerEntry:
         )
 
 
-def _shown(truth: TablePrints, shown: TablePrints | None, schema: Schema) -> Form:
-    """What tells whether two releases show the same as it is: values, rows, bins and recoding."""
-    if shown is None or any(column.name not in shown.columns for column in schema.released_as_is):
-        return {}
-    said = {
-        column.name: hashlib.sha256(
-            repr((column.name, column.recoding, column.domain if column.binned else None)).encode()
-        ).hexdigest()
-        for column in schema.released_as_is
-    }
-    return {
-        "forms": {name: f"{shown.columns[name].values}-{one}" for name, one in said.items()},
-        "owned": {truth.columns[name].values: one for name, one in shown.beside.items()},
-    }
-
-
 ROOM_OF_COLUMN = 8 * SAMPLED + 1024
-"""Letters that the fingerprints of a column take at most, without its name."""
+"""The most letters of the fingerprints of a column, without its name."""
 
 INTENDED, CONFIRMED, WITHDRAWN = "intended", "confirmed", "withdrawn"
-"""The kinds of lines: a release is entered before it is made, and what came of it after."""
+"""The kinds of lines: a release is entered before it is made, and its outcome after."""
 
 
 def digest_of(certificate: Certificate, *, data: bool) -> str:
@@ -244,7 +221,7 @@ class Ledger:
 
     Attributes:
         path: where it lies.
-        entries: release after release; those that failed and were withdrawn are left out.
+        entries: releases in order, without those that failed and were withdrawn.
     """
 
     path: Path
@@ -277,20 +254,20 @@ class Ledger:
 
     @property
     def unconfirmed(self) -> list[str]:
-        """What is found of releases that were begun and never confirmed, in words."""
+        """Releases that were begun and never confirmed, in words."""
         return [words for entry in self.entries if (words := entry.found()) is not None]
 
     @property
     def open_to_others(self) -> list[str]:
-        """Which of its files others may read, in words."""
+        """Its files that other users may read, in words."""
         return [
-            f"{one} can be read or written by others than its owner: chmod 600 {one}"
-            for one in readable_by_others(self.path)
+            f"{file} can be read or written by others than its owner: chmod 600 {file}"
+            for file in readable_by_others(self.path)
         ]
 
     @property
     def tables(self) -> tuple[tuple[int, ...], ...]:
-        """Which entries are of the same table, by position."""
+        """Positions of entries, those of the same table together."""
         groups: list[list[int]] = []
         for place, entry in enumerate(self.entries):
             near = [g for g in groups if any(entry.same_table(self.entries[p]) for p in g)]
@@ -299,14 +276,14 @@ class Ledger:
         return tuple(sorted(tuple(group) for group in groups))
 
     def together(self, *places: int) -> Together:
-        """What these entries promise together; without any, all of the table of the last one."""
+        """Composition of these entries; without any, of all of the last one's table."""
         if not places and self.entries:
             last = len(self.entries) - 1
             places = next(table for table in self.tables if last in table)
         return compose(marked([self.entries[place] for place in places]))
 
     def with_entry(self, entry: LedgerEntry) -> Ledger:
-        """With one more, in memory."""
+        """With one more entry, in memory."""
         return Ledger(self.path, (*self.entries, entry))
 
     def to_json(self) -> Form:
@@ -361,44 +338,30 @@ class Ledger:
 
 
 def marked(entries: Sequence[LedgerEntry]) -> list[Disclosure]:
-    """What composing needs of each, with columns of other names known again by their values."""
+    """The disclosures of entries, with columns recognised by their values under other names."""
     marks: list[dict[str, set[str]]] = [{} for _ in entries]
     for i, one in enumerate(entries):
         for j, two in enumerate(entries[:i]):
-            for a, b in _alike(one, two):
-                marks[i].setdefault(a, set()).add(f"{j}.{b}")
-                marks[j].setdefault(b, set()).add(f"{j}.{b}")
-    first: dict[str, str] = {}
-    found = []
+            same = one.disclosed.records == two.disclosed.records
+            for a in one.disclosed.columns & one.columns.keys():
+                for b in two.disclosed.columns & two.columns.keys():
+                    unchanged = a in one.disclosed.kept or b in two.disclosed.kept
+                    if unchanged and one.columns[a].like(two.columns[b], same_records=same):
+                        marks[i].setdefault(a, set()).add(f"{j}.{b}")
+                        marks[j].setdefault(b, set()).add(f"{j}.{b}")
+    first: dict[str, str] = {}  # the name under which values were entered first
+    disclosures = []
     for entry, own in zip(entries, marks, strict=True):
+        names = {}
+        released = sorted(entry.disclosed.columns & entry.columns.keys())
+        prints = [entry.columns[name].values for name in released]
+        for name, values in zip(released, prints, strict=True):
+            known = first.setdefault(values, name)
+            if prints.count(values) == 1 and known not in entry.columns:
+                names[name] = known
         shown = replace(entry.disclosed, marks={name: frozenset(m) for name, m in own.items()})
-        found.append(shown.renamed(_known_as(entry, first)))
-    return found
-
-
-def _alike(one: LedgerEntry, two: LedgerEntry) -> list[tuple[str, str]]:
-    """Released columns of both that may tell the same, where one of them is shown as it is."""
-    same = one.disclosed.records == two.disclosed.records
-    return [
-        (a, b)
-        for a in one.disclosed.columns & one.columns.keys()
-        for b in two.disclosed.columns & two.columns.keys()
-        if (a in one.disclosed.kept or b in two.disclosed.kept)
-        and one.columns[a].like(two.columns[b], same_records=same)
-    ]
-
-
-def _known_as(entry: LedgerEntry, first: dict[str, str]) -> dict[str, str]:
-    """The name under which a column was entered first, where its values leave no doubt."""
-    own = entry.disclosed.columns & entry.columns.keys()
-    prints = [entry.columns[name].values for name in own]
-    names = {}
-    for name in sorted(own):
-        values = entry.columns[name].values
-        known = first.setdefault(values, name)
-        if prints.count(values) == 1 and known not in entry.columns:
-            names[name] = known
-    return names
+        disclosures.append(shown.renamed(names))
+    return disclosures
 
 
 HEADS = (
@@ -406,9 +369,9 @@ HEADS = (
 )  # fmt: skip
 
 
-def _dials(one: Disclosure) -> tuple[str, str, str]:
-    """The three numbers of a release by itself, as text."""
-    alone = compose([one])
+def _dials(release: Disclosure) -> tuple[str, str, str]:
+    """k, local and central epsilon of a release by itself, as text."""
+    alone = compose([release])
     k = "" if alone.k is None else text_down(alone.k)
     if alone.central is None:
         return k, "", ""
@@ -433,7 +396,7 @@ class Booking:
     folder: Path | None
 
     def require(self, certificate: Certificate, budget: Budget | None) -> Together:
-        """What the table's releases would promise together; refused beyond the budget."""
+        """Composition of all releases of the table with this one; refused beyond the budget."""
         ledger = Ledger.of(self.chain).with_entry(self._entry(certificate))
         found = ledger.together()
         if budget is not None:
@@ -442,11 +405,11 @@ class Booking:
 
     @contextmanager
     def entered(self, certificate: Certificate) -> Iterator[None]:
-        """Enter the release before it is made, and after it what came of it.
+        """Enter the release before it is made, and its outcome afterwards.
 
         Whatever stops the machine in between, the entry is there, and counts.
         """
-        before = self._standing()
+        before = self._certificate()
         try:
             entry = self._entry(certificate)
             chain = self.chain.grown(
@@ -460,13 +423,13 @@ class Booking:
         try:
             yield
         except BaseException:
-            if self._standing() == before:
+            if self._certificate() == before:
                 _add(chain, {"line": WITHDRAWN})
             raise
         done = certificate if self.folder is None else read_certificate(self.folder)
         _add(chain, {"line": CONFIRMED, "release": digest_of(done, data=True)})
 
-    def _standing(self) -> bytes | None:
+    def _certificate(self) -> bytes | None:
         """The certificate at the place of the release."""
         place = None if self.folder is None else self.folder / CERTIFICATE
         return place.read_bytes() if place is not None and place.is_file() else None
@@ -475,7 +438,16 @@ class Booking:
         """That of the release with this certificate, now."""
         schema = certificate.true_schema
         asked = {claim.name: claim.asked.to_json() for claim in certificate.claims if claim.asked}
-        same = _shown(self.truth, self.shown, schema)
+        unchanged, shown = schema.released_as_is, self.shown
+        forms: dict[str, str] = {}
+        owned: dict[str, str] = {}
+        if shown is not None and all(column.name in shown.columns for column in unchanged):
+            for column in unchanged:  # values, and the bins and recoding that make them
+                domain = column.domain if column.binned else None
+                words = repr((column.name, column.recoding, domain)).encode()
+                values = shown.columns[column.name].values
+                forms[column.name] = f"{values}-{hashlib.sha256(words).hexdigest()}"
+            owned = {self.truth.columns[name].values: own for name, own in shown.beside.items()}
         return LedgerEntry(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             people=self.people,
@@ -490,12 +462,14 @@ class Booking:
             promised={claim.name: claim.attained.to_json() for claim in certificate.claims},
             intended=digest_of(certificate, data=False),
             folder=None if self.folder is None else str(self.folder.absolute()),
-            disclosed=replace(disclosed(certificate), rows=self.truth.rows, **same),
+            disclosed=replace(
+                disclosed(certificate), rows=self.truth.rows, forms=forms, owned=owned
+            ),
         )
 
 
 def _add(chain: Chain, line: Entries) -> None:
-    """Say what came of an entry; where that fails, the entry counts."""
+    """Enter the outcome of an entry; if that fails, the entry counts."""
     try:
         chain.grown(line)
     except OSError as error:
@@ -516,13 +490,13 @@ def booked(
     folder: Path | None,
     kept: Sequence[str] = (),
 ) -> Iterator[Booking]:
-    """Hold a ledger, which begins here if there is none, and look the table up.
+    """Lock a ledger, which begins here if there is none, and take the table's fingerprints.
 
     Args:
         path: of the ledger.
-        opened: the table as it is released from, recoded.
-        people: the name of its people, where there is one.
-        folder: where the release will be, if anywhere.
+        opened: the recoded table that is released.
+        people: the name of its people, if there is one.
+        folder: the place of the release, if it is written.
         kept: the columns that are released unchanged.
     """
     with locked(path):
@@ -538,12 +512,11 @@ def booked(
 def require_apart(path: Path, folder: Path | None) -> None:
     """Refuse a ledger that would be published, or a release on top of one."""
     files = (path, *beside(path))
-    links = [file.parent.resolve() / file.name for file in files]
-    places = {*links, *(file.resolve() for file in files)}
-    own = None if folder is None else folder.resolve()
+    places = {file.parent.resolve() / file.name for file in files}
+    places |= {file.resolve() for file in files}
+    release = None if folder is None else folder.resolve()
     for place in places:
-        inside = own is not None and (own == place or own in place.parents)
-        if inside or (own is not None and place in own.parents):
+        if release is not None and (release in (place, *place.parents) or place in release.parents):
             raise InputError(
                 f"The ledger {path} and the release {folder} must lie apart: the folder of a "
                 "release is published, and the ledger is not. Keep it beside the truth."
