@@ -332,11 +332,9 @@ class _JointStep:
             unchanged = _combinations(self.counts, fixed)[0][self.rows[self.sources]]
             seen, local = np.unique(unchanged * width + local, return_inverse=True)
             width = len(seen)
-        below = [
-            np.bincount(local, self.numbers[self.sources] * limb, width) for limb in self.limbs
-        ]
-        # From rare rows to frequent ones: a posterior is at most 1 / U(m) [Cator, eq. 2].
         records = self.numbers[self.sources]
+        below = [_sums(local, records * limb, width) for limb in self.limbs]
+        # From rare rows to frequent ones: a posterior is at most 1 / U(m) [Cator, eq. 2].
         best, reach = 0.0, 0
         while reach < self.numbers.max(initial=0) and reach * max(best, at_least) < 1:
             low, reach = reach, max(16, 8 * reach)
@@ -349,7 +347,7 @@ class _JointStep:
         """The largest posterior of some rows; those that look largest are compared as fractions."""
         width = len(below[0])
         pairs, inverse = np.unique(self.sources[use] * width + local[use], return_inverse=True)
-        above = [np.bincount(inverse, limb[use], len(pairs)) for limb in self.limbs]
+        above = [_sums(inverse, limb[use], len(pairs)) for limb in self.limbs]
         combination = pairs % width
         ratio = _sum_of_limbs(above) / _sum_of_limbs(below)[combination]
         close = np.flatnonzero(ratio >= ratio.max() * (1 - CLOSE))
@@ -362,6 +360,10 @@ class _JointStep:
             if up * best.denominator > best.numerator * down:
                 best = Fraction(up, down)
         return float_up(best)
+
+
+def _sums(groups: IntArray, weights: FloatArray, size: int) -> FloatArray:
+    return np.asarray(np.bincount(groups, weights, size), dtype=np.float64)
 
 
 def _limbs(weights: Sequence[int]) -> FloatArray:

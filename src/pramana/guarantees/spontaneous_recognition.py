@@ -301,7 +301,9 @@ def log_stake(
     for keys in choices[: min(MOST_CHOICES, max(MOST_WORK // entries, 1))]:
         seen = released.margin(*keys)
         least = _least_chances(mechanism, matrices, seen)
-        for rate, share in product(RATES, SHARES) if least is not None else ():
+        if least is None:
+            continue
+        for rate, share in product(RATES, SHARES):
             gain = -math.expm1(-rate) * (least / alpha * HAIR) - rate * seen.numbers
             rest = -math.inf if share == 1 else math.log1p(-share)
             stakes.append(float(np.logaddexp(rest, math.log(share) + gain).sum()))
