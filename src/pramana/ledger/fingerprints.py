@@ -1,23 +1,23 @@
-"""By what a table and its columns are known again: keyed fingerprints of each column.
+"""Keyed fingerprints by which a table and its columns are recognised.
 
 A plain digest of a column would let whoever reads the ledger try out guesses: write down a table
 with one value left open, and see which value gives the digest. Keyed (HMAC-SHA256) it says nothing
-without the key, which lies in a file of its own: the ledger may be shown to an auditor, the key
-may not.
+without the key, which is in a separate file: the ledger may be shown to an auditor, the key may
+not.
 
-No fingerprint knows the name of its column, the order of the records, or how a value is spelled:
+No fingerprint depends on the name of the column, the order of the records, or the form of a value:
 ``01``, ``1`` and ``1.0`` are one value, and so are ``True`` and 1, a date as text and as a date. A
 column has three:
 
 - *values*: which values it has, and how often;
 - *shape*: how often each value occurs, whichever it is, so that labels may be changed one by one;
-- *sample*: the values with the smallest digests, all of them where they are not many. Two samples
-  tell how much two columns have in common, also if people came or went.
+- *sample*: the values with the smallest digests, all of them if they are few. Two samples tell how
+  much two columns have in common, also if people came or went.
 
-A table has one of its rows: which there are, and how often. Where rows agree, nobody's values have
-changed from one column's point of view to another's, which prints of single columns cannot tell.
+A table has one of its rows: which there are, and how often. If rows agree, nobody's values have
+changed in one column relative to another, which fingerprints of single columns cannot tell.
 
-What they cannot see is said in docs/howto/ledger.md.
+Their limits are in docs/howto/ledger.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ import hmac
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -40,22 +39,22 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.types import Entries, FloatArray, Form, IntArray, Words
 
 SAMPLED = 1024
-"""This many values are in a sample; of a column of fewer all are."""
+"""The most values in a sample."""
 
 SAMPLE_BYTES = 6
-"""Of each digest in a sample: two of a thousand million values hardly ever agree in them."""
+"""Bytes of each digest in a sample: two of a thousand million values hardly ever agree in them."""
 
 MOST_VALUES = 1_000_000
-"""Of a column with more values, how often each occurs is not kept."""
+"""Of a column with more values the frequencies are not kept."""
 
 FEW = 16
-"""Fewer values may well occur as often in tables of other people, and be named as others are."""
+"""Fewer values may well have the same frequencies and names in tables of other people."""
 
 DIGITS = 6
-"""Broken numbers are the same up to here: single and double precision differ beyond."""
+"""Digits in which fractions are compared: single and double precision differ beyond."""
 
 FOLD_AFTER = 16
-"""This many batches are kept before they are added up."""
+"""Batches that are kept before they are added up."""
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$"
 
@@ -66,11 +65,10 @@ class ColumnPrint:
 
     Attributes:
         values: which values it has, and how often.
-        shape: how often each value occurs; ``None`` where there are too many.
-        telling: whether it has this many values that nothing but the same people has them as often.
+        shape: how often each value occurs; ``None`` if there are too many.
+        telling: whether it has so many values that only the same people have them as often.
         unique: whether most of its values occur once: what two tables share are then people.
-        sample: the smallest digests of its values; of a column that was entered by an older
-            version and had few values, none.
+        sample: the smallest digests of its values.
     """
 
     values: str
@@ -86,30 +84,26 @@ class ColumnPrint:
         return self.unique and other.unique and self.overlaps(other, in_doubt=False)
 
     def like(self, other: ColumnPrint, *, same_records: bool) -> bool:
-        """Whether one may tell what the other tells of the same people; in doubt it may.
+        """Whether both may hold the same of the same people; in doubt they do.
 
-        Where people came or went, columns of few values cannot be told apart. Where none did, codes
-        of a few values say nothing by themselves (1 and 2 may be anything): how often they occur
-        does.
+        If people came or went, columns of few values cannot be told apart. If none did, codes
+        of a few values say nothing by themselves (1 and 2 may be anything): their frequencies do.
         """
         if self.values == other.values or self.shape == other.shape:
             return True
-        if len(self.sample) < FEW and len(other.sample) < FEW and self.sample and other.sample:
+        if len(self.sample) < FEW and len(other.sample) < FEW:
             return not same_records
-        # One of very many values and one of a few, of which none can be compared, are two things;
+        # One of very many values and one of a few, of which none can be compared, are different;
         # unless both are a person's own: then one may be of a small part of the people.
         return self.overlaps(other, in_doubt=self.unique and other.unique)
 
     def overlaps(self, other: ColumnPrint, *, in_doubt: bool) -> bool:
         """Whether they have half of their values in common, as far as the samples tell."""
-        if not self.sample or not other.sample:
-            return True  # an older entry: nobody can tell
         full = [one.sample[-1] for one in (self, other) if len(one.sample) >= SAMPLED]
         last = min(full, default=2 ** (8 * SAMPLE_BYTES))  # beyond it, one sample says nothing
-        own = {word for word in self.sample if word <= last}
-        others = {word for word in other.sample if word <= last}
-        fewer = min(len(own), len(others))
-        return in_doubt if fewer == 0 else 2 * len(own & others) >= fewer
+        samples = [{word for word in one.sample if word <= last} for one in (self, other)]
+        fewer = min(map(len, samples))
+        return in_doubt if fewer == 0 else 2 * len(samples[0] & samples[1]) >= fewer
 
     def to_json(self) -> Form:
         """As JSON."""
@@ -138,11 +132,11 @@ class TablePrints:
     """The fingerprints of a table, keyed.
 
     Attributes:
-        columns: of each column, by name; lists and structures have none.
+        columns: the fingerprints of each column, by name; lists and structures have none.
         rows: which rows there are, and how often, with the names of the columns.
         beside: the same of rows with one more column of which everybody has another value, by
-            that column's name: where it agrees, nobody has exchanged a row with anybody.
-        own: such columns. Numbers in equal steps are none, since any table can be numbered anew.
+            that column's name: if it agrees, nobody has exchanged a row with anybody.
+        own: such columns, without numbers in equal steps: any table can be numbered anew.
     """
 
     columns: Mapping[str, ColumnPrint]
@@ -162,26 +156,23 @@ def table_prints(
 
     Args:
         opened: the table.
-        names: the columns that make up a row; all where not given.
-        key: without it nothing is told.
-        beside: columns to look at beside such rows, one by one.
+        names: the columns that make up a row; all if not given.
+        key: of the ledger.
+        beside: columns to combine with such rows, one by one.
     """
     names = opened.schema.names if names is None else names
     flat = sorted(n for n in names if not pa.types.is_nested(opened.schema.field(n).type))
+
+    def read(batches: Iterable[pa.RecordBatch]) -> _TableDigests:
+        part = _TableDigests(key, flat, beside)
+        for batch in batches:
+            part.add(batch)
+        return part
+
     whole = _TableDigests(key, flat, beside)
-    wanted = list(dict.fromkeys([*flat, *beside]))
-    for part in opened.summaries(partial(_read, key, tuple(flat), tuple(beside)), wanted):
+    for part in opened.summaries(read, list(dict.fromkeys([*flat, *beside]))):
         whole.merge(part)
     return whole.printed()
-
-
-def _read(
-    key: bytes, names: Sequence[str], beside: Sequence[str], batches: Iterable[pa.RecordBatch]
-) -> _TableDigests:
-    found = _TableDigests(key, names, beside)
-    for batch in batches:
-        found.add(batch)
-    return found
 
 
 class _TableDigests:
@@ -248,14 +239,20 @@ class _Column:
         self._numbers = _Numbers()
 
     def add(self, values: pa.Array) -> Words:
-        """The values of one batch; gives a digest of each that forgives no spelling.
+        """Add a batch; a digest of each value that depends on its exact form.
 
-        A column is known again however it is spelled. Whether two releases show the same is another
-        question: what one of them tells apart must count as different.
+        A column is recognised in any form. Whether two releases show the same is another
+        question: what one of them distinguishes must count as different.
         """
         coded = pc.dictionary_encode(comparable(values), null_encoding="encode")
-        texts, numbers = _told_apart(coded.dictionary)
-        words = _digests(_spelled(texts, numbers), self._key)
+        texts, numbers = _normalised(coded.dictionary)
+        forms = [
+            b"missing" if text is None else b"text " + text
+            for text in texts.cast(pa.binary()).to_pylist()
+        ]
+        for place in np.flatnonzero(~np.isnan(numbers)):
+            forms[place] = b"number " + numbers[place].tobytes()
+        words = _digests(forms, self._key)
         places: IntArray = coded.indices.to_numpy()
         self._keep(words, np.bincount(places, minlength=len(words)).astype(np.uint64))
         self._numbers = self._numbers.with_values(texts, numbers)
@@ -302,14 +299,15 @@ class _Column:
         """The fingerprints of all that was added."""
         self._fold()
         counts = np.sort(self._total()[1])
-        distinct = self._distinct(len(counts))
-        # A column of one value tells nobody apart: it is like no other one.
+        distinct = float(len(counts))
+        if self._many:  # estimated from the smallest digests
+            distinct = (SAMPLED - 1) * 2.0**64 / float(self._least[-1])
+        # A column of one value distinguishes nobody: it is like no other one.
         alone = name.encode() if distinct == 1 else b""
-        shape = None if self._many else self._keyed(b"shape", alone + counts.tobytes())
         records = self._records.to_bytes(8, "little")
         return ColumnPrint(
             values=self._keyed(b"values", alone + records + self._sum.tobytes()),
-            shape=shape,
+            shape=None if self._many else self._keyed(b"shape", alone + counts.tobytes()),
             telling=distinct >= FEW,
             unique=2 * distinct > self._records,
             sample=tuple(int(word) >> (64 - 8 * SAMPLE_BYTES) for word in self._least),
@@ -322,78 +320,58 @@ class _Column:
             return False
         return not self._numbers.count_up(self._records)
 
-    def _distinct(self, counted: int) -> float:
-        """How many values there are, estimated from the smallest digests where they are many."""
-        if not self._many:
-            return counted
-        return (SAMPLED - 1) * 2.0**64 / float(self._least[-1])
-
     def _keyed(self, what: bytes, content: bytes) -> str:
         return hmac.new(self._key, what + b"\0" + content, hashlib.sha256).hexdigest()
 
 
-def _spelled(texts: pa.Array, numbers: FloatArray) -> list[bytes]:
-    """Each value in one spelling, whatever its type; missing is a value too."""
-    spelled = [
-        b"missing" if text is None else b"text " + text
-        for text in texts.cast(pa.binary()).to_pylist()
-    ]
-    for place in np.flatnonzero(~np.isnan(numbers)):
-        spelled[place] = b"number " + numbers[place].tobytes()
-    return spelled
-
-
 def _exactly(values: pa.Array) -> list[bytes]:
-    """Each value as it is: letters of two sizes, blanks and all digits count; 1 and 1.0 are one."""
-    return [
-        b"missing" if value is None or value != value  # not a number
-        else b"exact " + (value if isinstance(value, bytes) else _text_of(value).encode())
-        for value in values.to_pylist()
-    ]  # fmt: skip
+    """Each value as it is: case, blanks and all digits count; 1 and 1.0 are one."""
+    forms = []
+    for value in values.to_pylist():
+        if value is None or value != value:  # not a number
+            forms.append(b"missing")
+            continue
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif isinstance(value, float) and value.is_integer():
+            value = int(value)
+        forms.append(b"exact " + (value if isinstance(value, bytes) else str(value).encode()))
+    return forms
 
 
-def _text_of(value: object) -> str:
-    """A value in letters; a whole number as its digits."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _digests(spelled: list[bytes], key: bytes) -> Words:
+def _digests(forms: list[bytes], key: bytes) -> Words:
     """A keyed word for each value."""
     keyed = hashlib.blake2b(digest_size=8, key=key)
     words = []
-    for content in spelled:
-        one = keyed.copy()
-        one.update(content)
-        words.append(one.digest())
+    for content in forms:
+        digest = keyed.copy()
+        digest.update(content)
+        words.append(digest.digest())
     return np.frombuffer(b"".join(words), dtype=np.uint64)
 
 
-def _told_apart(values: pa.Array) -> tuple[pa.Array, FloatArray]:
-    """The values as text in one spelling, and those that are numbers as numbers, ``nan`` else."""
+def _normalised(values: pa.Array) -> tuple[pa.Array, FloatArray]:
+    """The values as text in one form, and those that are numbers as numbers, ``nan`` otherwise.
+
+    Lower case, without blanks around; a time without its zeros; an empty text is missing.
+    """
     kind = values.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         texts, numbers = pa.nulls(len(values), pa.string()), values
     else:
-        texts = _text(values)
-        number = pc.match_substring_regex(texts, NUMBER)
-        numbers = pc.if_else(number, texts, None)
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            values = pa.array([value and value.hex() for value in values.to_pylist()], pa.string())
+        texts = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
+        for pattern, instead in SPELLINGS:
+            texts = pc.replace_substring_regex(texts, pattern, instead)
+        texts = pc.if_else(pc.equal(texts, ""), None, texts)
+        numbers = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, None)
     exact = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return texts, _rounded(exact)
-
-
-def _text(values: pa.Array) -> pa.Array:
-    """Letters of one size, without blanks around; a time without its zeros; nothing is missing."""
-    kind = values.type
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        values = pa.array([value and value.hex() for value in values.to_pylist()], pa.string())
-    text = pc.utf8_lower(pc.utf8_trim_whitespace(values.cast(pa.string())))
-    for pattern, instead in SPELLINGS:
-        text = pc.replace_substring_regex(text, pattern, instead)
-    return pc.if_else(pc.equal(text, ""), None, text)
+    with np.errstate(all="ignore"):  # whole numbers as they are, others to some digits
+        size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.abs(exact))))
+        near = np.rint(exact * size) / size
+    fraction = np.isfinite(near) & (exact != np.rint(exact))
+    return texts, np.where(fraction, near, exact) + 0.0  # with one zero
 
 
 SPELLINGS = (
@@ -420,15 +398,15 @@ class _Numbers:
         digits = pc.replace_substring_regex(texts, r"\D", "")
         short = pc.if_else(pc.equal(digits, ""), None, pc.utf8_slice_codeunits(digits, 0, 15))
         inside = short.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        found = np.where(np.isnan(numbers), inside, numbers) * 1000
-        whole = np.rint(found[np.abs(found) < 2.0**62]).astype(np.int64)
+        scaled = np.where(np.isnan(numbers), inside, numbers) * 1000
+        whole = np.rint(scaled[np.abs(scaled) < 2.0**62]).astype(np.int64)
         if not len(whole):
             return self
         step = int(np.gcd.reduce(whole - whole[0]))
         return self.beside(_Numbers(int(whole.min()), int(whole.max()), step))
 
     def beside(self, other: _Numbers) -> _Numbers:
-        """Those of both."""
+        """The numbers of both."""
         if self.first is None or other.first is None:
             return other if self.first is None else self
         step = math.gcd(self.step, other.step, self.first - other.first)
@@ -442,12 +420,3 @@ class _Numbers:
         if self.first is None:
             return False
         return self.last - self.first < 2 * records * max(self.step, 1)
-
-
-def _rounded(numbers: FloatArray) -> FloatArray:
-    """Whole numbers as they are, others to some digits, with one zero."""
-    with np.errstate(all="ignore"):
-        size = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.abs(numbers))))
-        near = np.rint(numbers * size) / size
-    broken = np.isfinite(near) & (numbers != np.rint(numbers))
-    return np.where(broken, near, numbers) + 0.0

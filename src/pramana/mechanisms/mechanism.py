@@ -1,12 +1,12 @@
-"""What is done to a record: independent steps, or one attribute set drawn at random.
+"""Mechanisms: how a record is randomised, by independent steps or by attribute sampling.
 
 Independent steps, each one matrix on one or several columns, form the Kronecker product of their
 matrices; it is never written out. The families of matrices are found here by name.
 
 Attribute sampling: each record answers one set of columns, drawn at random, and nothing else. A
-set S is drawn with the probability ``weight / 2**64``, whatever the record is; then the joint cell
-of S goes through the matrix of S, a uniform mixture on the cells that can exist. As a channel from
-records to what is released, P[x, (S, y)] = weight(S) P_S[x_S, y]: in every ratio of two original
+set S is drawn with the probability ``weight / 2**64``, independently of the record; then the joint
+cell of S goes through the matrix of S, a uniform mixture on the cells that can exist. As a channel
+from records to releases, P[x, (S, y)] = weight(S) P_S[x_S, y]: in every ratio of two original
 values the weight cancels, so each set gets the whole budget (docs/proofs/reports.md).
 """
 
@@ -49,9 +49,9 @@ def matrix_from_json(form: Form) -> TransitionMatrix:
         ) from None
     try:
         matrix: TransitionMatrix = family.from_json(form)
-    except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
-        if isinstance(error, InvalidMatrix):
-            raise
+    except InvalidMatrix:
+        raise
+    except (KeyError, TypeError, IndexError, ValueError, OverflowError):
         raise InvalidMatrix(
             f"The plain form of a {form['family']} matrix is incomplete or broken."
         ) from None
@@ -68,8 +68,8 @@ def with_fixed(
     weights = np.zeros((len(labels), len(labels)), dtype=object)
     np.fill_diagonal(weights, TOTAL)
     if len(free) > 1:
-        where = [labels.index(label) for label in free]
-        weights[np.ix_(where, where)] = UniformMixture.of(free, retention=retention).weights
+        places = [labels.index(label) for label in free]
+        weights[np.ix_(places, places)] = UniformMixture.of(free, retention=retention).weights
     return Dense.from_weights(labels, weights)
 
 
@@ -122,12 +122,12 @@ class Step:
 
     @property
     def gamma(self) -> Fraction | float:
-        """The worst amplification over the strata: each is known, and so is its matrix."""
+        """The largest amplification of the strata."""
         return max(matrix.gamma for matrix in self.matrices)
 
     @property
     def anonymity_ratio(self) -> Fraction | float:
-        """The worst ratio over the strata [Ikarashi, Cor. 4]."""
+        """The smallest ratio of the strata [Ikarashi, Cor. 4]."""
         return min(matrix.anonymity_ratio for matrix in self.matrices)
 
     def to_json(self) -> Form:
@@ -175,12 +175,12 @@ class Mechanism:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What records may say that they were asked for; none where all of them tell everything."""
+        """Names of the attribute sets; none if every record has all columns."""
         return ()
 
     @property
     def picked(self) -> tuple[str, ...]:
-        """Those of which chance picked one for each record."""
+        """Names of the attribute sets of which one is drawn for each record."""
         return self.marks
 
     @property
@@ -189,7 +189,7 @@ class Mechanism:
         return tuple(dict.fromkeys(name for step in self.steps for name in step.strata))
 
     def rows(self, records: int) -> int:
-        """How many rows a release of so many records has."""
+        """The number of rows of a release."""
         return records
 
     @property
@@ -245,7 +245,7 @@ class AttributeSet:
 
     @cached_property
     def name(self) -> str:
-        """The columns in words: what a released record says that it was asked for."""
+        """The name of the set in released records."""
         return as_table(self.columns)
 
     @property
@@ -255,7 +255,7 @@ class AttributeSet:
 
     @property
     def share(self) -> float:
-        """The probability of being asked."""
+        """The probability of the set."""
         return self.weight / TOTAL
 
     def to_json(self) -> Form:
@@ -305,23 +305,23 @@ class AttributeSampler(Mechanism):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are asked for."""
+        """The columns of all sets."""
         return tuple(dict.fromkeys(name for asked in self.sets for name in asked.columns))
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """The sets in words."""
+        """The names of the sets."""
         return tuple(asked.name for asked in self.sets)
 
     def labels_of(self, column: str) -> tuple[Label, ...]:
-        """The values of a column that can be told, in the order of the first set that has it."""
-        one = next(asked for asked in self.sets if column in asked.columns)
-        place = one.columns.index(column)
-        return tuple(dict.fromkeys(cell[place] for cell in one.cells))
+        """The values of a column, in the order of the first set that contains it."""
+        first = next(asked for asked in self.sets if column in asked.columns)
+        place = first.columns.index(column)
+        return tuple(dict.fromkeys(cell[place] for cell in first.cells))
 
     @property
     def gamma(self) -> Fraction | float:
-        """The largest ratio of two truths' probabilities of one report: the weights cancel."""
+        """The largest ratio of two original values in one report: the weights cancel."""
         alike = {(one.matrix.size, one.matrix.other): one.matrix for one in self.sets}
         return max(matrix.gamma for matrix in alike.values())
 

@@ -1,16 +1,13 @@
-"""Truth and plan to released records: encode and draw, shuffle, decode; a batch at a time.
+"""From original records to released ones: encode and draw, shuffle, decode; a batch at a time.
 
-A batch function needs to know only the position of its first record. The word that decides over
-record i in a step is word i of the stream of that step, whatever the batches are. Between drawing
-and decoding, codes are small integers without missing values: that makes the shuffle cheap.
+A batch function needs to know only the position of its first record. Record i is randomised in a
+step by word i of the stream of that step, whatever the batches are. Between drawing and decoding,
+codes are small integers without missing values: that makes the shuffle cheap.
 
-Truth to reports: which set a record is asked for, its cell drawn, all other columns empty.
-
-Two words decide over record i: word i of the stream of sets says which set, word i of the stream
-of answers what is reported of it. Exactly ``weight`` of 2**64 words ask for a set. Sets that
-have all combinations of their columns are drawn all at once, the others one after the other.
-
-A report travels as one number: the cells of all sets are counted through, one set after the other.
+Attribute sampling: two words decide over record i. Word i of one stream selects the set, word i of
+another what is reported of it; all other columns are empty. Exactly ``weight`` of 2**64 words
+select a set. Sets with all combinations of their columns are drawn together, the others one after
+the other. A report travels as one number: the cells of all sets are numbered through.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from pramana.base.text import records_that
 from pramana.errors import OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
 from pramana.mechanisms.sampler import BLOCK, randomise, sample, sample_by_stratum
-from pramana.mechanisms.transition import Label, UniformMixture
+from pramana.mechanisms.transition import UniformMixture
 from pramana.schema.codec import code_dtype, decode, encode, partly_told, released_type
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells
@@ -52,7 +49,7 @@ class Randomiser:
 
     @cached_property
     def released(self) -> pa.Schema:
-        """The Arrow schema of the release: the schema's columns in its order, no identifiers."""
+        """The Arrow schema of the release: released columns in the order of the schema."""
         return self._types(released_type, gaps=True)
 
     def _types(self, kind_of: Callable[[Column], pa.DataType], *, gaps: bool = False) -> pa.Schema:
@@ -75,15 +72,26 @@ class Randomiser:
         )
 
     def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """The released records of a batch whose first record stands at ``position``, in order."""
+        """The released records of a batch whose first record is at ``position``, in order."""
         return self.decode(self.encode(batch, position), position)
 
     def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """Released codes of randomised and binned columns; the rest as it is, identifiers gone."""
+        """Released codes of randomised and binned columns, and the other released columns."""
         drawn: dict[str, Codes] = {}
         for step in self._steps:
             cells = step.cells([self.codes(own, batch, position) for own in step.columns])
-            released = self._draw(step, cells, batch, position)
+            if step.step.matrix is not None:
+                released = randomise(
+                    step.step.matrix,
+                    cells,
+                    keystream=self.keystream,
+                    stream=step.stream,
+                    start=position,
+                )
+            else:
+                words = self.keystream.words(step.stream, position, len(cells))
+                strata = step.strata_of(batch)
+                released = sample_by_stratum(step.step.matrices, strata, cells, words)
             drawn.update(zip(step.step.columns, step.split(released), strict=True))
         return self._with(drawn, batch)
 
@@ -115,18 +123,6 @@ class Randomiser:
             words = self.keystream.words(Stream("rounding", column.name), position, len(batch))
         return encode(column, batch.column(column.name), words)
 
-    def _draw(self, step: StepCodec, codes: Codes, batch: pa.RecordBatch, position: int) -> Codes:
-        if step.step.matrix is not None:
-            return randomise(
-                step.step.matrix,
-                codes,
-                keystream=self.keystream,
-                stream=step.stream,
-                start=position,
-            )
-        words = self.keystream.words(step.stream, position, len(codes))
-        return sample_by_stratum(step.step.matrices, step.strata_of(batch), codes, words)
-
     def _decode(self, column: Column, codes: Codes, position: int) -> pa.Array:
         words = None
         if column.drawn:
@@ -149,7 +145,7 @@ class StepCodec:
 
     @cached_property
     def _straight(self) -> bool:
-        """Whether the codes of the one column are the positions in the matrix."""
+        """Whether the codes of the only column are the positions in the matrix."""
         return len(self.columns) == 1 and self.step.labels == self.columns[0].labels
 
     @cached_property
@@ -158,7 +154,7 @@ class StepCodec:
         return self._straight or self._cells.orderly
 
     def cells(self, parts: Sequence[Codes]) -> Codes:
-        """One code a record, of those of each column; refuses what the schema calls impossible."""
+        """One code a record from those of each column; refuses impossible combinations."""
         if self._straight:
             return parts[0]
         cells = self._cells.codes(parts)
@@ -176,9 +172,9 @@ class StepCodec:
         return [codes] if self._straight else [part[codes] for part in self._cells.parts]
 
     def strata_of(self, batch: pa.RecordBatch) -> IntArray:
-        """Which stratum's matrix each record has, by the text of its values."""
+        """The number of the stratum of each record, by the text of its values."""
         numbers = {
-            tuple(map(label_key, _as_tuple(stratum))): number
+            tuple(map(label_key, stratum)): number
             for number, stratum in enumerate(self.step.by_stratum)
         }
         encoded = [batch.column(name).dictionary_encode() for name in self.step.strata]
@@ -187,42 +183,37 @@ class StepCodec:
             [np.asarray(a.indices.fill_null(len(t))) for a, t in zip(encoded, texts, strict=True)]
         )
         combos, inverse = np.unique(places, axis=1, return_inverse=True)
-        found = np.array(
+        strata: IntArray = np.array(
             [
                 numbers.get(tuple((*t, None)[i] for t, i in zip(texts, combo, strict=True)), -1)
                 for combo in combos.T
             ]
-        )
-        unknown = int(np.count_nonzero(found[inverse] < 0))
+        )[inverse]
+        unknown = int(np.count_nonzero(strata < 0))
         if unknown:
             names = ", ".join(self.step.strata)
             raise OutsideDomain(
                 f"{records_that(unknown, 'lies', 'lie')} in a stratum of {names} without a matrix."
             )
-        strata: IntArray = found[inverse]
         return strata
-
-
-def _as_tuple(stratum: Label) -> tuple[Label, ...]:
-    return stratum if isinstance(stratum, tuple) else (stratum,)
 
 
 @dataclass(frozen=True)
 class Reporter(Randomiser):
-    """What is done to a batch of true records that answer one set each."""
+    """Randomises batches of original records that answer one attribute set each."""
 
     mechanism: AttributeSampler
 
     @cached_property
     def coded(self) -> pa.Schema:
-        """The number of the report, and what stays beside it."""
+        """The number of the report, and the columns that are not randomised."""
         beside = [field for field in super().coded if field.name not in self._names]
         kind = pa.from_numpy_dtype(code_dtype(int(self._starts[-1])))
         return pa.schema([*beside, pa.field(REPORTED, kind, nullable=False)])
 
     @cached_property
     def released(self) -> pa.Schema:
-        """The columns of the schema, each of which may be empty, and the set in words."""
+        """The columns of the schema, each of which may be empty, and the name of the set."""
         fields = [
             field.with_nullable(True) if field.name in self._names else field
             for field in super().released
@@ -243,11 +234,6 @@ class Reporter(Randomiser):
     @cached_property
     def _names(self) -> tuple[str, ...]:
         return self.mechanism.columns
-
-    @cached_property
-    def _spelled(self) -> pa.Array:
-        """Each set in words."""
-        return pa.array([asked.name for asked in self.mechanism.sets])
 
     @cached_property
     def _starts(self) -> IntArray:
@@ -282,7 +268,7 @@ class Reporter(Randomiser):
         return _WholeSets.of(self._codecs, self._names, self._starts)
 
     def encode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """The number of each report; every value of every column is checked."""
+        """The number of each report; the values of all columns are checked."""
         records = batch.num_rows
         asked = self._turns.asked(self.keystream.words(Stream("asked"), position, records))
         words = self.keystream.words(Stream("report"), position, records)
@@ -294,7 +280,7 @@ class Reporter(Randomiser):
             truth[row] = self.codes(column, batch, position)
         reports = np.empty(records, dtype=code_dtype(int(self._starts[-1])))
         self._wholes.draw(asked, words, truth, reports)
-        # What sets report of which some combinations cannot be
+        # Sets without some impossible combinations
         for number in np.flatnonzero(~self._wholes.whole).tolist():
             codec, own = self._codecs[number], np.flatnonzero(asked == number)
             rows = [self._names.index(name) for name in codec.step.columns]
@@ -305,12 +291,12 @@ class Reporter(Randomiser):
         return self._with({REPORTED: reports}, batch)
 
     def decode(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """Released values, nothing where a column was not asked for."""
+        """Released values, empty for columns that were not asked for."""
         reports = batch.column(REPORTED).to_numpy().astype(np.int64)
-        arrays = []
+        names, arrays = pa.array([asked.name for asked in self.mechanism.sets]), []
         for field in self.released:
             if field.name == REPORTED:
-                column = pa.DictionaryArray.from_arrays(self._sets.take(reports), self._spelled)
+                column = pa.DictionaryArray.from_arrays(self._sets.take(reports), names)
             elif field.name in self._names:
                 column = self._told(field.name, self._parts[field.name].take(reports), position)
             else:
@@ -334,7 +320,7 @@ class Reporter(Randomiser):
 
 
 def _looked_up(each: pa.Array, codes: Codes) -> pa.Array:
-    """The value of each code: none where it is missing (the last label) or not asked (past it)."""
+    """The value of each code; null if it is missing (the last label) or was not asked (past it)."""
     known = len(each) - each.null_count
     if pa.types.is_dictionary(each.type):
         indices = partly_told(codes, codes < known)
@@ -347,11 +333,11 @@ def _looked_up(each: pa.Array, codes: Codes) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class _Turns:
-    """Which set a word asks for.
+    """The set that a word selects.
 
     Attributes:
-        ends: where the words of each set end; the last ends at 2**64.
-        first: the set of all words that begin with the same 16 bits, -1 where they have several.
+        ends: the ends of the words of each set; the last one, 2**64, is left out.
+        first: the set of all words that begin with the same 16 bits, -1 if they have several.
     """
 
     ends: Words
@@ -379,12 +365,12 @@ class _WholeSets:
     """Sets whose cells are all combinations of their columns, in order: drawn together.
 
     Attributes:
-        whole: which sets are so.
-        rows: of each column of each set, its row; filled up with the row of no column.
-        sizes: how many values it has, filled up with 1.
-        other: the weight of each other cell in the set's mixture.
-        last: the last word that draws a cell and does not keep the true one.
-        starts: the number of its first cell.
+        whole: whether each set is one of them.
+        rows: the row of each column of each set, filled up with a row of zeros.
+        sizes: the number of its values, filled up with 1.
+        other: the weight of every other cell in the set's mixture.
+        last: the last word that draws a cell and does not keep the original one.
+        starts: the number of the first cell of each set.
     """
 
     whole: np.ndarray[tuple[int], np.dtype[np.bool_]]

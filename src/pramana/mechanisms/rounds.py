@@ -1,4 +1,4 @@
-"""Draw the histogram of a round: exactly the counts that single answers would have.
+"""Draw the histogram of a round, with exactly the distribution of single answers.
 
 A round asks every record for one cell of a table and shows only how often each cell was answered.
 Of the c people in a cell each keeps it with probability 1 - D other / 2**64, and all others draw

@@ -10,13 +10,13 @@ Out of the 2**64 words, exactly ``weights[truth, released]`` give ``released`` f
   of cells times their size, so that the cells are filled up without any rounding.
 
 All in array operations that write into a few buffers of their thread: fresh arrays would take
-several times as long. A compiled loop would pay from some hundred million values on, loading the
-compiler counted; see ``benchmarks/sampler.py``.
+several times as long. A compiled loop would pay from some hundred million values on, including the
+time to load the compiler; see ``benchmarks/sampler.py``.
 
 Noise is added to sensitive numbers of released records, whatever the method and the engine. The
-word of a record is that of its place in the release, so that batches change nothing. Sums are
-rounded to multiples of the noise's grain: the last digits of a released number tell nothing about
-the original one.
+random word of a record is that of its place in the release, so that batches change nothing. Sums
+are rounded to multiples of the noise's grain: the last digits of a released number say nothing
+about the original one.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ from pramana.mechanisms.transition import TransitionMatrix, UniformMixture
 from pramana.schema.opened_table import is_number, is_whole
 from pramana.schema.recoding import Noise
 from pramana.schema.schema import Schema
-from pramana.types import BoolArray, Codes, FloatArray, Words
+from pramana.types import BoolArray, Codes, Words
 
 BLOCK: Final = 2**17
-"""So many values are drawn at a time. Fewer would stay in the cache, and be drawn no faster; and
-threads would wait for each other after each of the shorter steps."""
+"""Values drawn at a time. Fewer would not be faster, and threads would wait for each other more."""
 
 WORDS: Final = 5
 """The buffer for words; the others are those of the samplers."""
@@ -304,7 +303,7 @@ def alias_cells(weights: Sequence[int], bits: int) -> tuple[list[int], list[int]
 
 
 EXACT = 2.0**52
-"""Up to here floating numbers tell every whole one, and halves."""
+"""Up to here floating point represents every whole number, and halves."""
 
 
 def with_noise(table: Table, schema: Schema, keystream: Keystream) -> Table:
@@ -327,25 +326,22 @@ class AddedNoise:
     @cached_property
     def schema(self) -> pa.Schema:
         """Whole numbers stay whole, others are floating."""
-        return pa.schema([self._field(item) for item in self.types])
-
-    def _field(self, item: pa.Field) -> pa.Field:
-        if item.name not in self.noise:
-            return item
-        if not is_number(item.type):
-            raise InvalidTable(
-                f"'{item.name}' must be a number to add noise, and is {item.type}.",
-                column=item.name,
-            )
-        return pa.field(item.name, pa.int64() if is_whole(item.type) else pa.float64())
+        fields = []
+        for item in self.types:
+            if item.name in self.noise and not is_number(item.type):
+                raise InvalidTable(
+                    f"'{item.name}' must be a number to add noise, and is {item.type}.",
+                    column=item.name,
+                )
+            kind = pa.int64() if is_whole(item.type) else pa.float64()
+            fields.append(pa.field(item.name, kind) if item.name in self.noise else item)
+        return pa.schema(fields)
 
     def __call__(self, batch: pa.RecordBatch, position: int) -> pa.RecordBatch:
-        """The batch whose first record stands at ``position``, with noise."""
+        """The batch whose first record is at ``position``, with noise."""
         arrays = [
-            self._noised(item, batch.column(at), position)
-            if item.name in self.noise
-            else batch.column(at)
-            for at, item in enumerate(self.schema)
+            self._noised(item, column, position) if item.name in self.noise else column
+            for item, column in zip(self.schema, batch.columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -363,16 +359,15 @@ class AddedNoise:
                 "add more noise.",
                 column=item.name,
             )
-        sums = values + noise.scale * self._drawn(item.name, noise, position, len(values))
+        stream, count = Stream("noise", item.name), len(values)
+        if noise.distribution == "laplace":
+            drawn = self.keystream.laplaces(stream, position, count)
+        elif noise.distribution == "normal":
+            drawn = self.keystream.normals(stream, position, count)
+        else:
+            drawn = 2 * self.keystream.uniforms(stream, position, count) - 1
+        sums = values + noise.scale * drawn
         # Dividing by a whole number gives the nearest number to a decimal; a fraction does not.
         steps = np.rint(sums / grain) if grain >= 1 else np.rint(sums * round(1 / grain))
         made = steps * grain if grain >= 1 else steps / round(1 / grain)
         return pa.array(made, mask=~np.isfinite(values)).cast(item.type)
-
-    def _drawn(self, name: str, noise: Noise, position: int, count: int) -> FloatArray:
-        stream = Stream("noise", name)
-        if noise.distribution == "laplace":
-            return self.keystream.laplaces(stream, position, count)
-        if noise.distribution == "normal":
-            return self.keystream.normals(stream, position, count)
-        return 2 * self.keystream.uniforms(stream, position, count) - 1

@@ -137,7 +137,7 @@ class SparseRows(TransitionMatrix):
 
     @cached_property
     def worked_out(self) -> dict[Hashable, Any]:
-        """What was worked out from this matrix, by whatever name: it goes where the matrix goes."""
+        """A cache of results computed from this matrix, by name."""
         return {}
 
     @cached_property
@@ -155,7 +155,7 @@ class SparseRows(TransitionMatrix):
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """The probability of each value to stay as it is."""
+        """The probability that each value is unchanged."""
         return np.ldexp(np.array(self.kept, dtype=np.float64), -64)
 
     @cached_property
@@ -168,7 +168,7 @@ class SparseRows(TransitionMatrix):
 
     @cached_property
     def sparse_inverse(self) -> Any:
-        """The inverse, where ``aside`` is small: made once, however much is asked of a release.
+        """The inverse if ``aside`` is small, made once.
 
         P = D (I + D^-1 O), so that P^-1 = (I - D^-1 O + (D^-1 O)^2 - ...) D^-1 ends after a few
         terms that are all sparse.
@@ -209,18 +209,18 @@ class SparseRows(TransitionMatrix):
 
     @cached_property
     def _full(self) -> bool:
-        """Whether every truth can become every value that can be released."""
+        """Whether every original value can become every value that can be released."""
         columns = np.bincount(self.targets, minlength=self.size) + (self.diagonal > 0)
         return bool(np.isin(columns, (0, self.size)).all())
 
     @property
     def gamma(self) -> Fraction | float:
-        """Unbounded as soon as one value can be reached by some truths only."""
+        """Unbounded if some released value is impossible for some original values."""
         return amplification(self.weights) if self._full else math.inf
 
     @property
     def anonymity_ratio(self) -> float:
-        """0 as soon as one value can be reached by some truths only [Ikarashi, Thm 3]."""
+        """0 if some released value is impossible for some original values [Ikarashi, Thm 3]."""
         return crossed_ratio(self.values) if self._full else 0.0
 
     def probability(self, truth: Label, released: Label) -> Fraction:
@@ -237,7 +237,7 @@ class SparseRows(TransitionMatrix):
         return self._columns(counts, axis, lambda table: self.sparse.T @ table)
 
     def solve(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Unbiased true counts by a sparse factorisation."""
+        """Unbiased original counts by a sparse factorisation."""
         return self._columns(counts, axis, lambda table: self._factors.solve(table, "T"))
 
     def spread(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
@@ -253,7 +253,7 @@ class SparseRows(TransitionMatrix):
 
     @property
     def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """What ``spread`` expects of a record, by value: its own (twice), most and least else."""
+        """Expected ``spread`` of a record by value: own (twice), most and least of others."""
         own, most, least = (np.zeros(self.size) for _ in range(3))
         for block, squares in self._inverse_squares():
             found, each = self.sparse @ squares, np.arange(len(block))
@@ -302,7 +302,7 @@ class SparseRows(TransitionMatrix):
 
     @property
     def entropy(self) -> float:
-        """Bits of uncertainty that a release adds, each truth equally likely."""
+        """Bits of entropy of a release, each original value equally likely."""
         entries = self.sparse.data[self.sparse.data > 0]
         return float(-(entries * np.log2(entries)).sum() / self.size)
 
@@ -359,16 +359,15 @@ def packed(numbers: Sequence[int]) -> str:
         range(least, LARGEST + 1),
         key=lambda size: ((-(-lengths // size)) * (size + 1)).sum(),
     )
-    bits = "".join(_bits(number, group) for number in numbers)
+    groups = []
+    for number in numbers:
+        digits = f"{number:b}"
+        digits = digits.zfill(len(digits) + -len(digits) % group)
+        *more, last = (digits[at : at + group] for at in range(0, len(digits), group))
+        groups += [*(f"1{part}" for part in more), f"0{last}"]
+    bits = "".join(groups)
     bits += "1" * (-len(bits) % 6)
     return DIGITS[group] + "".join(DIGIT[bits[at : at + 6]] for at in range(0, len(bits), 6))
-
-
-def _bits(number: int, group: int) -> str:
-    own = f"{number:b}"
-    own = "0" * (-len(own) % group) + own
-    *more, last = (own[at : at + group] for at in range(0, len(own), group))
-    return "".join(f"1{part}" for part in more) + f"0{last}"
 
 
 def unpacked(text: str) -> list[int]:
@@ -420,8 +419,11 @@ class ListedCells(SparseRows):
         cells = [sum(map(int.__mul__, cell, strides)) for cell in codes.tolist()]
         rising = all(one < other for one, other in pairwise(cells))
         every = rising and len(cells) == prod(len(axis) for axis in axes)
-        weights, which = _by_frequency(self.moves)
-        sources, rows, patterns = _patterns(self, which)
+        # The weights, the frequent ones first, and the place of each move's among them.
+        weights, which, times = np.unique(self.moves, return_inverse=True, return_counts=True)
+        order = np.argsort(-times, kind="stable")
+        rank = np.argsort(order, kind="stable")
+        sources, rows, patterns = _patterns(self, rank[which].tolist())
         return {
             "family": self.family,
             "axes": [labels_to_json(axis) for axis in axes],
@@ -432,7 +434,7 @@ class ListedCells(SparseRows):
             "lengths": packed([len(targets) for targets, _ in patterns]),
             "targets": packed([step for own, _ in patterns for step in _passed(own)]),
             "which": packed([place for _, places in patterns for place in places]),
-            "weights": " ".join(map(_share, weights)),
+            "weights": " ".join(map(_share, weights[order].tolist())),
         }
 
     @classmethod
@@ -441,12 +443,13 @@ class ListedCells(SparseRows):
         axes = [[label_from_json(label) for label in axis] for axis in form["axes"]]
         sizes = [len(axis) for axis in axes]
         own = listed_form(form, sizes)
-        labels: list[Any] = [
-            tuple(axis[code] for axis, code in zip(axes, cell, strict=True))
-            for cell in _codes(own["cells"], sizes)
-        ]
-        if len(axes) == 1:
-            labels = [label for (label,) in labels]
+        labels: list[Any] = []
+        for cell in own["cells"]:
+            values: list[Label] = []
+            for axis in reversed(axes):
+                cell, code = divmod(cell, len(axis))
+                values.append(axis[code])
+            labels.append(tuple(reversed(values)) if len(axes) > 1 else values[0])
         weights = np.array(listed_weights(form["weights"]), dtype=np.uint64)
         ends = np.concatenate([[0], np.cumsum(np.array(own["lengths"], dtype=np.int64))])
         rows = np.array(own["rows"], dtype=np.int64)
@@ -495,14 +498,6 @@ def _share(weight: int) -> str:
         if not text.isdigit() and int(float(text) * TOTAL) == weight:
             return text
     return str(weight)
-
-
-def _by_frequency(moves: np.ndarray) -> tuple[list[int], list[int]]:
-    """The weights, the frequent ones first, and the place of each move's among them."""
-    weights, which, times = np.unique(moves, return_inverse=True, return_counts=True)
-    order = np.argsort(-times, kind="stable")
-    rank = np.argsort(order, kind="stable")
-    return weights[order].tolist(), rank[which].tolist()
 
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]
@@ -566,14 +561,3 @@ def _order(size: int, codes: IntArray) -> list[int]:
         return list(graph.static_order())
     except CycleError:
         return list(range(size))
-
-
-def _codes(cells: list[int], sizes: list[int]) -> list[list[int]]:
-    found = []
-    for cell in cells:
-        codes = []
-        for size in reversed(sizes):
-            cell, code = divmod(cell, size)
-            codes.append(code)
-        found.append(codes[::-1])
-    return found

@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +41,7 @@ SINGULAR = 1e12
 
 
 def check_labels(labels: tuple[Label, ...]) -> None:
-    """Refuse labels that repeat, or none at all."""
+    """Refuse repeated labels, and an empty list."""
     if not labels:
         raise InvalidMatrix("A matrix needs at least one label.")
     if len(set(labels)) != len(labels):
@@ -59,27 +58,22 @@ def as_cells(labels: Sequence[Label], width: int) -> tuple[tuple[Label, ...], ..
 
 
 def are_cells(labels: Sequence[Label], width: int) -> bool:
-    """Whether all are joint cells of so many columns."""
+    """Whether all labels are joint cells of ``width`` columns."""
     return set(map(type, labels)) == {tuple} and set(map(len, labels)) == {width}
 
 
 def label_to_json(label: Label) -> Any:
-    """A joint cell becomes a list, everything else stays."""
-    if not isinstance(label, tuple):
-        return label
-    return list(label) if tuple not in map(type, label) else [*map(label_to_json, label)]
+    """A joint cell becomes a list, everything else stays.
+
+    >>> label_to_json(("a", (("b", 1), 2)))
+    ['a', [['b', 1], 2]]
+    """
+    return [label_to_json(part) for part in label] if isinstance(label, tuple) else label
 
 
 def labels_to_json(labels: Sequence[Label]) -> list[Any]:
-    """All labels of a matrix in that form; joint cells of plain labels at one go.
-
-    >>> labels_to_json([("a", 1), ("b", 2)]), labels_to_json(["a", (("b", 1), 2)])
-    ([['a', 1], ['b', 2]], ['a', [['b', 1], 2]])
-    """
-    cells = set(map(type, labels)) == {tuple}
-    if cells and tuple not in set(map(type, chain.from_iterable(labels))):
-        return [*map(list, labels)]
-    return [*map(label_to_json, labels)]
+    """All labels of a matrix in that form."""
+    return [label_to_json(label) for label in labels]
 
 
 def label_from_json(label: Any) -> Label:
@@ -93,7 +87,7 @@ class TransitionMatrix(ABC):
     family: ClassVar[str]
     labels: tuple[Label, ...]
 
-    # -- what a family must say ------------------------------------------------------------
+    # -- defined by each family ------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -103,10 +97,7 @@ class TransitionMatrix(ABC):
     @property
     @abstractmethod
     def gamma(self) -> Fraction | float:
-        """How much more likely one truth can make a release than another; ``inf`` if unbounded.
-
-        The amplification factor [Dowd, Sec. 5.1]: the largest ratio inside a column.
-        """
+        """The amplification factor [Dowd, Sec. 5.1]: the largest ratio in a column, or ``inf``."""
 
     @property
     @abstractmethod
@@ -117,7 +108,7 @@ class TransitionMatrix(ABC):
     def to_json(self) -> Form:
         """A plain form with the integers as text; JSON numbers would lose digits."""
 
-    # -- what follows ----------------------------------------------------------------------
+    # -- derived from the weights ----------------------------------------------------------
 
     @property
     def size(self) -> int:
@@ -126,7 +117,7 @@ class TransitionMatrix(ABC):
 
     @cached_property
     def positions(self) -> Mapping[Label, int]:
-        """Where each label stands."""
+        """The position of each label."""
         return {label: position for position, label in enumerate(self.labels)}
 
     @property
@@ -136,7 +127,7 @@ class TransitionMatrix(ABC):
 
     @property
     def diagonal(self) -> FloatArray:
-        """The probability of each value to stay as it is."""
+        """The probability that each value is unchanged."""
         return np.diagonal(self.values).copy()
 
     def probability(self, truth: Label, released: Label) -> Fraction:
@@ -158,15 +149,15 @@ class TransitionMatrix(ABC):
         return np.asarray(np.linalg.inv(self.values), dtype=np.float64)
 
     def apply(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Expected released counts from true counts, along one axis of a table."""
+        """Expected released counts from original counts, along one axis of a table."""
         return _along(axis, counts, lambda table: table @ self.values)
 
     def solve(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Unbiased true counts from released counts, along one axis [Cator, eq. 4]."""
+        """Unbiased original counts from released counts, along one axis [Cator, eq. 4]."""
         return _along(axis, counts, lambda table: table @ self.inverse)
 
     def spread(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Counts times the squared entries of the inverse: the heart of every variance.
+        """Counts times the squared entries of the inverse.
 
         [Cator, Sec. 3]: the variance of an estimated count k is
         ``sum_l (P^-1)_lk**2 E[released_l] - true_k``.
@@ -175,7 +166,7 @@ class TransitionMatrix(ABC):
 
     @property
     def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """What ``spread`` expects of a record, by value: its own (twice), most and least else."""
+        """Expected ``spread`` of a record by value: own (twice), most and least of others."""
         found = self.values @ self.inverse**2
         own = found.diagonal().copy()
         np.fill_diagonal(found, -np.inf)
@@ -185,14 +176,14 @@ class TransitionMatrix(ABC):
 
     @property
     def entropy(self) -> float:
-        """Bits of uncertainty that a release adds, each truth equally likely [Dowd, Sec. 5.2]."""
+        """Bits of entropy of a release, each original value equally likely [Dowd, Sec. 5.2]."""
         values = self.values
         logs = np.log2(values, out=np.zeros_like(values), where=values > 0)
         return float(-(values * logs).sum() / self.size)
 
     @property
     def condition_number(self) -> float:
-        """By how much undoing the matrix can blow up an error (spectral norm)."""
+        """The condition number in the spectral norm."""
         return float(np.linalg.cond(self.values))
 
     def power(self, times: int) -> TransitionMatrix:
@@ -265,8 +256,7 @@ def integer_rows(
 ) -> NDArray[np.object_]:
     """Rows of probabilities as rows of integers that sum to ``TOTAL`` exactly.
 
-    A zero stays zero and a one stays one. What rounding leaves over goes to the largest entry of
-    the row, where it is the least in proportion.
+    Zeros and ones are exact. The remainder of rounding goes to the largest entry of the row.
     """
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all() or (values < 0).any():
@@ -290,7 +280,7 @@ def integer_rows(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dense(TransitionMatrix):
-    """A matrix that a person or a design wrote down; labels are required and checked.
+    """A matrix of any entries.
 
     >>> swap = Dense.of(("F", "M"), [[0.875, 0.125], [0.25, 0.75]])
     >>> float(swap.gamma)
@@ -432,11 +422,11 @@ class UniformMixture(TransitionMatrix):
             other = min(most, other + (other >> 52) + 1)
         return cls(labels, other)
 
-    # -- readings of the one dial ----------------------------------------------------------
+    # -- forms of the parameter ------------------------------------------------------------
 
     @property
     def retention(self) -> Fraction:
-        """The probability of not drawing at all, exactly."""
+        """The probability that a value is kept without drawing, exactly."""
         return 1 - Fraction(self.size * self.other, TOTAL)
 
     @property
@@ -473,7 +463,7 @@ class UniformMixture(TransitionMatrix):
 
     @property
     def diagonal(self) -> FloatArray:
-        """The probability of each value to stay as it is."""
+        """The probability that each value is unchanged."""
         return np.full(self.size, self.kept / TOTAL)
 
     def probability(self, truth: Label, released: Label) -> Fraction:
@@ -483,16 +473,16 @@ class UniformMixture(TransitionMatrix):
         )
 
     def apply(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Expected released counts, in time linear in the table."""
+        """Expected released counts, in linear time."""
         return _mix(counts, axis, (self.kept - self.other) / TOTAL, self.other / TOTAL)
 
     def solve(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Unbiased true counts, in time linear in the table: no inverse is formed."""
+        """Unbiased original counts, in linear time: no inverse is formed."""
         same, rest = self._inverse_entries
         return _mix(counts, axis, same - rest, rest)
 
     def spread(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
-        """Counts times the squared inverse, in time linear in the table."""
+        """Counts times the squared inverse, in linear time."""
         same, rest = self._inverse_entries
         return _mix(counts, axis, same**2 - rest**2, rest**2)
 
@@ -515,7 +505,7 @@ class UniformMixture(TransitionMatrix):
 
     @property
     def entropy(self) -> float:
-        """Bits of uncertainty that a release adds [Dowd, Sec. 5.2]."""
+        """Bits of entropy of a release [Dowd, Sec. 5.2]."""
         entries = ((1, self.kept / TOTAL), (self.size - 1, self.other / TOTAL))
         return -sum(times * p * math.log2(p) for times, p in entries if p > 0)
 
