@@ -559,7 +559,7 @@ def test_records_that_no_withheld_matrix_moved_are_found(method, tmp_path, monke
     plan = api.design(schema, *asked, data=truth, method=how)
     sound, forged, kept = tmp_path / "sound", tmp_path / "forged", tmp_path / "kept"
     api.protect(truth, plan, to=sound, seed=2, steward_folder=kept)
-    monkeypatch.setattr(randomiser, "randomise", lambda matrix, codes, **_: codes)
+    monkeypatch.setattr(randomiser, "randomise", lambda _, codes, **__: codes)
     api.protect(truth, plan, to=forged, seed=2)
     assert {c.name for c in api.verify(sound).of_state("asserted")} >= {"draws", "order"}
     for mechanism in (None, kept):
