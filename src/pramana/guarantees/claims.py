@@ -268,17 +268,17 @@ def attained(
         if missing is not None:
             raise NotCovered(f"Nothing can be promised about {guarantee.name}: {missing}.")
     wanted = {guarantee.name: guarantee for guarantee in asked}
-    found, offers = list(computed), evidence.offers
+    guarantees, offers = list(computed), evidence.offers
     ready = {guarantee.name for guarantee in computed}
     for name, kind in GUARANTEES.items():
         if name in ready or not kind.needs <= offers:
             continue
         try:
-            found.append(kind.evaluate(evidence, asked=wanted.get(name)))
+            guarantees.append(kind.evaluate(evidence, asked=wanted.get(name)))
         except (NotCovered, TooLarge):
             if name in wanted:
                 raise
-    return tuple(sorted(found, key=lambda guarantee: guarantee.name not in wanted))
+    return tuple(sorted(guarantees, key=lambda guarantee: guarantee.name not in wanted))
 
 
 def recomputed(evidence: Evidence, stated: Sequence[Guarantee]) -> dict[str, Guarantee]:

@@ -92,10 +92,10 @@ class Outline:
         local = ShuffledPrivacy(self.local_epsilon, 0.0)
         if anonymity_set == 1 or delta == 0 or delta >= 1 or self.gamma is None:
             return local  # a delta of one would say nothing
-        found = min(
+        epsilon = min(
             epsilon_of([law], anonymity_set=anonymity_set, delta=delta) for law in self._laws
         )
-        return ShuffledPrivacy(found, delta) if found < local.epsilon else local
+        return ShuffledPrivacy(epsilon, delta) if epsilon < local.epsilon else local
 
     def delta(self, epsilon: float, *, anonymity_set: int) -> float:
         """An upper bound of delta at an epsilon, for one shuffle of such records."""

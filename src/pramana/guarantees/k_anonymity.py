@@ -1,11 +1,11 @@
 """k-anonymity: nobody can be linked to fewer than k released records.
 
-The records are divided into groups of at least k, and the keys that a record is released with
-depend on its group alone: the group's centre, a member's keys drawn at random, a random order of
-the members, or a dither around the group. Whoever knows every true key, the groups and
-the release still finds all records of a group equally likely to be a given member's, so
+The records are divided into groups of at least k, and the released keys of a record depend on its
+group alone: the group's centre, a member's keys drawn at random, a random order of the members, or
+a dither around the group. Whoever knows all original keys, the groups and the release still finds
+all records of a group equally likely to be a given member's, so
 
-    probability of a right link <= 1 / (size of the group) <= 1 / k.      [Wei, sec. 3.1 and 4.3]
+    probability of a correct link <= 1 / (size of the group) <= 1 / k.    [Wei, sec. 3.1 and 4.3]
 
 Proof: docs/proofs/k_anonymity.md.
 """

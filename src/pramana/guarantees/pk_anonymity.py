@@ -7,12 +7,11 @@ about the original table,
 
 and for independent steps the minimum is the product of those of the steps [Ikarashi, Cor. 4].
 
-Two things lie outside the theorem's letter and inside ours. Without the shuffle there is no
-guarantee at all: a release in the original order has k = 1. And a column that is released as it
-is and that an adversary may know splits the anonymity set: a person hides only among the records
-with
-the same values there, so n is the size of the smallest such group. The matrix may be a function of
-the table: the proof fixes the table first. Proof: docs/proofs/pk_anonymity.md.
+Without the shuffle there is no guarantee: a release in the original order has k = 1. A column that
+is released unchanged and that an adversary may know splits the anonymity set: a person hides only
+among the records with the same values there, so n is the size of the smallest such group. The
+matrix may be a function of the table: the proof fixes the table first.
+Proof: docs/proofs/pk_anonymity.md.
 """
 
 from __future__ import annotations
@@ -76,9 +75,8 @@ class PkAnonymity(Guarantee):
 
         Args:
             mechanism: what is done to a record.
-            anonymity_set: the number of records; where columns are released that an adversary may
-            know, the
-                size of the smallest group that they form.
+            anonymity_set: the number of records; if columns are released unchanged that an
+                adversary may know, the size of the smallest group that they form.
         """
         require_number("the number of records", anonymity_set, low=1)
         return cls(float_down(1 + (anonymity_set - 1) * Fraction(mechanism.anonymity_ratio)))
@@ -125,7 +123,7 @@ class PkAnonymity(Guarantee):
 
     @property
     def hides_anybody(self) -> bool:
-        """Whether there is something to promise: "1 in 1" would sound like it."""
+        """Whether it guarantees anything: "1 in 1" would sound like it."""
         return self.k >= 1.01
 
     def household(self, members: int) -> Mapping[str, float]:

@@ -69,12 +69,12 @@ class LossDistribution:
         >>> pure.chance.round(6).tolist(), round(pure.infinite, 6)   # one answer, 3 to 1
         ([0.25, 0.0, 0.75], 0.0)
         """
-        found: list[float] = []
-        while len(found) <= points and (not found or found[-1] > end):
-            found.append(min(1.0, profile(step * len(found))))
-        points = len(found) - 1
+        bounds: list[float] = []
+        while len(bounds) <= points and (not bounds or bounds[-1] > end):
+            bounds.append(min(1.0, profile(step * len(bounds))))
+        points = len(bounds) - 1
         epsilons = step * np.arange(points + 1)
-        above = np.minimum.accumulate(found)
+        above = np.minimum.accumulate(bounds)
         below = -np.expm1(-epsilons[1:]) + np.exp(-epsilons[1:]) * above[1:]
         deltas = [Fraction(float(d)) for d in (*(below[::-1] * (1 + ROUNDING)), *above)]
         alphas = [Fraction(math.exp(step * place)) for place in range(-points, points + 1)]

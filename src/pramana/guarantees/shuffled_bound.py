@@ -121,15 +121,15 @@ def epsilon_of(
 def _epsilon_of(
     laws: tuple[BlanketLaw, ...], anonymity_set: int, delta: float, most: float
 ) -> float:
-    found = 0.0
+    epsilon = 0.0
     for law in sorted(laws, key=_spread_of, reverse=True):
-        if not holds(law, anonymity_set=anonymity_set, epsilon=found, delta=delta):
-            within = found < most < math.inf and holds(
+        if not holds(law, anonymity_set=anonymity_set, epsilon=epsilon, delta=delta):
+            within = epsilon < most < math.inf and holds(
                 law, anonymity_set=anonymity_set, epsilon=most, delta=delta
             )
-            high = most if within else max(law.local_epsilon, found)
-            found = _least_epsilon(law, anonymity_set, delta * (1 - MARGIN), found, high)
-    return found
+            high = most if within else max(law.local_epsilon, epsilon)
+            epsilon = _least_epsilon(law, anonymity_set, delta * (1 - MARGIN), epsilon, high)
+    return epsilon
 
 
 def _least_epsilon(

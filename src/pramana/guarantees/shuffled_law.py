@@ -1,11 +1,11 @@
 """The blanket law of a channel: all that central privacy of a shuffled release depends on.
 
-Write P[x, y] for the probability of releasing y when the truth is x, and
+Write P[x, y] for the probability of releasing y if the original value is x, and
 
     omega(y) = min over x of P[x, y]
 
-for the blanket: what is released of any person whatsoever with at least this probability. For two
-truths x0 and x1 the law is that of the pair
+for the blanket: every person is released as y with at least this probability. For two original
+values x0 and x1 the law is that of the pair
 
     (A, B) = (P[x0, y], P[x1, y]) / omega(y)    with probability omega(y), for every y,
 
@@ -131,16 +131,14 @@ class BlanketLaw:
         return whole
 
     def _times(self, law: BlanketLaw, *, most: int = MOST_ATOMS) -> BlanketLaw:
-        own, other, chance = (
-            np.outer(mine, theirs).ravel()
-            for mine, theirs in (
-                (self.own, law.own),
-                (self.other, law.other),
-                (self.chance, law.chance),
-            )
-        )
+        own = np.outer(self.own, law.own).ravel()
+        other = np.outer(self.other, law.other).ravel()
+        chance = np.outer(self.chance, law.chance).ravel()
         error = self.error + law.error + ROUNDING
-        own, other, chance, times = _merged(own, other, chance)
+        # Pairs that are the same are merged: their probabilities add.
+        pairs, where, counts = np.unique(own + 1j * other, return_inverse=True, return_counts=True)
+        own, other, times = pairs.real, pairs.imag, int(counts.max())
+        chance = np.bincount(where, weights=chance).astype(np.float64)
         if len(chance) > most:
             own, other, chance, met = _spread_on_grid(own, other, chance)
             times += met + 16
@@ -158,14 +156,7 @@ class BlanketLaw:
 
 
 Atoms = tuple[FloatArray, FloatArray, FloatArray, int]
-"""Values A, values B, chances, and how many chances were added up at most in one of them."""
-
-
-def _merged(own: FloatArray, other: FloatArray, chance: FloatArray) -> Atoms:
-    """Pairs that are the same, put together: their chances add."""
-    pairs, where, times = np.unique(own + 1j * other, return_inverse=True, return_counts=True)
-    total: FloatArray = np.bincount(where, weights=chance).astype(np.float64)
-    return pairs.real, pairs.imag, total, int(times.max())
+"""Values A, values B, probabilities, and the most probabilities that were added up in one."""
 
 
 def _spread_on_grid(own: FloatArray, other: FloatArray, chance: FloatArray) -> Atoms:

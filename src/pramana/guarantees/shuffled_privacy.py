@@ -145,8 +145,10 @@ class ShuffledPrivacy(Guarantee):
         delta = self._delta_for(evidence)
         local = _local(mechanism)
         if isinstance(mechanism, ShuffledRounds):
-            found = self.of(mechanism, anonymity_set=anonymity_set, delta=delta, most=self.epsilon)
-            return found.epsilon <= self.epsilon
+            attained = self.of(
+                mechanism, anonymity_set=anonymity_set, delta=delta, most=self.epsilon
+            )
+            return attained.epsilon <= self.epsilon
         if anonymity_set == 1 or delta == 0 or local <= self.epsilon or local > BEYOND:
             return local <= self.epsilon
         meets = partial(holds, anonymity_set=anonymity_set, epsilon=self.epsilon, delta=delta)
@@ -382,14 +384,14 @@ def _pairs(step: Step, *, alone: bool) -> list[BlanketLaw] | None:
     size = len(step.labels)
     if size * size * len(step.matrices) > MOST_PAIRS:
         return None
-    found: dict[tuple[tuple[int, int, int], ...], BlanketLaw] = {}
+    laws: dict[tuple[tuple[int, int, int], ...], BlanketLaw] = {}
     for matrix in step.matrices:
         rows = matrix.weights.tolist()
         blanket = [min(column) for column in zip(*rows, strict=True)]
-        for own, other in itertools.product(rows, repeat=2):
-            if alone and own is other:
+        for row, other in itertools.product(rows, repeat=2):
+            if alone and row is other:
                 continue
-            key = tuple(sorted(zip(own, other, blanket, strict=True)))
-            if key not in found:
-                found[key] = BlanketLaw.of_rows(own, other, blanket)
-    return list(found.values()) or [BlanketLaw.of_mixture(1, Fraction(1))]
+            key = tuple(sorted(zip(row, other, blanket, strict=True)))
+            if key not in laws:
+                laws[key] = BlanketLaw.of_rows(row, other, blanket)
+    return list(laws.values()) or [BlanketLaw.of_mixture(1, Fraction(1))]

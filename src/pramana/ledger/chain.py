@@ -1,17 +1,16 @@
-"""A file of lines that can only grow, and in which every change shows.
+"""An append-only file of lines in which every change is detected.
 
-Beside the ledger ``L`` lies ``L.key``: a random key, how many lines there are, and the digest of
-the last one. Each line carries the digest of the one before it and its own, which is keyed (HMAC):
-who has not the key cannot write a line that fits. A line that was changed, left out, added or moved
-breaks the chain; lines missing at the end break what the key file says. Who holds both files can
-put back an older pair of them: against that only a copy kept elsewhere helps.
+The ledger ``L`` has a key file ``L.key`` beside it: a random key, the number of lines, and the
+digest of the last one. Each line carries the digest of the line before it and a keyed digest of
+itself (HMAC): nobody can write a valid line without the key. A line that was changed, left out,
+added or moved breaks the chain; lines missing at the end contradict the key file. Whoever holds
+both files can restore an older pair of them: only a copy kept elsewhere detects that.
 
-What only the owner may read of a line is encrypted (AES-256-GCM) with a key derived from the same
-key file.
+The secret part of a line is encrypted (AES-256-GCM) with a key derived from the same key file.
 
-Both files are replaced whole, readable by their owner only, under a lock (``L.lock``), so that two
-at once wait for each other. The ledger is written first: a process that dies between the two leaves
-one line more than the key file knows, which fits the chain and so is accepted.
+Both files are replaced whole, readable by their owner only, under a lock (``L.lock``). The ledger
+is written first: a process that dies between the two leaves one line more than the key file counts,
+which fits the chain and is accepted.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ class Chain:
     """The lines of a ledger, checked.
 
     Attributes:
-        path: where the ledger lies.
-        key: what its digests and fingerprints are keyed with.
-        lines: what was entered, in order, without the links of the chain.
+        path: of the ledger.
+        key: of its digests and fingerprints.
+        lines: the entries in order, without the links of the chain.
         last: the digest of the last line.
     """
 
@@ -75,8 +74,8 @@ class Chain:
                     path, f"it is gone, and {key_file(path).name} counts {entries} entries"
                 )
             return cls(path, key, (), _digest(key, _HEADER))
-        found = list(_links(path, key))
-        lines, digests = [line for line, _ in found[1:]], [digest for _, digest in found]
+        links = list(_links(path, key))
+        lines, digests = [line for line, _ in links[1:]], [digest for _, digest in links]
         if len(lines) < entries:
             raise _broken(path, f"it has {len(lines)} entries where there were {entries}")
         if len(lines) > entries + 1 or digests[entries] != last:
@@ -87,9 +86,9 @@ class Chain:
         """With one more line; written, both files, when this returns.
 
         Args:
-            line: what everybody who has the ledger may read.
-            secret: what only the holder of the key may read.
-            room: the length that the secret part is filled up to, so that it tells nothing.
+            line: the part that everybody who has the ledger may read.
+            secret: the part that only the holder of the key may read.
+            room: the length that the secret part is filled up to, so that it reveals nothing.
         """
         form = dict(line)
         if secret is not None:
@@ -103,7 +102,7 @@ class Chain:
         return made
 
     def opened(self, line: Entries) -> Form:
-        """A line with its secret part; lines of earlier versions have none.
+        """A line with its secret part, if it has one.
 
         Raises:
             ValueError: where the secret part cannot be decrypted.
@@ -187,23 +186,8 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _require_version(path: Path, header: Entries) -> None:
-    """Refuse a ledger of another version by saying so: nothing was altered."""
-    version = header.get("version")
-    if header == _HEADER:
-        return
-    if header != _HEADER | {"version": version} or type(version) is not int or version < 1:
-        raise _broken(path, f"line 1 must say {FORMAT}, version {VERSION}")
-    raise NotCovered(
-        f"The ledger {path} was not altered: it has version {version}, of "
-        f"{'an earlier' if version < VERSION else 'a newer'} pramana, and this one reads version "
-        f"{VERSION}. Go on with that one; or begin another ledger, and lower its budgets by what "
-        "'ledger show' says there, since what was released before is not counted in it."
-    )
-
-
 def _spelled(form: Entries) -> str:
-    """The one spelling of a line."""
+    """The canonical form of a line."""
     return json.dumps(form, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -259,8 +243,18 @@ def _links(path: Path, key: bytes) -> Iterator[tuple[Form, str]]:
             raise _broken(path, f"{where} does not follow the line before it")
         if not hmac.compare_digest(str(digest).encode(), _digest(key, form).encode()):
             raise _broken(path, f"{where} is not what was entered")
-        if number == 0:
-            _require_version(path, form)
+        version = form.get("version")
+        if number == 0 and form != _HEADER:
+            known = form == _HEADER | {"version": version}
+            if not known or type(version) is not int or version < 1:
+                raise _broken(path, f"line 1 must say {FORMAT}, version {VERSION}")
+            raise NotCovered(  # nothing was altered
+                f"The ledger {path} was not altered: it has version {version}, of "
+                f"{'an earlier' if version < VERSION else 'a newer'} pramana, and this one reads "
+                f"version {VERSION}. Go on with that one; or begin another ledger, and lower its "
+                "budgets by what 'ledger show' says there, since what was released before is not "
+                "counted in it."
+            )
         form.pop("before", None)
         before = digest
         yield form, digest

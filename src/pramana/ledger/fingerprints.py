@@ -290,10 +290,10 @@ class _Column:
             return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)
         words = np.concatenate([part[0] for part in self._parts])
         counts = np.concatenate([part[1] for part in self._parts])
-        found, places = np.unique(words, return_inverse=True)
-        total = np.zeros(len(found), dtype=np.uint64)
+        distinct, places = np.unique(words, return_inverse=True)
+        total = np.zeros(len(distinct), dtype=np.uint64)
         np.add.at(total, places, counts)
-        return found, total
+        return distinct, total
 
     def printed(self, name: str) -> ColumnPrint:
         """The fingerprints of all that was added."""

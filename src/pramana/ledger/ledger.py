@@ -58,33 +58,33 @@ class Budget:
         if self.delta is not None:
             require_number("the budget of delta", self.delta, low=0, high=1, high_open=True)
 
-    def require(self, found: Together, *, records: int) -> None:
+    def require(self, together: Together, *, records: int) -> None:
         """Refuse what exceeds it."""
         who = "This release alone"
-        if found.releases > 1:
-            who = f"With this release, all {found.releases} of this table together"
+        if together.releases > 1:
+            who = f"With this release, all {together.releases} of this table together"
         if self.epsilon is not None or self.delta is not None:
-            exceeded = self._exceeded_central(found, records)
+            exceeded = self._exceeded_central(together, records)
             if exceeded is not None:
                 raise DoesNotHold(f"{who} would have {exceeded}. Nothing was written.")
         if self.k is not None:
-            if found.k is None:
-                self._require_covered("k", found)
-            elif found.k < self.k:
+            if together.k is None:
+                self._require_covered("k", together)
+            elif together.k < self.k:
                 raise DoesNotHold(
-                    f"{who} would have k = {text_down(found.k)}, below the budget of "
+                    f"{who} would have k = {text_down(together.k)}, below the budget of "
                     f"{text_up(self.k)}. Nothing was written."
                 )
 
-    def _exceeded_central(self, found: Together, records: int) -> str | None:
+    def _exceeded_central(self, together: Together, records: int) -> str | None:
         """The number that exceeds it; the local epsilon, which has no delta, is enough too."""
-        if found.central is None:
-            self._require_covered("epsilon", found)
+        if together.central is None:
+            self._require_covered("epsilon", together)
             return None
         most = math.inf if self.epsilon is None else self.epsilon
         most_delta = min(1e-5, 1 / records) if self.delta is None else self.delta
-        epsilon, delta = found.central.epsilon, found.central.delta or 0.0
-        if found.local <= most < math.inf:
+        epsilon, delta = together.central.epsilon, together.central.delta or 0.0
+        if together.local <= most < math.inf:
             return None
         if epsilon > most:
             budget = text_down(most)
@@ -93,12 +93,12 @@ class Budget:
             return f"a delta of {text_up(delta, 3)}, above the budget of {text_down(most_delta, 3)}"
         return None
 
-    def _require_covered(self, name: str, found: Together) -> None:
+    def _require_covered(self, name: str, together: Together) -> None:
         if self.allow_uncovered:
             return
-        why = "; ".join(found.uncovered) or "no rule covers them"
+        why = "; ".join(together.uncovered) or "no rule covers them"
         raise DoesNotHold(
-            f"The budget of {name} counts as exceeded: what all {found.releases} releases of "
+            f"The budget of {name} counts as exceeded: what all {together.releases} releases of "
             f"this table promise together is not known ({why}). Nothing was written; "
             "--allow-uncovered goes on all the same."
         )

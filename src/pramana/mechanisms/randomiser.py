@@ -249,15 +249,15 @@ class Reporter(Randomiser):
     @cached_property
     def _parts(self) -> dict[str, Codes]:
         """The code of each column in each report, past its last one where it is not asked."""
-        found = {}
+        codes_of = {}
         for name in self._names:
             known = len(self.schema.column(name).labels)
-            found[name] = np.full(len(self._sets), known, dtype=code_dtype(known + 1))
+            codes_of[name] = np.full(len(self._sets), known, dtype=code_dtype(known + 1))
         for codec, start in zip(self._codecs, self._starts.tolist(), strict=False):
             cells = np.arange(len(codec.step.labels))
             for column, part in zip(codec.columns, codec.split(cells), strict=True):
-                found[column.name][start : start + len(cells)] = part
-        return found
+                codes_of[column.name][start : start + len(cells)] = part
+        return codes_of
 
     @cached_property
     def _turns(self) -> _Turns:
@@ -354,10 +354,10 @@ class _Turns:
         return cls(ends, np.where(first == last, first, -1))
 
     def asked(self, words: Words) -> IntArray:
-        found: IntArray = self.first.take((words >> np.uint64(48)).view(np.int64), mode="clip")
-        several = np.flatnonzero(found < 0)
-        found[several] = np.searchsorted(self.ends, words[several], side="right")
-        return found
+        sets: IntArray = self.first.take((words >> np.uint64(48)).view(np.int64), mode="clip")
+        several = np.flatnonzero(sets < 0)
+        sets[several] = np.searchsorted(self.ends, words[several], side="right")
+        return sets
 
 
 @dataclass(frozen=True, eq=False)

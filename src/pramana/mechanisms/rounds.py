@@ -55,12 +55,12 @@ def draw_rounds(
     kept = binomials(
         people, np.repeat(np.array(keep, dtype=object), sizes), TOTAL, keystream, Stream("kept")
     )
-    found = kept.copy()
+    counts = kept.copy()
     left = np.add.reduceat(people - kept, starts[:-1])
     begins, ends = starts[:-1], starts[1:]
     for level in count():  # ranges of cells with the people who answer one of them at random
         alone = ends - begins == 1
-        found[begins[alone]] += left[alone]
+        counts[begins[alone]] += left[alone]
         wide = ~alone & (left > 0)
         begins, ends, left = begins[wide], ends[wide], left[wide]
         if not len(left):
@@ -72,7 +72,7 @@ def draw_rounds(
         )  # fmt: skip
         begins, ends = np.concatenate([begins, middle]), np.concatenate([middle, ends])
         left = np.concatenate([below, left - below])
-    return np.split(found, starts[1:-1])
+    return np.split(counts, starts[1:-1])
 
 
 def binomials(

@@ -229,8 +229,8 @@ class SparseRows(TransitionMatrix):
         if row == column:
             return Fraction(self.kept[row], TOTAL)
         span = slice(self.starts[row], self.starts[row + 1])
-        found = self.moves[span][self.targets[span] == column]
-        return Fraction(int(found[0]) if len(found) else 0, TOTAL)
+        moves = self.moves[span][self.targets[span] == column]
+        return Fraction(int(moves[0]) if len(moves) else 0, TOTAL)
 
     def apply(self, counts: ArrayLike, *, axis: int = -1) -> FloatArray:
         """Expected released counts, in time linear in the transitions."""
@@ -379,17 +379,17 @@ def unpacked(text: str) -> list[int]:
         bits = "".join(map(BITS.__getitem__, text[1:]))
     except (ValueError, KeyError):
         raise ValueError("not digits of packed numbers") from None
-    found: list[int] = []
+    numbers: list[int] = []
     at = begin = number = 0
     while 0 < group < len(bits) - at and at - begin < MOST_GROUPS * (group + 1):
         number = number << group | int(bits[at + 1 : at + group + 1], 2)
         at += group + 1
         if bits[at - group - 1] == "0":
-            found.append(number)
+            numbers.append(number)
             begin, number = at, 0
-    if not found or bits[begin:] not in FILLED:
+    if not numbers or bits[begin:] not in FILLED:
         raise ValueError("packed numbers must end where their text does")
-    return found
+    return numbers
 
 
 WEIGHT: Final = r"(0\.[0-9]{1,22}|[1-9](\.[0-9]{1,17})?e-[0-9]{2}|[1-9][0-9]{0,19})"
@@ -519,20 +519,20 @@ def _patterns(matrix: SparseRows, which: list[int]) -> tuple[list[int], list[int
 
 def _passed(places: Iterable[int]) -> list[int]:
     """How many places are passed over before each of some that rise."""
-    before, found = -1, []
+    before, passed = -1, []
     for place in places:
-        found.append(place - before - 1)
+        passed.append(place - before - 1)
         before = place
-    return found
+    return passed
 
 
 def _places(passed: Iterable[int]) -> list[int]:
     """The reverse of :func:`_passed`."""
-    place, found = -1, []
+    place, places = -1, []
     for step in passed:
         place += step + 1
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def _axes(labels: tuple[Any, ...]) -> tuple[list[list[Label]], IntArray]:
@@ -543,10 +543,13 @@ def _axes(labels: tuple[Any, ...]) -> tuple[list[list[Label]], IntArray]:
         places: dict[tuple[type, Label], int] = {}
         codes.append([places.setdefault((type(value), value), len(places)) for value in column])
         axes.append([value for _, value in places])
-    found = np.array(codes, dtype=np.int64)
-    orders = [_order(len(axis), found[: key + 1]) for key, axis in enumerate(axes)]
+    positions = np.array(codes, dtype=np.int64)
+    orders = [_order(len(axis), positions[: key + 1]) for key, axis in enumerate(axes)]
     axes = [[axis[place] for place in order] for axis, order in zip(axes, orders, strict=True)]
-    ranks = [np.argsort(order)[own] for order, own in zip(orders, found, strict=True)]
+    ranks = [
+        np.argsort(order)[column_codes]
+        for order, column_codes in zip(orders, positions, strict=True)
+    ]
     return axes, np.array(ranks).T
 
 

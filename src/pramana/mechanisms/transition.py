@@ -167,12 +167,12 @@ class TransitionMatrix(ABC):
     @property
     def expected_spread(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Expected ``spread`` of a record by value: own (twice), most and least of others."""
-        found = self.values @ self.inverse**2
-        own = found.diagonal().copy()
-        np.fill_diagonal(found, -np.inf)
-        most = found.max(axis=0)
-        np.fill_diagonal(found, np.inf)
-        return own, own, most, found.min(axis=0)
+        expected = self.values @ self.inverse**2
+        own = expected.diagonal().copy()
+        np.fill_diagonal(expected, -np.inf)
+        most = expected.max(axis=0)
+        np.fill_diagonal(expected, np.inf)
+        return own, own, most, expected.min(axis=0)
 
     @property
     def entropy(self) -> float:

@@ -180,7 +180,7 @@ def _possible_cells(schema: Schema, columns: Sequence[str], ties: Ties) -> BoolA
     sizes = {name: len(schema.column(name).labels) for name in ties}
     if math.prod(sizes[name] for name in columns) > MOST_CELLS:
         return None
-    found, order = np.ones((), dtype=bool), list[str]()
+    cells_of_groups, order = np.ones((), dtype=bool), list[str]()
     for group in dict.fromkeys(ties[name] for name in columns):
         struck = 0
         for rule in schema.impossible:
@@ -191,9 +191,9 @@ def _possible_cells(schema: Schema, columns: Sequence[str], ties: Ties) -> BoolA
             return None
         table = CellRules.of(schema, group).table()
         others = tuple(axis for axis, name in enumerate(group) if name not in columns)
-        found = np.logical_and.outer(found, table.any(axis=others))
+        cells_of_groups = np.logical_and.outer(cells_of_groups, table.any(axis=others))
         order += [name for name in group if name in columns]
-    possible: BoolArray = found.transpose([order.index(name) for name in columns])
+    possible: BoolArray = cells_of_groups.transpose([order.index(name) for name in columns])
     return possible
 
 
@@ -369,12 +369,14 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
         yield Check.decided("guarantees", False, "a guarantee is claimed more than once")
         return
     try:
-        found = recomputed(certificate.evidence, [claim.attained for claim in certificate.claims])
+        computed = recomputed(
+            certificate.evidence, [claim.attained for claim in certificate.claims]
+        )
     except PramanaError as error:
         yield Check.decided("guarantees", False, f"cannot be computed again: {error}")
         return
     for claim in certificate.claims:
-        again = found.get(claim.name)
+        again = computed.get(claim.name)
         refusal = _refusal(certificate, claim, again)
         if refusal is not None:
             yield Check.decided(claim.name, False, refusal, CheckKind.GUARANTEE)
@@ -391,13 +393,13 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
             yield Check.asserted(claim.name, told, CheckKind.GUARANTEE)
 
 
-def _refusal(certificate: Certificate, claim: Claim, found: Guarantee | None) -> str | None:
+def _refusal(certificate: Certificate, claim: Claim, computed: Guarantee | None) -> str | None:
     """Why a claim cannot be true; ``None`` if nothing contradicts it.
 
     Args:
         certificate: of the release.
         claim: what is claimed.
-        found: what anyone can compute of that kind.
+        computed: the same guarantee as anyone can compute it, if anyone can.
     """
     nature, attained, asked = certificate.nature, claim.attained, claim.asked
     if not claim.holds and certificate.collected is None:  # who answers a survey is not designed
@@ -414,12 +416,12 @@ def _refusal(certificate: Certificate, claim: Claim, found: Guarantee | None) ->
     bound = attained.impossible(certificate.evidence)
     if bound is not None:
         return f"no release can keep it: {bound}"
-    if found is None and not nature.shows_matrices and asked != attained:
+    if computed is None and not nature.shows_matrices and asked != attained:
         return "where nobody can compute it again, what was asked is stated and nothing else"
     fixed = nature.shows_matrices and not certificate.data_dependent
     if fixed and asked is None and only_the_owner(type(attained)):
         return "matrices that know no data come with no such figure"
-    if found is not None and not found.implies(attained):
+    if computed is not None and not computed.implies(attained):
         gives = "certificate gives" if certificate.mechanism is None else "matrices give"
-        return f"the {gives} only {found}"
+        return f"the {gives} only {computed}"
     return None

@@ -203,7 +203,7 @@ class RecordScan:
 
         Rules together may rule out what none of them names.
         """
-        found = []
+        reports = []
         for one in () if self.sampler is None else self.sampler.sets:
             columns = [self.certificate.schema.column(name) for name in one.columns]
             places = [{label_key(v): at for at, v in enumerate(c.labels)} for c in columns]
@@ -212,8 +212,8 @@ class RecordScan:
                 continue
             for cell in one.cells:
                 cells[tuple(at[label_key(v)] for at, v in zip(places, cell, strict=True))] = True
-            found.append((self.set_names.index(one.name), one.columns, cells))
-        return found
+            reports.append((self.set_names.index(one.name), one.columns, cells))
+        return reports
 
     def read(self, opened: OpenedTable, progress: Progress | None) -> str:
         """Add all records; what is wrong with them, if that ends the pass."""

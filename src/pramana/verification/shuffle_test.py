@@ -162,7 +162,7 @@ class Orders:
 
     def sorted(self, width: int) -> list[FloatArray]:
         """What the released records just before make likelier."""
-        found = []
+        odds_of = []
         for column in self.columns:
             after = column.after[: self.seen]
             shown = np.zeros((self.seen, column.size))
@@ -173,8 +173,8 @@ class Orders:
             number = np.minimum(np.arange(self.seen), width)[:, None]
             with np.errstate(divide="ignore", invalid="ignore"):
                 odds = (window + share) / (number + 1) / share - 1
-            found.append(np.where(share > 0, odds, 0.0))
-        return found
+            odds_of.append(np.where(share > 0, odds, 0.0))
+        return odds_of
 
     def best_move(self, width: int, *, turned: bool) -> int:
         """The distance at which the records fit the truth best."""
@@ -389,7 +389,7 @@ def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
 
 def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:
     """The largest width inside which a shuffle would nearly always be found."""
-    found = None
+    reach = None
     for width in widths:
         mean = square = 0.0
         for column, weight, odds in zip(
@@ -404,5 +404,5 @@ def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:
             square += weight * float((share * likelier * won**2).sum())
         if mean - SURE * math.sqrt(square) < least:
             break
-        found = width
-    return found
+        reach = width
+    return reach

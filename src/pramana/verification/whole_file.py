@@ -74,7 +74,7 @@ class SubsetUniqueness:
     Attributes:
         columns: the columns that the attacker knows.
         found: people who are unique on them.
-        people: people who were looked at.
+        people: people who were counted.
     """
 
     columns: tuple[str, ...]
@@ -278,21 +278,21 @@ def worst_subsets(names: Sequence[str], words: Sequence[Words]) -> list[tuple[st
     beam: list[tuple[tuple[int, ...], IntArray]] = [((), np.zeros(len(words[0]), np.int64))]
     worst = list[tuple[str, ...]]()
     for _ in range(min(WIDEST, len(places))):
-        found: dict[tuple[int, ...], tuple[int, int, IntArray]] = {}
+        uniques: dict[tuple[int, ...], tuple[int, int, IntArray]] = {}
         for subset, classes in beam:
             for place in places:
                 wider = tuple(sorted({*subset, place}))
-                if len(wider) == len(subset) or wider in found:
+                if len(wider) == len(subset) or wider in uniques:
                     continue
                 _, of_record, counts = np.unique(
                     classes * sizes[place] + codes[place], return_inverse=True, return_counts=True
                 )
-                found[wider] = int((counts == 1).sum()), len(counts), of_record.astype(np.int64)
-        ranked = sorted(found, key=lambda wider: (-found[wider][0], -found[wider][1], wider))
+                uniques[wider] = int((counts == 1).sum()), len(counts), of_record.astype(np.int64)
+        ranked = sorted(uniques, key=lambda wider: (-uniques[wider][0], -uniques[wider][1], wider))
         worst.append(tuple(names[place] for place in ranked[0]))
-        if found[ranked[0]][0] == len(words[0]):
+        if uniques[ranked[0]][0] == len(words[0]):
             break  # everybody is unique
-        beam = [(wider, found[wider][2]) for wider in ranked[:BEAM]]
+        beam = [(wider, uniques[wider][2]) for wider in ranked[:BEAM]]
     return worst
 
 
