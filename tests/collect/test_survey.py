@@ -10,10 +10,19 @@ import pytest
 
 from pramana import api
 from pramana.base.rounding import TOTAL
+from pramana.base.text import text_up
 from pramana.cli.collect import new
 from pramana.collect.closing import certificate_of
 from pramana.collect.definition import define
-from pramana.collect.survey import NOT_SAID, SKIPPED, Survey, read_survey
+from pramana.collect.survey import (
+    NOT_SAID,
+    PLACEHOLDER,
+    SKIPPED,
+    TRANSLATIONS,
+    WORDS,
+    Survey,
+    read_survey,
+)
 from pramana.errors import InvalidNumber, InvalidSchema, PramanaError, TooLarge
 from pramana.guarantees.registry import guarantees_from_options
 from pramana.methods.expected_error import step_domains
@@ -296,3 +305,31 @@ def test_nothing_is_said_of_a_bound_that_is_not_promised() -> None:
 
     assert "No anonymity is promised" in said
     assert "1 in k" not in said
+
+
+@pytest.mark.parametrize("language", sorted(set(TRANSLATIONS) - {"en"}))
+def test_a_translation_is_complete(language: str) -> None:
+    """Every text, with the same numbers to be filled in, and every guarantee of a survey."""
+    translated = TRANSLATIONS[language]
+    assert {*translated} - {"guarantees"} == {*WORDS}
+    for word, text in WORDS.items():
+        assert {*PLACEHOLDER.findall(translated[word])} >= {*PLACEHOLDER.findall(text)}, word
+    needs = {"pk-anonymity", "differential-privacy", "privacy-breach", "shuffled-privacy"}
+    assert needs <= {*translated["guarantees"]}
+
+
+@pytest.mark.parametrize("method", ["attribute-sampling", "retention"])
+def test_a_survey_in_german_has_no_english_sentence(method: str) -> None:
+    """Its consent is German to the last guarantee, with a comma in its numbers."""
+    text = survey_text(method, extra='language = "de"\n')
+    definition, _ = define(read_survey(text), text)
+    said = definition.consent()
+    assert said[0].startswith("Die Teilnahme ist freiwillig.")
+    own = ("Kontakt", "So lange")  # the office's contact and retention, in its own words
+    german = [line for line in said if not line.startswith(own)]
+    assert not [line for line in german if re.search(r"\b(the|and|with|nobody)\b", line)]
+    plain, _ = define(read_survey(survey_text(method)), survey_text(method))
+    assert len(said) == len(plain.consent())
+    epsilon = next(one for one in definition.promised() if one.name == "differential-privacy")
+    shown = text_up(epsilon.epsilon, 3).replace(".", ",")
+    assert any(f"e hoch {shown} Mal" in line for line in said)

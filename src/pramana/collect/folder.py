@@ -146,7 +146,11 @@ def check_survey(folder: Path, *, key: Path | None = None) -> Verdict:
 
 def _check_of_words(definition: Definition, by: str) -> Check:
     """Whether people read the consent text of this version; the office's own is not checked."""
-    changed = [word for word, text in definition.survey.words.items() if text != WORDS[word]]
+    changed = [
+        word
+        for word, text in definition.survey.words.items()
+        if text != definition.survey.translation[word]
+    ]
     words = f"in the office's own words, which are not checked: {', '.join(changed)}"
     if definition.consent() != consent_of(definition):
         differs = f"this version tells people something else; {by}: check it with that one"

@@ -44,7 +44,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from pramana.base.atomic_files import read_file
 from pramana.base.rounding import log_up
-from pramana.base.text import names_of_table, percent_down, percent_up, text_up
+from pramana.base.text import names_of_table, percent_down, percent_up, text_down, text_up
 from pramana.errors import InputError, InvalidSchema, PramanaError
 from pramana.schema.domains import Bins, Categories, Labels, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
@@ -52,6 +52,7 @@ from pramana.schema.schema_file import read_toml
 
 if TYPE_CHECKING:
     from pramana.collect.definition import Definition
+    from pramana.guarantees.base import Guarantee
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
@@ -272,12 +273,30 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
         """The tables that will be asked for."""
         return tuple(map(names_of_table, self.planned))
 
+    @property
+    def translation(self) -> dict[str, Any]:
+        """The texts of the page in its language; in English where there is no translation."""
+        return TRANSLATIONS.get(self.language.partition("-")[0], WORDS)
+
     def said(self, word: str, **filled: str | int) -> str:
         """A text of the page, in the office's words where it has them."""
-        text = self.words.get(word, WORDS[word])
-        for mark, value in filled.items():
-            text = text.replace(f"{{{mark}}}", str(value))
-        return text
+        return _filled(self.words.get(word, self.translation[word]), filled)
+
+    def number(self, text: str) -> str:
+        """A number with the point and the groups of digits of the language."""
+        marks = {".": self.said("number_point"), ",": self.said("number_group")}
+        return re.sub(r"(?<=\d)[.,](?=\d)", lambda match: marks[match[0]], text)
+
+    def guarantee(self, guarantee: Guarantee) -> str | None:
+        """A guarantee in the language of the survey, rounded conservatively; or nothing."""
+        text = self.translation.get("guarantees", {}).get(guarantee.name)
+        if text is None:
+            return None
+        rounded = {
+            option.entry: (text_up if option.up else text_down)(getattr(guarantee, option.entry), 3)
+            for option in guarantee.cli_options
+        }
+        return _filled(text, {entry: self.number(value) for entry, value in rounded.items()})
 
     @cached_property
     def schema(self) -> Schema:
@@ -371,16 +390,26 @@ def _check_texts(value: Any, place: str) -> None:
             _check_texts(inner, f"{place}.{name}".lstrip("."))
 
 
+def _filled(text: str, values: Mapping[str, str | int]) -> str:
+    for mark, value in values.items():
+        text = text.replace(f"{{{mark}}}", str(value))
+    return text
+
+
 NOT_SAID: Final = "prefer not to say"
 """The answer of a person who prefers not to answer."""
 
 SKIPPED: Final = "does not apply"
 """The answer to a question that a person is not asked, by the answers before it."""
 
-WORDS: Final[dict[str, str]] = tomllib.loads(
-    (files("pramana.collect") / "words.toml").read_text(encoding="utf-8")
-)
-"""All that a page says; an office may say it in another language."""
+TRANSLATIONS: Final[dict[str, dict[str, Any]]] = {
+    file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8"))
+    for file in (files("pramana.collect") / "words").iterdir()
+    if file.name.endswith(".toml")
+}
+"""All that a page says, by language; an office may say it in other words."""
+
+WORDS: Final[dict[str, str]] = TRANSLATIONS["en"]
 
 
 def consent_of(definition: Definition) -> list[str]:
@@ -401,11 +430,18 @@ def consent_of(definition: Definition) -> list[str]:
         survey.said("consent_after"),
         survey.said("consent_use"),
         *_number_of_questions(definition),
-        *definition.promises(definition.promised()),
+        *_guarantees(definition),
         *_panel(definition),
-        survey.said(f"consent_least{each}", least=f"{survey.minimum:,}"),
+        survey.said(f"consent_least{each}", least=survey.number(f"{survey.minimum:,}")),
         survey.said(f"{once}{each}"),
     ]
+
+
+def _guarantees(definition: Definition) -> Iterator[str]:
+    """In the language of the survey, or as the certificate says it."""
+    promised = definition.promised()
+    for guarantee, sentence in zip(promised, definition.promises(promised), strict=True):
+        yield definition.survey.guarantee(guarantee) or sentence
 
 
 def tenths(kept: Sequence[float], survey: Survey) -> str:
@@ -426,6 +462,7 @@ def _chances(kept: Sequence[float], survey: Survey) -> str:
 
 
 def _range(low: str, high: str, survey: Survey, *, alone: bool) -> str:
+    low, high = survey.number(low), survey.number(high)
     return high if alone else f"{low} {survey.said('to')} {high}"
 
 
@@ -449,8 +486,8 @@ def _panel(definition: Definition) -> list[str]:
         definition.survey.said(
             "consent_panel",
             waves=definition.survey.waves,
-            one=text_up(log_up(definition.mechanism.gamma), 3),
-            alike=text_up(panel.epsilon, 3),
-            changing=text_up(panel.changing_epsilon, 3),
+            one=definition.survey.number(text_up(log_up(definition.mechanism.gamma), 3)),
+            alike=definition.survey.number(text_up(panel.epsilon, 3)),
+            changing=definition.survey.number(text_up(panel.changing_epsilon, 3)),
         )
     ]
