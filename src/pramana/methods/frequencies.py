@@ -21,7 +21,7 @@ on these integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -48,10 +48,10 @@ from pramana.methods.base import (
 from pramana.methods.context import DesignContext
 from pramana.methods.given import MATRIX_FILES, Matrices, files_of, matrices_for, read_matrices
 from pramana.methods.plan import Plan
-from pramana.methods.symmetric_flows import Flows, balanced, least_flows, theta_of
+from pramana.methods.symmetric_flows import balanced, least_flows, theta_of
 from pramana.release.certificate import Certificate
-from pramana.schema.schema import Column, Schema, require_keys
-from pramana.types import Entries, FloatArray, Form, IntArray
+from pramana.schema.schema import Schema, require_keys
+from pramana.types import Entries, FloatArray, IntArray, Words
 
 if TYPE_CHECKING:
     from pramana.schema.joint_cells import Counts
@@ -88,6 +88,14 @@ class InvariantDesign:
         if self.strata:
             return Step((self.column,), strata=self.strata, by_stratum=dict(self.by_stratum))
         return Step((self.column,), self.matrix)
+
+    def variances(self) -> list[float]:
+        """The variance of each released frequency over all strata."""
+        by_stratum = (
+            released_variances(matrix, self.frequencies[stratum])
+            for stratum, matrix in self.by_stratum.items()
+        )
+        return list(np.sum(list(by_stratum), axis=0))
 
 
 def invariant_design(
@@ -161,6 +169,10 @@ def _refuse_rules(schema: Schema, method: str) -> None:
         )
 
 
+def _times(labels: tuple[Label, ...], frequencies: Mapping[Label, int]) -> FloatArray:
+    return np.array([frequencies.get(label, 0) for label in labels], dtype=np.float64)
+
+
 def released_variances(matrix: SparseRows, frequencies: Mapping[Label, int]) -> FloatArray:
     """The variance of each released frequency: sum_i t_i P_ij (1 - P_ij)."""
     entries = matrix.sparse.tocoo()
@@ -191,13 +203,16 @@ def _tables(
         for cell, number in zip(joint.cells.tolist(), joint.numbers.tolist(), strict=True):
             values = tuple(part[code] for part, code in zip(joint.labels, cell, strict=True))
             tables.setdefault(values[:-1], {})[values[-1]] = number
-    if len(labels) < 2:
-        raise InvalidSchema(
-            f"A design for '{name}' needs at least two categories to exchange, got {len(labels)}. "
-            "Leave the column out, or declare its other categories.",
-            column=name,
-        )
+    _require_two(len(labels), f"'{name}'")
     return name, labels, tables
+
+
+def _require_two(categories: int, column: str) -> None:
+    if categories < 2:
+        raise InvalidSchema(
+            f"A design for {column} needs at least two categories to exchange, got {categories}. "
+            "Leave the column out, or declare its other categories."
+        )
 
 
 def _invariant(
@@ -212,7 +227,12 @@ def _invariant(
     """The matrix of one stratum."""
     times = [int(frequencies.get(label, 0)) for label in labels]
     t = np.array(times, dtype=np.float64)
-    flows = _two_stage(P, t)
+    # t_i R_ij, symmetric by construction
+    released = t @ P
+    roots = np.divide(1.0, np.sqrt(released), out=np.zeros(len(t)), where=released > 0)
+    half = t[:, None] * P * roots[None, :]
+    flows = half @ half.T
+    flows = (flows + flows.T) / 2
     np.fill_diagonal(flows, 0)  # staying is no transition, and nothing rules it out
     filled = int(np.count_nonzero((P == 0) & (flows > 0)))
     if filled:
@@ -228,15 +248,6 @@ def _invariant(
     i, j = np.nonzero(np.triu(flows, 1))
     rows, columns, moves = balanced(times, i, j, share * flows[i, j])
     return SparseRows.from_moves(labels, rows=rows, columns=columns, moves=moves)
-
-
-def _two_stage(P: FloatArray, t: FloatArray) -> FloatArray:
-    """t_i R_ij, symmetric by construction."""
-    released = t @ P
-    roots = np.divide(1.0, np.sqrt(released), out=np.zeros(len(t)), where=released > 0)
-    half = t[:, None] * P * roots[None, :]
-    flows: FloatArray = half @ half.T
-    return (flows + flows.T) / 2
 
 
 @dataclass(frozen=True)
@@ -301,31 +312,16 @@ class Invariant(Withheld):
                 "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
             },
             public=published_standard_errors(
-                {name: _variances(design) for name, design in designs.items()},
-                least=self._even_error(context.records),
+                {name: design.variances() for name, design in designs.items()},
+                # Flows are symmetric, so that the variance is at most t_j (1 - P_jj^2): this is
+                # the standard error where all values are equally frequent.
+                least=lambda values: math.sqrt(
+                    (1 - (self.stay or 0.0) ** 2) * context.records / values
+                ),
             ),
             basis=fingerprint(context.counts),
         )
 
-    def _even_error(self, records: int) -> Callable[[int], float]:
-        """The standard error of a frequency where all values are equally frequent.
-
-        Flows are symmetric, so that the variance is at most t_j (1 - P_jj^2).
-        """
-        share = 1 - (self.stay or 0.0) ** 2
-        return lambda values: math.sqrt(share * records / values)
-
-
-def _variances(design: InvariantDesign) -> list[float]:
-    """The variance of each released frequency over all strata."""
-    by_stratum = (
-        released_variances(matrix, design.frequencies[stratum])
-        for stratum, matrix in design.by_stratum.items()
-    )
-    return list(np.sum(list(by_stratum), axis=0))
-
-
-Triples = tuple[list[int], list[int], list[int]]
 
 ROUNDING: Final = 1e-6
 """Integers over 2**64 attain 1/n up to this share."""
@@ -336,7 +332,7 @@ class InverseFrequencyDesign:
     """A matrix that leaves expected frequencies unchanged and bounds the correct match.
 
     ``theta`` is the flow that the paper's bound asks of the rarest case: the largest root of
-    psi = xi over the rare values. ``gap`` says by which share the expected changes may exceed the
+    psi = xi over the rare values. ``gap`` is the share by which the expected changes may exceed the
     least that any symmetric flows need. The matrix and the frequencies are the owner's secret.
     """
 
@@ -351,7 +347,7 @@ class InverseFrequencyDesign:
 
     @property
     def unchanged(self) -> bool:
-        """Whether nothing had to be done."""
+        """Whether no record changes."""
         return len(self.matrix.moves) == 0
 
     def variances(self) -> dict[Label, float]:
@@ -389,69 +385,41 @@ def inverse_frequency_design(
     True
     """
     times = _checked(frequencies, xi, column)
-    sets = _groups(times, exempt)
-    _require_attainable(times, sets, xi, column)
-    labels = tuple(times)
-    numbers = np.array([times[label] for label in labels], dtype=np.int64)
-    where = {label: position for position, label in enumerate(labels)}
-    moves: Triples = ([], [], [])
-    least = 0.0
-    for members in sets:
-        positions = np.array([where[label] for label in members])
-        if not numbers[positions].any():
-            continue  # nobody is there to be matched
-        flows, part = _serve_group(numbers[positions], xi, column)
-        least += flows.least
-        for total, new, kind in zip(moves, part, range(3), strict=True):
-            total.extend(positions[new].tolist() if kind < 2 else new)
-    return _design(times, xi, moves, least=least)
-
-
-def _serve_group(times: IntArray, xi: float, column: str) -> tuple[Flows, Triples]:
-    """Flows inside one group, checked on the integers; full mixing where only that will do."""
-    flows = least_flows(times, 1 / xi)
-    local = dict(enumerate(times.tolist()))
-    balanced_moves = balanced(times.tolist(), flows.first, flows.second, flows.flow, up=True)
-    rows, columns, weights = (part.tolist() for part in balanced_moves)
-    for moves in ((rows, columns, weights), _full_mixing(times, xi)):
-        matrix = SparseRows.from_moves(
-            tuple(local), rows=moves[0], columns=moves[1], moves=np.array(moves[2], dtype=np.uint64)
+    groups = _groups(times, exempt)
+    short = [total for total in _totals(times, groups) if total * Fraction(xi) < 1]
+    if short:  # full mixing of a group of n records gives 1/n, and no symmetric flows give less
+        where = "it has" if len(groups) == 1 else f"{len(short)} of {len(groups)} groups have"
+        raise Infeasible(
+            f"No flows on {column} give xi = {text_up(xi, 6)}: {where} fewer than "
+            f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{min(short)} "
+            f"({text_up(Fraction(1, min(short)))}). Raise xi, merge groups, exempt fewer values, "
+            "or take the least attainable (--relax)."
         )
-        if CorrectMatch.of(matrix, local).xi <= xi:
-            return flows, moves
-    raise Infeasible(
-        f"No flows on {column} give a correct match of at most {xi!r} in integers over 2**64. "
-        "Raise xi by a millionth."
-    )
-
-
-def _full_mixing(times: IntArray, xi: float) -> Triples:
-    """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
-    unit = TOTAL // int(times.sum())
-    occurs = times > 0
-    rare = np.array([0 < number * Fraction(xi) < 1 for number in times.tolist()])
-    pairs = (rare[:, None] | rare[None, :]) & occurs[:, None] & occurs[None, :]
-    rows, columns = np.nonzero(pairs & ~np.eye(len(times), dtype=bool))
-    return rows.tolist(), columns.tolist(), [int(times[j]) * unit for j in columns.tolist()]
-
-
-def _design(
-    times: Mapping[Label, int],
-    xi: float,
-    moves: Triples,
-    *,
-    least: float,
-) -> InverseFrequencyDesign:
-    """Wrap the transitions, and check the bound on the integers once more."""
+    place = {label: position for position, label in enumerate(times)}
+    rows, columns, moves = [], [], []
+    least = 0.0
+    for members in groups:
+        numbers = np.array([times[label] for label in members], dtype=np.int64)
+        if not numbers.any():
+            continue  # nobody is there to be matched
+        positions = np.array([place[label] for label in members])
+        (sources, targets, weights), bound = _group_moves(numbers, xi, column)
+        rows.append(positions[sources])
+        columns.append(positions[targets])
+        moves.append(weights)
+        least += bound
+    nothing = np.zeros(0, np.int64)
     matrix = SparseRows.from_moves(
-        tuple(times), rows=moves[0], columns=moves[1], moves=np.array(moves[2], dtype=np.uint64)
+        tuple(times),
+        rows=np.concatenate([nothing, *rows]),
+        columns=np.concatenate([nothing, *columns]),
+        moves=np.concatenate([nothing.astype(np.uint64), *moves]),
     )
-    numbers = _times(matrix.labels, times)
-    changes = float((numbers * (1 - matrix.diagonal)).sum())
+    changes = float((_times(matrix.labels, times) * (1 - matrix.diagonal)).sum())
     rare = [number for number in times.values() if 0 < number * xi < 1]
     return InverseFrequencyDesign(
         matrix=matrix,
-        frequencies=dict(times),
+        frequencies=times,
         xi=xi,
         attained=CorrectMatch.of(matrix, times),
         theta=max((theta_of(number, 1 / xi) for number in rare), default=0.0),
@@ -461,8 +429,32 @@ def _design(
     )
 
 
-def _times(labels: tuple[Label, ...], frequencies: Mapping[Label, int]) -> FloatArray:
-    return np.array([frequencies.get(label, 0) for label in labels], dtype=np.float64)
+def _group_moves(
+    times: IntArray, xi: float, column: str
+) -> tuple[tuple[IntArray, IntArray, Words], float]:
+    """Integer moves inside one group, and the least expected changes; full mixing if need be."""
+    pairs, bound = least_flows(times, 1 / xi)
+    flows = balanced(times.tolist(), *pairs, up=True)
+    numbers = dict(enumerate(times.tolist()))
+    for rows, columns, moves in (flows, _full_mixing(times, xi)):
+        matrix = SparseRows.from_moves(tuple(numbers), rows=rows, columns=columns, moves=moves)
+        if CorrectMatch.of(matrix, numbers).xi <= xi:
+            return (rows, columns, moves), bound
+    raise Infeasible(
+        f"No flows on {column} give a correct match of at most {xi!r} in integers over 2**64. "
+        "Raise xi by a millionth."
+    )
+
+
+def _full_mixing(times: IntArray, xi: float) -> tuple[IntArray, IntArray, Words]:
+    """p_ij = T_j / n for all pairs with a rare value: the most that symmetric flows can do."""
+    unit = TOTAL // int(times.sum())
+    occurs = times > 0
+    rare = np.array([0 < number * Fraction(xi) < 1 for number in times.tolist()])
+    pairs = (rare[:, None] | rare[None, :]) & occurs[:, None] & occurs[None, :]
+    rows, columns = np.nonzero(pairs & ~np.eye(len(times), dtype=bool))
+    moves = np.array([int(times[j]) * unit for j in columns.tolist()], dtype=np.uint64)
+    return rows, columns, moves
 
 
 def _checked(frequencies: Mapping[Label, int] | Counts, xi: float, column: str) -> dict[Label, int]:
@@ -473,40 +465,19 @@ def _checked(frequencies: Mapping[Label, int] | Counts, xi: float, column: str) 
         times = {label: times.get(label, 0) for label in frequencies.labels[0]}
     if any(number != int(number) or number < 0 for number in times.values()):
         raise InvalidNumber(f"Frequencies of {column} must be whole numbers at or above 0.")
-    if len(times) < 2:
-        raise InvalidSchema(
-            f"A design for {column} needs at least two categories to exchange, got {len(times)}. "
-            "Leave the column out, or declare its other categories."
-        )
+    _require_two(len(times), column)
     return {label: int(number) for label, number in times.items()}
 
 
-def _totals(times: Mapping[Label, int], sets: list[list[Label]]) -> list[int]:
+def _totals(times: Mapping[Label, int], groups: list[list[Label]]) -> list[int]:
     """The records of each group that has some."""
-    return [total for members in sets if (total := sum(times[label] for label in members)) > 0]
+    return [total for members in groups if (total := sum(times[label] for label in members)) > 0]
 
 
 def _groups(times: Mapping[Label, int], exempt: Collection[Label]) -> list[list[Label]]:
     """The values that may be exchanged, and each exempt value by itself."""
     free = [label for label in times if label not in exempt]
     return [part for part in (free, *([label] for label in times if label in exempt)) if part]
-
-
-def _require_attainable(
-    times: Mapping[Label, int], sets: list[list[Label]], xi: float, column: str
-) -> None:
-    """Full mixing of a group of n records gives 1/n, and no symmetric flows give less."""
-    totals = _totals(times, sets)
-    short = [total for total in totals if total * Fraction(xi) < 1]
-    if short:
-        least = min(short)
-        where = "it has" if len(sets) == 1 else f"{len(short)} of {len(sets)} groups have"
-        raise Infeasible(
-            f"No flows on {column} give xi = {text_up(xi, 6)}: {where} fewer than "
-            f"{math.ceil(1 / xi)} records; the nearest attainable is xi = 1/{least} "
-            f"({text_up(Fraction(1, least))}). Raise xi, merge groups, exempt fewer values, or "
-            "take the least attainable (--relax)."
-        )
 
 
 @dataclass(frozen=True)
@@ -533,32 +504,56 @@ class InverseFrequency(Withheld):
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A matrix for each randomised column; refused where anything but one xi is asked."""
-        schema = context.schema
+        schema, counts = context.schema, context.counts
         require_keys(schema)
         target = stated = single_target(asked, CorrectMatch, method=self.name)
         _refuse_rules(schema, self.name)
-        counts = context.counts
-        least = _least_attainable(context)
+        frequencies = {
+            column: dict(
+                zip(column.labels, counts.margin(column.name).dense().tolist(), strict=True)
+            )
+            for column in schema.randomised
+        }
+        # The least xi of these records is 1 over the records of the smallest group
+        kept = kept_risk(schema.known, counts, anonymity_set=context.anonymity_set)
+        fewest = [context.records]
+        for column, times in frequencies.items():
+            fewest += _totals(times, _groups(times, column.fixed))
+        least = max(kept, (1 + ROUNDING) / min(fewest))
+        by_records = least * context.records <= 1 + ROUNDING
+        least = float(text_up(least)) if by_records else coarse_up(least)
         relaxed = self.relax and target.xi < least < 1
         if relaxed:
             target, asked = CorrectMatch(least), (CorrectMatch(least),)
-        if kept_risk(schema.known, counts, anonymity_set=context.anonymity_set) > target.xi:
+        if kept > target.xi:
             needed = 1 / target.xi if target.xi else math.inf
             raise context.too_few_records(f"{target} cannot be met.", needed, lower="raise xi")
-        designs = _designs(context, target.xi)
+        designs = {
+            column.name: inverse_frequency_design(
+                times, xi=target.xi, exempt=column.fixed, column=f"'{column.name}'"
+            )
+            for column, times in frequencies.items()
+        }
         computed = (
             () if schema.known else (CorrectMatch(max(d.attained.xi for d in designs.values())),)
         )
-        mechanism = Mechanism(tuple(Step((name,), one.matrix) for name, one in designs.items()))
+        mechanism = Mechanism(tuple(Step((name,), d.matrix) for name, d in designs.items()))
+        thetas = {name: design.theta for name, design in designs.items()}
         return context.plan(
             self,
             mechanism,
             asked,
             attained(context.counted(mechanism), asked, computed=computed),
-            statistics=_figures(designs),
+            statistics={
+                "theta": next(iter(thetas.values())) if len(thetas) == 1 else thetas,
+                "expected_changes": math.fsum(d.expected_changes for d in designs.values()),
+                "smallest_diagonal": min(d.smallest_diagonal for d in designs.values()),
+                "gap": max(d.gap for d in designs.values()),
+                "unchanged": all(d.unchanged for d in designs.values()),
+            },
             public=published_standard_errors(
                 {name: list(design.variances().values()) for name, design in designs.items()},
-                least=lambda _: math.sqrt(2 / target.xi),  # what one rare value costs
+                least=lambda _: math.sqrt(2 / target.xi),  # the error that one rare value costs
             )
             | ({"relaxed_from": float(stated.xi)} if relaxed else {}),
             basis=fingerprint(counts),
@@ -567,56 +562,16 @@ class InverseFrequency(Withheld):
     @classmethod
     def expected_fields(cls, certificate: Certificate) -> tuple[Entries, Entries]:
         """The same for all, but for a weaker xi that was asked for and not attainable."""
-        options, figures = super().expected_fields(certificate)
+        options, statistics = super().expected_fields(certificate)
         stated = certificate.statistics.get("relaxed_from")
-        found = (c.attained for c in certificate.claims if isinstance(c.attained, CorrectMatch))
-        given = next(found, None)
-        if isinstance(stated, float) and given is not None and 0 <= stated < given.xi:
-            figures = {**figures, "relaxed_from": stated}
-        return options, figures
+        matches = (c.attained for c in certificate.claims if isinstance(c.attained, CorrectMatch))
+        attained_xi = next((match.xi for match in matches), None)
+        if isinstance(stated, float) and attained_xi is not None and 0 <= stated < attained_xi:
+            statistics = {**statistics, "relaxed_from": stated}
+        return options, statistics
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> Method | None:
         """The certificate states the xi that was attained: nothing is left to relax."""
         del certificate
         return cls()
-
-
-def _least_attainable(context: DesignContext) -> float:
-    """The least xi of these records: 1 over the records of the smallest group, rounded up."""
-    kept = kept_risk(context.schema.known, context.counts, anonymity_set=context.anonymity_set)
-    fewest = [context.records]
-    for column in context.schema.randomised:
-        times = _frequencies(context, column)
-        fewest += _totals(times, _groups(times, column.fixed))
-    least = max(kept, (1 + ROUNDING) / min(fewest))
-    return float(text_up(least)) if least * context.records <= 1 + ROUNDING else coarse_up(least)
-
-
-def _designs(context: DesignContext, xi: float) -> dict[str, InverseFrequencyDesign]:
-    """A design for each randomised column, by itself."""
-    return {
-        column.name: inverse_frequency_design(
-            _frequencies(context, column),
-            xi=xi,
-            exempt=column.fixed,
-            column=f"'{column.name}'",
-        )
-        for column in context.schema.randomised
-    }
-
-
-def _frequencies(context: DesignContext, column: Column) -> dict[Label, int]:
-    numbers = context.counts.margin(column.name).dense().tolist()
-    return dict(zip(column.labels, numbers, strict=True))
-
-
-def _figures(designs: dict[str, InverseFrequencyDesign]) -> Form:
-    thetas = {name: design.theta for name, design in designs.items()}
-    return {
-        "theta": next(iter(thetas.values())) if len(thetas) == 1 else thetas,
-        "expected_changes": math.fsum(design.expected_changes for design in designs.values()),
-        "smallest_diagonal": min(design.smallest_diagonal for design in designs.values()),
-        "gap": max(design.gap for design in designs.values()),
-        "unchanged": all(design.unchanged for design in designs.values()),
-    }

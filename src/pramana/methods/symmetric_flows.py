@@ -25,8 +25,27 @@ import numpy as np
 from pramana.base.rounding import TOTAL
 from pramana.types import FloatArray, IntArray, Words
 
-FEW = 1_000
-"""With up to this many variables ``milp`` is the faster way to the same solver."""
+Pairs = tuple[IntArray, IntArray, FloatArray]
+"""Pairs of values, and the flow between them."""
+
+PENALTY = 1e5
+"""The price of missing a condition, in expected changes."""
+
+ROOM = 1e-8
+"""How far from equal chances the programs stay, so that rounding cannot reverse them."""
+
+ROUNDS, NEWTON = 25, 6
+"""The most linear programs, and the most steps that restore the conditions."""
+
+MARGIN = 1e-10
+ENOUGH = 1e-5
+"""A round that gains less than this share of the changes is the last one."""
+
+MOST_PAIRS = 600
+"""With more pairs the values that are left are pooled instead of optimised."""
+
+SLACK = 1e-9
+"""How far inside the bound the programs aim, so that rounding to integers cannot cross it."""
 
 
 def least_cost(
@@ -38,198 +57,12 @@ def least_cost(
     low: FloatArray,
     high: FloatArray,
 ) -> FloatArray | None:
-    """The x of least cost with low <= x <= high and, of sparse rows, least <= A x <= most.
+    """The x of least cost with low <= x <= high and, of sparse rows, least <= A x <= most."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # quicker than linprog, same solver
 
-    A row has no least (minus infinity) or is an equation. ``None`` if no x meets the program.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-
-    least = np.broadcast_to(least, most.shape)
-    if len(cost) <= FEW:
-        constraints = LinearConstraint(rows, least, most)
-        answer = milp(cost, constraints=constraints, bounds=Bounds(low, high))
-    else:
-        below, equal = np.flatnonzero(least != most), np.flatnonzero(least == most)
-        parts = [part for which in (below, equal) for part in (rows[which], most[which])]
-        answer = linprog(cost, *parts, bounds=np.column_stack([low, high]), method="highs")
+    constraints = LinearConstraint(rows, np.broadcast_to(least, most.shape), most)
+    answer = milp(cost, constraints=constraints, bounds=Bounds(low, high))
     return np.array(answer.x) if answer.status == 0 else None
-
-
-PENALTY = 1e5
-ROOM = 1e-8
-"""How far from equal chances the programs stay, so that rounding cannot reverse them."""
-
-ROUNDS = 25
-NEWTON = 6
-MARGIN = 1e-10
-ENOUGH = 1e-5
-"""A round that gains less than this share of the changes is the last one."""
-
-
-@dataclass(frozen=True)
-class FlowProblem:
-    """Values with ``times`` records, the first ``rare`` of them rare; a flow on each pair."""
-
-    times: FloatArray
-    rare: int
-    first: IntArray
-    second: IntArray
-    m: float
-
-    @cached_property
-    def incidence(self) -> Any:
-        """Rows are values, columns pairs."""
-        from scipy import sparse
-
-        pairs = np.arange(len(self.first))
-        where = (np.concatenate([self.first, self.second]), np.concatenate([pairs, pairs]))
-        shape = (len(self.times), len(pairs))
-        return sparse.csr_array((np.ones(2 * len(pairs)), where), shape=shape)
-
-    @cached_property
-    def dominance(self) -> Any:
-        """Rows A with A F <= 1: F_ic / T_i + O_c / T_c <= 1, for each pair both ways."""
-        from scipy import sparse
-
-        shares = sparse.diags_array(1 / self.times) @ self.incidence
-        pairs = len(self.first)
-        entering = sparse.diags_array(1 / self.times[self.second])
-        leaving = sparse.diags_array(1 / self.times[self.first])
-        rows = [shares[self.first] + entering, shares[self.second] + leaving]
-        return sparse.vstack(rows, format="csr") if pairs else sparse.csr_array((0, 0))
-
-    @cached_property
-    def served(self) -> tuple[IntArray, IntArray, IntArray]:
-        """A rare value, its partner and their pair; a pair of two rare values serves both."""
-        shared = self.second < self.rare
-        return (
-            np.concatenate([self.first, self.second[shared]]),
-            np.concatenate([self.second, self.first[shared]]),
-            np.concatenate([np.arange(len(self.first)), np.flatnonzero(shared)]),
-        )
-
-    @cached_property
-    def ends(self) -> IntArray:
-        """Both values of every pair, pair by pair."""
-        return np.column_stack([self.first, self.second]).ravel()
-
-    @cached_property
-    def places(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows and column starts of the entries of all programs, and the order of entries."""
-        (c, _, pair), shares = self.served, self.dominance.tocoo()
-        own, pairs = np.arange(self.rare), len(self.first)
-        rows = np.concatenate([c, own, self.rare + shares.row])
-        columns = np.concatenate([pair, pairs + own, shares.col])
-        order = np.lexsort((rows, columns))
-        begins = np.searchsorted(columns[order], np.arange(pairs + self.rare + 1))
-        return rows[order], begins, order
-
-    def excess(self, flow: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """H for the rare values, and its slopes in the order of ``served``."""
-        size = self.times[: self.rare]
-        leaving = np.bincount(self.ends, np.repeat(flow, 2), len(self.times))
-        out = np.clip(leaving[: self.rare], 1e-12, size * (1 - 1e-12))
-        c, partner, pair = self.served
-        left = np.maximum(1 - flow[pair] / self.times[partner], 1e-12)
-        inflow = np.maximum(np.bincount(c, flow[pair] / left, self.rare), 1e-12)
-        h = np.log(out / (size - out)) + np.log(inflow / (self.m - size))
-        return h, 1 / out[c] + 1 / (size - out)[c] + 1 / (left**2 * inflow[c])
-
-    def bounds(self, slope: FloatArray) -> Any:
-        """Rows A of a program with A (step, shortfall) <= b: those linearised, then dominance."""
-        from scipy import sparse
-
-        rows, begins, order = self.places
-        entries = np.concatenate([-slope, np.full(self.rare, -1.0), self.dominance.data])[order]
-        shape = (self.rare + self.dominance.shape[0], len(self.first) + self.rare)
-        return sparse.csc_array((entries, rows, begins), shape=shape)
-
-    def shortfall(self, flow: FloatArray) -> float:
-        """By how much the worst value misses its bound; at or below 0 if none does."""
-        return float(np.max(-self.excess(flow)[0]))
-
-
-def improve(problem: FlowProblem, start: FloatArray) -> FloatArray:
-    """A local minimum from a start, by steps that the linear programs propose."""
-    scale = problem.times[problem.first] * np.minimum(
-        problem.times[problem.second] / problem.m, 1.0
-    )
-    flow, reach = start, 0.5
-    merit = _merit(problem, flow)
-    for _ in range(ROUNDS):
-        step = _program(problem, flow, reach * np.maximum(scale, flow))
-        if step is None:
-            break
-        tried = np.maximum(flow + step, 0)
-        value = _merit(problem, tried)
-        gained, promised = merit - value, flow.sum() - tried.sum()
-        if gained > 0:
-            flow, merit, reach = tried, value, min(2 * reach, 1.0)
-        else:
-            reach /= 4
-        if reach < 1e-4 or 0 <= max(gained, promised) < ENOUGH * merit:
-            break
-    return _restore(problem, flow)
-
-
-def _merit(problem: FlowProblem, flow: FloatArray) -> float:
-    missing = np.maximum(-problem.excess(flow)[0], 0).sum()
-    crossed = np.maximum(problem.dominance @ flow - (1 - ROOM), 0).sum()
-    return float(flow.sum() + PENALTY * (missing + crossed))
-
-
-def _program(
-    problem: FlowProblem, flow: FloatArray, reach: FloatArray, *, aim: float = 0.0
-) -> FloatArray | None:
-    """The best step inside the box, bounds linearised; a shortfall is allowed at a price."""
-    h, slope = problem.excess(flow)
-    pairs, rare = len(flow), problem.rare
-    at_most = np.concatenate([h - aim, np.maximum(1 - ROOM - problem.dominance @ flow, 0)])
-    answer = least_cost(
-        np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
-        problem.bounds(slope),
-        -np.inf,
-        at_most,
-        low=np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
-        high=np.concatenate([reach, np.full(rare, np.inf)]),
-    )
-    return None if answer is None else answer[:pairs]
-
-
-def _restore(problem: FlowProblem, flow: FloatArray) -> FloatArray:
-    """Make up for the little that the last step may have missed, as Newton's method does."""
-    for _ in range(NEWTON):
-        if problem.shortfall(flow) <= 0:
-            return flow
-        step = _program(problem, flow, np.full(len(flow), np.inf), aim=MARGIN)
-        if step is None:
-            break
-        flow = np.maximum(flow + step, 0)
-    return flow
-
-
-Pairs = tuple[IntArray, IntArray, FloatArray]
-
-MOST_PAIRS = 600
-"""Beyond this many pairs the rest is pooled instead of optimised."""
-
-SLACK = 1e-9
-"""How far inside the bound the programs aim, so that rounding to integers cannot cross it."""
-
-
-@dataclass(frozen=True)
-class Flows:
-    """Pairs of positions, the flow between them, and the least that any such flows could be."""
-
-    first: IntArray
-    second: IntArray
-    flow: FloatArray
-    least: float
-
-    @property
-    def changes(self) -> float:
-        """The expected number of changed records: each flow runs both ways."""
-        return 2 * float(self.flow.sum())
 
 
 def theta_of(frequency: float, m: float) -> float:
@@ -237,11 +70,55 @@ def theta_of(frequency: float, m: float) -> float:
     short = m - frequency
     if short <= 0:
         return 0.0
-    # The same root as (sqrt(d^2 + 4 T d) - d) / 2, without cancellation for large d.
+    # The same root as (sqrt(d^2 + 4 T d) - d) / 2, without cancellation for large d
     return 2 * frequency * short / (short + math.sqrt(short**2 + 4 * frequency * short))
 
 
-def outflow_bound(times: FloatArray, m: float) -> FloatArray:
+def balanced(
+    times: Sequence[int], first: IntArray, second: IntArray, flow: FloatArray, *, up: bool = False
+) -> tuple[IntArray, IntArray, Words]:
+    """Rows, columns and integer weights that move exactly as many records from i to j as back.
+
+    With g = gcd(T_i, T_j) and one integer c for the pair, the weights c T_j / g and c T_i / g make
+    T_i w_ij = T_j w_ji: t P = t holds in integers, not only up to rounding. The flow is rounded to
+    such a multiple, down or up.
+    """
+    moves = []
+    for i, j, amount in zip(first.tolist(), second.tolist(), flow.tolist(), strict=True):
+        common = math.gcd(times[i], times[j])
+        to, back = times[j] // common, times[i] // common
+        c = (int(math.ldexp(amount, 64)) + (times[i] * to - 1 if up else 0)) // (times[i] * to)
+        c = min(c, (TOTAL - 1) // max(to, back))
+        moves.append((c * to, c * back))
+    weights = np.array(moves, dtype=np.uint64).reshape(-1, 2).T.ravel()
+    return np.concatenate([first, second]), np.concatenate([second, first]), weights
+
+
+def least_flows(times: IntArray, m: float) -> tuple[Pairs, float]:
+    """Flows inside one group of values with a correct match of at most 1/m for each.
+
+    The second result is a lower bound on the expected changes of all such flows: each rare value
+    loses at least its bound; a flow between two rare values serves both, and is at most
+    T_i T_j / m; what remains must go to a frequent value and come back.
+    """
+    rare = np.flatnonzero((times > 0) & (times < m))
+    if len(rare) == 0:
+        none = np.zeros(0, dtype=np.int64)
+        return (none, none, np.zeros(0)), 0.0
+    pools, rest = _pools(times, rare, m)
+    if rest and pools:  # what is left over is served best together with one more pool
+        rest += pools.pop()
+    parts = [_even_mix(times, np.array(pool), m) for pool in pools]
+    if rest:
+        parts.append(_solve_rest(times, np.array(rest), np.flatnonzero(times >= m), m))
+    first, second, flow = (np.concatenate(column) for column in zip(*parts, strict=True))
+    size = times[rare].astype(float)
+    needed = _outflow_bound(times[times > 0].astype(float), m)[times[times > 0] < m]
+    among = size * (size.sum() - size) / m
+    return (first, second, flow), float((needed + np.maximum(needed - among, 0)).sum())
+
+
+def _outflow_bound(times: FloatArray, m: float) -> FloatArray:
     """The least that can leave each rare value, whatever the flows are.
 
     The sum in the condition is at most O_c / (1 - s) with s the largest share F_ic / T_i. That
@@ -258,23 +135,6 @@ def outflow_bound(times: FloatArray, m: float) -> FloatArray:
     return np.where(times < m, low, 0.0)
 
 
-def least_flows(times: IntArray, m: float) -> Flows:
-    """Flows inside one group of values, so that each has a correct match of at most 1/m."""
-    rare = np.flatnonzero((times > 0) & (times < m))
-    common = np.flatnonzero(times >= m)
-    if len(rare) == 0:
-        none = np.zeros(0, dtype=np.int64)
-        return Flows(none, none, np.zeros(0), 0.0)
-    pools, rest = _pools(times, rare, m)
-    if rest and pools:  # what is left over is served best together with one more pool
-        rest += pools.pop()
-    parts = [_even_mix(times, np.array(pool), m) for pool in pools]
-    if rest:
-        parts.append(_solve_rest(times, np.array(rest), common, m))
-    first, second, flow = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Flows(first, second, flow, _least(times, rare, m))
-
-
 def _pools(times: IntArray, rare: IntArray, m: float) -> tuple[list[list[int]], list[int]]:
     """Sets of rare values with a little more than m records each, and what is left over.
 
@@ -286,17 +146,15 @@ def _pools(times: IntArray, rare: IntArray, m: float) -> tuple[list[list[int]], 
     pools: list[list[int]] = []
     while sum(int(times[i]) for i in waiting) >= enough:
         pool, total = [], 0
-        for i in list(waiting):
+        for i in waiting:
             if total + times[i] <= enough:
                 pool.append(i)
                 total += int(times[i])
-        taken = set(pool)
-        left = [i for i in waiting if i not in taken]
-        while total < enough and left:  # no exact fit: take the smallest ones that remain
-            pool.append(left.pop())
+        waiting = [i for i in waiting if i not in set(pool)]
+        while total < enough and waiting:  # no exact fit: take the smallest ones that remain
+            pool.append(waiting.pop())
             total += int(times[pool[-1]])
         pools.append(pool)
-        waiting = left
     return pools, waiting
 
 
@@ -324,19 +182,29 @@ def _solve_rest(times: IntArray, rare: IntArray, common: IntArray, m: float) -> 
     partners = _partners(times, rare, common, m)
     everyone = np.concatenate([rare, partners])
     if len(rare) * (len(rare) - 1) / 2 + len(rare) * len(partners) > MOST_PAIRS:
-        return _without_programs(times, rare, partners, m)
+        # One pool, topped up by the smallest frequent values
+        pool, extra = list(rare), list(partners)
+        while times[pool].sum() < math.ceil(m) + 1 and extra:
+            pool.append(extra.pop(0))
+        first, second, flow = _even_mix(times, np.array(pool), m)
+        kept = (times[first] < m) | (times[second] < m)
+        return first[kept], second[kept], flow[kept]
     i, j = np.triu_indices(len(everyone), 1)
     used = i < len(rare)  # flows between two frequent values help nobody
-    problem = FlowProblem(
-        times[everyone].astype(float), len(rare), i[used], j[used], m * (1 + SLACK)
-    )
-    answers = [improve(problem, start) for start in _starts(problem)]
-    good = [flow for flow in answers if problem.shortfall(flow) <= 0]
-    if not good:
+    i, j, size = i[used], j[used], times[everyone].astype(float)
+    problem = FlowProblem(size, len(rare), i, j, m * (1 + SLACK))
+    starts = [size[i] * size[j] / size.sum()]  # full mixing of everyone
+    frequent = size[len(rare) :].sum()
+    if frequent > 0:  # flows to frequent values only
+        theta = np.array([theta_of(t, problem.m) for t in size])
+        starts.append(np.where(j >= len(rare), theta[i] * size[j] / frequent, 0.0))
+    answers = [problem.improved(start) for start in starts]
+    met = [flow for flow in answers if problem.shortfall(flow) <= 0]
+    if not met:
         return _even_mix(times, everyone, m)
-    best = min(good, key=lambda flow: float(flow.sum()))
+    best = min(met, key=lambda flow: float(flow.sum()))
     kept = best > 0
-    return everyone[i[used][kept]], everyone[j[used][kept]], best[kept]
+    return everyone[i[kept]], everyone[j[kept]], best[kept]
 
 
 def _partners(times: IntArray, rare: IntArray, common: IntArray, m: float) -> IntArray:
@@ -352,57 +220,109 @@ def _partners(times: IntArray, rare: IntArray, common: IntArray, m: float) -> In
     return order
 
 
-def _starts(problem: FlowProblem) -> list[FloatArray]:
-    """Full mixing of everyone, and flows to frequent values only."""
-    size, rare = problem.times, problem.rare
-    mixing = size[problem.first] * size[problem.second] / size.sum()
-    common = size[rare:].sum()
-    if common == 0:
-        return [mixing]
-    theta = np.array([theta_of(t, problem.m) for t in size[:rare]])
-    direct = np.zeros(len(mixing))
-    out = problem.second >= rare
-    direct[out] = theta[problem.first[out]] * size[problem.second[out]] / common
-    return [mixing, direct]
+@dataclass(frozen=True)
+class FlowProblem:
+    """Values with ``times`` records, the first ``rare`` of them rare; a flow on each pair."""
 
+    times: FloatArray
+    rare: int
+    first: IntArray
+    second: IntArray
+    m: float
 
-def _without_programs(times: IntArray, rare: IntArray, partners: IntArray, m: float) -> Pairs:
-    """Too many pairs for the programs: one pool, topped up by the smallest frequent values."""
-    pool, extra = list(rare), list(partners)
-    while times[pool].sum() < math.ceil(m) + 1 and extra:
-        pool.append(extra.pop(0))
-    first, second, flow = _even_mix(times, np.array(pool), m)
-    kept = (times[first] < m) | (times[second] < m)
-    return first[kept], second[kept], flow[kept]
+    @cached_property
+    def dominance(self) -> Any:
+        """Rows A with A F <= 1: F_ic / T_i + O_c / T_c <= 1, for each pair both ways."""
+        from scipy import sparse
 
+        pairs = np.arange(len(self.first))
+        where = (np.concatenate([self.first, self.second]), np.concatenate([pairs, pairs]))
+        shape = (len(self.times), len(pairs))
+        incidence = sparse.csr_array((np.ones(2 * len(pairs)), where), shape=shape)
+        shares = sparse.diags_array(1 / self.times) @ incidence
+        entering = sparse.diags_array(1 / self.times[self.second])
+        leaving = sparse.diags_array(1 / self.times[self.first])
+        rows = [shares[self.first] + entering, shares[self.second] + leaving]
+        return sparse.vstack(rows, format="csr") if len(pairs) else sparse.csr_array((0, 0))
 
-def _least(times: IntArray, rare: IntArray, m: float) -> float:
-    """A lower bound on the changes of all such flows.
+    @cached_property
+    def served(self) -> tuple[IntArray, IntArray, IntArray]:
+        """A rare value, its partner and their pair; a pair of two rare values serves both."""
+        shared = self.second < self.rare
+        return (
+            np.concatenate([self.first, self.second[shared]]),
+            np.concatenate([self.second, self.first[shared]]),
+            np.concatenate([np.arange(len(self.first)), np.flatnonzero(shared)]),
+        )
 
-    Each rare value loses at least its bound. A flow between two rare values serves both, and is
-    at most T_i T_j / m; what remains must go to a frequent value and come back.
-    """
-    size = times[rare].astype(float)
-    needed = outflow_bound(times[times > 0].astype(float), m)[times[times > 0] < m]
-    among = size * (size.sum() - size) / m
-    return float((needed + np.maximum(needed - among, 0)).sum())
+    def excess(self, flow: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The logarithm of the condition for the rare values, and its slopes as ``served``."""
+        size = self.times[: self.rare]
+        ends = np.column_stack([self.first, self.second]).ravel()
+        leaving = np.bincount(ends, np.repeat(flow, 2), len(self.times))
+        out = np.clip(leaving[: self.rare], 1e-12, size * (1 - 1e-12))
+        c, partner, pair = self.served
+        left = np.maximum(1 - flow[pair] / self.times[partner], 1e-12)
+        inflow = np.maximum(np.bincount(c, flow[pair] / left, self.rare), 1e-12)
+        h = np.log(out / (size - out)) + np.log(inflow / (self.m - size))
+        return h, 1 / out[c] + 1 / (size - out)[c] + 1 / (left**2 * inflow[c])
 
+    def shortfall(self, flow: FloatArray) -> float:
+        """By how much the worst value misses its condition; at or below 0 if none does."""
+        return float(np.max(-self.excess(flow)[0]))
 
-def balanced(
-    times: Sequence[int], first: IntArray, second: IntArray, flow: FloatArray, *, up: bool = False
-) -> tuple[IntArray, IntArray, Words]:
-    """Rows, columns and integer weights that move exactly as many records from i to j as back.
+    def improved(self, start: FloatArray) -> FloatArray:
+        """A local minimum from a start, by steps that the linear programs propose."""
+        scale = self.times[self.first] * np.minimum(self.times[self.second] / self.m, 1.0)
+        flow, reach = start, 0.5
+        merit = self._merit(flow)
+        for _ in range(ROUNDS):
+            step = self._program(flow, reach * np.maximum(scale, flow))
+            if step is None:
+                break
+            tried = np.maximum(flow + step, 0)
+            value = self._merit(tried)
+            gained, promised = merit - value, flow.sum() - tried.sum()
+            if gained > 0:
+                flow, merit, reach = tried, value, min(2 * reach, 1.0)
+            else:
+                reach /= 4
+            if reach < 1e-4 or 0 <= max(gained, promised) < ENOUGH * merit:
+                break
+        for _ in range(NEWTON):  # make up for the little that the last step may have missed
+            if self.shortfall(flow) <= 0:
+                break
+            step = self._program(flow, np.full(len(flow), np.inf), aim=MARGIN)
+            if step is None:
+                break
+            flow = np.maximum(flow + step, 0)
+        return flow
 
-    With g = gcd(T_i, T_j) and one integer c for the pair, the weights c T_j / g and c T_i / g make
-    T_i w_ij = T_j w_ji: t P = t holds in integers, not only up to rounding. The flow is rounded to
-    such a multiple, down or up.
-    """
-    moves = []
-    for i, j, amount in zip(first.tolist(), second.tolist(), flow.tolist(), strict=True):
-        common = math.gcd(times[i], times[j])
-        to, back = times[j] // common, times[i] // common
-        c = (int(math.ldexp(amount, 64)) + (times[i] * to - 1 if up else 0)) // (times[i] * to)
-        c = min(c, (TOTAL - 1) // max(to, back))
-        moves.append((c * to, c * back))
-    weights = np.array(moves, dtype=np.uint64).reshape(-1, 2).T.ravel()
-    return np.concatenate([first, second]), np.concatenate([second, first]), weights
+    def _merit(self, flow: FloatArray) -> float:
+        missing = np.maximum(-self.excess(flow)[0], 0).sum()
+        crossed = np.maximum(self.dominance @ flow - (1 - ROOM), 0).sum()
+        return float(flow.sum() + PENALTY * (missing + crossed))
+
+    def _program(
+        self, flow: FloatArray, reach: FloatArray, *, aim: float = 0.0
+    ) -> FloatArray | None:
+        """The best step inside the box, conditions linearised; a shortfall has a price."""
+        from scipy import sparse
+
+        h, slope = self.excess(flow)
+        pairs, rare = len(flow), self.rare
+        # Rows A of A (step, shortfall) <= b: the linearised conditions, then dominance
+        (c, _, pair), shares = self.served, self.dominance.tocoo()
+        rows = np.concatenate([c, np.arange(rare), rare + shares.row])
+        columns = np.concatenate([pair, pairs + np.arange(rare), shares.col])
+        entries = np.concatenate([-slope, np.full(rare, -1.0), shares.data])
+        shape = (rare + self.dominance.shape[0], pairs + rare)
+        answer = least_cost(
+            np.concatenate([np.ones(pairs), np.full(rare, PENALTY)]),
+            sparse.csc_array((entries, (rows, columns)), shape=shape),
+            -np.inf,
+            np.concatenate([h - aim, np.maximum(1 - ROOM - self.dominance @ flow, 0)]),
+            low=np.concatenate([np.maximum(-flow, -reach), np.zeros(rare)]),
+            high=np.concatenate([reach, np.full(rare, np.inf)]),
+        )
+        return None if answer is None else answer[:pairs]
