@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from pramana.base.randomness import Keystream
 from pramana.errors import Infeasible, InvalidNumber, InvalidTable, UnknownColumn
-from pramana.microaggregation.clustering import cluster, form_groups
+from pramana.microaggregation.clustering import Sensitive, cluster, form_groups
 from pramana.microaggregation.groups import Key, within
-from pramana.microaggregation.merging import Sensitive
 
 METHODS = ("default", "greedy", "mdav", "cells")
 

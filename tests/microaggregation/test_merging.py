@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.microaggregation import merging
+from pramana.microaggregation import clustering as merging
 from pramana.microaggregation.clustering import cluster
 from pramana.microaggregation.groups import group_sums
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.microaggregation.clustering import cluster
+from pramana.microaggregation.clustering import cluster, merge_cells
 from pramana.microaggregation.groups import cells_of, chop, order_of_groups, search_space, within
-from pramana.microaggregation.merging import merge_cells
 from pramana.microaggregation.refinement import cut, divide, fuse, halve, improve, peel
 
 

@@ -14,7 +14,7 @@ from pramana.base.randomness import Keystream
 from pramana.errors import InvalidNumber
 from pramana.microaggregation.anonymisation import draw_members
 from pramana.microaggregation.clustering import cluster
-from pramana.microaggregation.rosenblatt import Empirical, GaussianDither, NormalMixture, transform
+from pramana.microaggregation.rosenblatt import Empirical, GaussianDither, NormalMixture
 from pramana.types import FloatArray, IntArray
 
 LEVEL = 1e-4
@@ -51,10 +51,24 @@ class CellDither:
         low, high = np.zeros(n, np.int64), np.full(n, len(self.keys.order))
         uniforms = np.empty((n, d))
         for j in range(d):
-            begin, end = self.keys.find(cells[:, j], j, low, high)
+            begin, end = find(self.keys, cells[:, j], j, low, high)
             uniforms[:, j] = (begin - low + inside[:, j] * (end - begin)) / (high - low)
             low, high = begin, end
         return uniforms
+
+
+def find(keys, codes, j, low, high):
+    """Inside the runs low ... high of j shared keys, those where key j has these codes."""
+    column = keys.codes[keys.order, j]
+    at = [
+        a + np.searchsorted(column[a:b], code) for a, b, code in zip(low, high, codes, strict=True)
+    ]
+    return keys.starts[j + 1, at].astype(np.int64), keys.ends[j + 1, at].astype(np.int64)
+
+
+def transform(dither, keys, keystream):
+    """For every record the record whose keys it takes: draw, forward, backward."""
+    return keys.backward(dither.forward(dither.draw(keystream)))
 
 
 def conditional(rows, prefix, j, value):

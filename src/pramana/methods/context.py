@@ -7,11 +7,10 @@ are encoded and drawn, shuffled, and decoded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -93,7 +92,7 @@ class DesignContext:
         """The context of a survey that is yet to be collected."""
         if smallest_group is None and schema.known:
             raise InvalidNumber(
-                f"{', '.join(schema.known)} will be released as they are and split the anonymity "
+                f"{', '.join(schema.known)} will be released unchanged and split the anonymity "
                 "set: say how many records the smallest group will have (smallest_group), or give "
                 "the data."
             )
@@ -102,58 +101,48 @@ class DesignContext:
             require_number("the smallest group", smallest_group, low=1, high=records)
         return cls(schema, records, records if smallest_group is None else smallest_group)
 
-    def splitting(self, needed: float) -> list[str]:
-        """The known columns that leave fewer than ``needed`` records alike, the weight first."""
-        weight = self.schema.weight
-        known = sorted(self.schema.known, key=lambda name: weight is None or name != weight.name)
-        opened = self.opened
-        if opened is None:
-            return known
-        alone = (
-            name for name in known if group_sizes(opened, [name], apart=True).smallest() < needed
-        )
-        return list(islice(alone, NAMED + 1)) or known
-
     def too_few_records(self, said: str, needed: float, *, lower: str = "lower k") -> Infeasible:
         """The error for a target that needs more records alike: which columns split them."""
         if self.records < needed:  # no column is to blame
             there = counted(self.records, "record")
             return Infeasible(f"{said} The table has {there}: {lower}, or ask more people.")
-        without = self._to_drop(needed)
-        splitting = self.splitting(needed)
-        weight, opened = self.schema.weight, self.opened
-        rounded: CoarseWeight | None = None
+        schema, weight, opened = self.schema, self.schema.weight, self.opened
+        known = sorted(schema.known, key=lambda name: weight is None or name != weight.name)
+        splitting, rounded = known, None
+        to_drop: tuple[str, ...] = ()
         coarser: tuple[str, ...] = ()
-        if weight is not None and opened is not None:
+        if opened is not None:
+            alike = {name: group_sizes(opened, [name], apart=True).smallest()
+                     for name in known[:MOST_DROPPED]}  # fmt: skip
+            splitting = [name for name in alike if alike[name] < needed] or known
+            to_drop = self._to_drop(alike, needed)
+        if opened is not None and weight is not None:
             if weight.name in splitting:
                 rounded = coarse_weight_of(opened, weight.name, needed)
-            if without == (weight.name,):
-                usual = coarse_weight_of(opened, weight.name)
-                if usual and usual == coarse_weight_of(opened, weight.name, needed):
-                    coarser = without
+            usual = coarse_weight_of(opened, weight.name) if to_drop == (weight.name,) else None
+            if usual and usual == coarse_weight_of(opened, weight.name, needed):
+                coarser = to_drop
         return Infeasible(
             f"{said} {self._advice(splitting, rounded, lower)}",
             code="too-few-alike",
             column=next(iter(splitting), None),
-            without=without,
+            without=to_drop,
             coarser=coarser,
             rounded=None if rounded is None else rounded.entries | {"effect": rounded.shifted},
         )
 
-    def _to_drop(self, needed: float) -> tuple[str, ...]:
+    def _to_drop(self, alike: Mapping[str, int], needed: float) -> tuple[str, ...]:
         """Known columns without which enough records are alike; the worst splitters go first."""
         names = [name for name in self.schema.known if name not in self.schema.strata]
-        opened = self.opened
-        if opened is None or len(names) > MOST_DROPPED:
+        if self.opened is None or len(self.schema.known) > MOST_DROPPED:
             return ()
-        alike_by = {name: group_sizes(opened, [name], apart=True).smallest() for name in names}
-        order = sorted(names, key=alike_by.__getitem__)
+        order = sorted(names, key=alike.__getitem__)
         for number in range(1, len(order) + 1):
             left = [name for name in self.schema.known if name not in order[:number]]
-            anonymity_set = (
-                group_sizes(opened, left, apart=True).smallest() if left else opened.rows
-            )
-            if anonymity_set >= needed:
+            smallest = self.opened.rows
+            if left:
+                smallest = group_sizes(self.opened, left, apart=True).smallest()
+            if smallest >= needed:
                 return tuple(order[:number])
         return ()
 
@@ -167,7 +156,7 @@ class DesignContext:
             subjects.append(f"the weight '{splitting[0]}'")
             how = "in larger steps (round in the schema)"
             if rounded is not None:
-                entries = " and ".join(entry_of(word, own) for word, own in rounded.entries.items())
+                entries = " and ".join(entry_of(*entry) for entry in rounded.entries.items())
                 how = f"and cut it at the top ({entries} in the schema: {rounded.shifted})"
             remedies.append(f"round {subjects[0]} {how} or drop it")
         if others:
@@ -176,9 +165,9 @@ class DesignContext:
             subjects += named
             it, key = ("it", "a key") if len(others) == 1 else ("them", "keys")
             remedies.append(f"make {' and '.join(named)} {key}, coarsen {it} or drop {it}")
-        they, leave = ("it is", "leaves") if len(splitting) == 1 else ("they are", "leave")
+        leave = "leaves" if len(splitting) == 1 else "leave"
         return (
-            f"Released as {they}, {' and '.join(subjects)} {leave} too few people alike: "
+            f"Released unchanged, {' and '.join(subjects)} {leave} too few people alike: "
             f"{'; '.join(remedies)}; or {lower}."
         )
 

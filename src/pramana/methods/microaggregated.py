@@ -34,8 +34,8 @@ from pramana.types import Entries, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.microaggregation.anonymisation import Anonymised
+    from pramana.microaggregation.clustering import Sensitive
     from pramana.microaggregation.groups import Key
-    from pramana.microaggregation.merging import Sensitive
 
 ALLOW = "Release also if no other column differs: most records are then unchanged."
 
@@ -255,7 +255,7 @@ class Grouped(Method):
 
     def _sensitive(self, schema: Schema, table: pa.Table) -> tuple[Sensitive, ...]:
         """The l-diversity and t-closeness that every group must meet."""
-        from pramana.microaggregation.merging import Sensitive
+        from pramana.microaggregation.clustering import Sensitive
 
         if self.distinct == 1 and self.closeness == 1:
             return ()

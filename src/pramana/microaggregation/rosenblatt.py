@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +54,6 @@ ALPHA = 1 / 3
 # A uniform number that stands for the exact end of a value's share must not spill over
 # into the next one by rounding; what this moves is less than one draw in 10**13.
 SLACK = 1 - 2.0**-44
-
-
-class Dither(Protocol):
-    """A continuous distribution for every group, and the mixture of them all."""
-
-    def draw(self, keystream: Keystream) -> FloatArray:
-        """One point for every record, from the distribution of its group."""
-
-    def forward(self, points: FloatArray) -> FloatArray:
-        """Conditional distribution functions of the mixture: numbers in (0, 1], key by key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,25 +92,6 @@ class Empirical:
             place = low + np.clip(steps - 1, 0, high - low - 1)
         records: IntArray = self.order[self.starts[-1, place]]
         return records
-
-    def find(
-        self, codes: IntArray, j: int, low: IntArray, high: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Inside the runs low ... high of j shared keys, those where key j has these codes."""
-        column = self.codes[self.order, j]
-        bottom, top = low.astype(np.int64), high.astype(np.int64)
-        while (bottom < top).any():  # all records halve their range at once
-            middle = (bottom + top) >> 1
-            under = (bottom < top) & (column[np.minimum(middle, column.size - 1)] < codes)
-            top = np.where(under | (bottom >= top), top, middle)
-            bottom = np.where(under, middle + 1, bottom)
-        at = np.minimum(bottom, column.size - 1)
-        return self.starts[j + 1, at].astype(np.int64), self.ends[j + 1, at].astype(np.int64)
-
-
-def transform(dither: Dither, keys: Empirical, keystream: Keystream) -> IntArray:
-    """For every record the record whose keys it takes: draw, forward, backward."""
-    return keys.backward(dither.forward(dither.draw(keystream)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,23 +147,18 @@ def gaussian_donors(
     points = np.column_stack([scores(key) for key in ordered])
     dither = GaussianDither(points, labels, alpha)
 
-    def drawn() -> IntArray:
-        return transform(dither, empirical(ordered), keystream)
+    codes = [np.unique(key.values, return_inverse=True)[1].ravel() for key in ordered]
+    distribution = Empirical.of(np.column_stack(codes).astype(np.int64))
 
-    if not sharing():
-        return drawn()
-    columns: list[Values] = [*(key.values for key in ordered), labels]
-    order = order_of_values(columns)
-    place = np.argsort(order)
-    held = [column[order] for column in columns]
-    shared = made_once(f"gaussian {alpha!r}", held, lambda: place[drawn()[order]])
-    return put_back(order[shared], order)
+    def donors(order: IntArray) -> IntArray:
+        drawn = distribution.backward(dither.forward(dither.draw(keystream)))
+        return np.argsort(order)[drawn[order]]
 
-
-def empirical(keys: Sequence[Key]) -> Empirical:
-    """The joint distribution of the keys; missing is a value that comes last."""
-    codes = [np.unique(key.values, return_inverse=True)[1].ravel() for key in keys]
-    return Empirical.of(np.column_stack(codes).astype(np.int64))
+    order = order_of_values([*(key.values for key in ordered), labels]) if sharing() else None
+    if order is None:
+        return donors(np.arange(len(labels)))
+    columns: list[Values] = [*(key.values[order] for key in ordered), labels[order]]
+    return put_back(order[made_once(f"gaussian {alpha!r}", columns, lambda: donors(order))], order)
 
 
 def scores(key: Key) -> FloatArray:
