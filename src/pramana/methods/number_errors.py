@@ -1,7 +1,7 @@
-"""The expected standard errors of means of numbers on a grid, and the grid that makes them least.
+"""The expected standard errors of means of numbers on a grid, and the grid of least error.
 
-A total over a group is a sum of scores that undo what was done: for a set of columns that goes
-through a uniform mixture with retention p, and f what a cell counts,
+A total over a group is a sum of scores that undo the randomisation: for a set of columns that goes
+through a uniform mixture with retention p, and f the contribution of a cell,
 
     z = (f(released) - (1 - p) mean(f)) / p,     E[z^2] = (p E[f^2] + (1 - p) mean(f^2)
                                      - 2 (1 - p) mean(f) E[f(released)] + (1 - p)^2 mean(f)^2) / p^2
@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -33,36 +33,39 @@ from pramana.schema.codec import between, encode
 from pramana.schema.domains import NumberGrid
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
-from pramana.types import BoolArray, FloatArray, Form, IntArray
+from pramana.types import FloatArray, Form, IntArray
 
 if TYPE_CHECKING:
     from pramana.methods.plan import Plan
 
 ENOUGH: Final = 50_000
-"""Records that are looked at, evenly spaced."""
+"""Errors are computed on about this many records, evenly spaced."""
 
 PLACES: Final = 60
-"""Numbers that stand for an even range."""
+"""The numbers that stand for an even range."""
 
 MOST_GROUPS: Final = 500
-MOST_TOLD: Final = 8
+MOST_NAMED: Final = 8
+"""The most groups of a mean, and the most means that a sentence names."""
+
 CLEARLY: Final = 0.9
-"""A grid is worth a word that takes off more than a tenth."""
+"""A grid is proposed if it reduces the error by more than a tenth."""
 
 MOST_KEYS: Final = 3
-"""Means by single keys are foreseen for so many, where no table names the number."""
+"""Means by this many single keys are expected, where no table names the number."""
 
 CANDIDATES: Final = (2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21, 26, 31, 41, 51)
+"""The numbers of points of proposed grids."""
 
 
 @dataclass(frozen=True)
 class MeanError:
-    """How far off the mean of a number is expected to be.
+    """The expected standard error of the mean of a number, on average over all people.
 
     Attributes:
-        of: The number.
-        by: The groups.
-        error: The standard error about these records, on average over the people of all groups.
+        of: the number.
+        by: the groups.
+        error: the standard error about these records.
     """
 
     of: str
@@ -71,114 +74,111 @@ class MeanError:
 
     @property
     def words(self) -> str:
-        """Groups and error."""
+        """Number, groups and error."""
         groups = f" by {' and '.join(self.by)}" if self.by else ""
         return f"mean of {self.of}{groups} {self.error:,.3g}"
 
     def to_json(self) -> Form:
-        """A plain form."""
+        """The JSON form."""
         return {"of": self.of, "by": list(self.by), "standard_error": self.error}
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
-    """Some records: their numbers, what rounding adds to each, and the codes of other columns."""
+class _Sample:
+    """Records: their numbers, the variance that rounding adds, and codes of other columns."""
 
-    numbers: dict[str, tuple[FloatArray, FloatArray]]
+    numbers: FloatArray
+    rounding: FloatArray
     codes: dict[str, IntArray]
-    size: int
 
-    def only(self, rows: IntArray) -> _People:
-        """Some of them."""
-        numbers = {name: (x[rows], r[rows]) for name, (x, r) in self.numbers.items()}
-        return _People(numbers, {n: own[rows] for n, own in self.codes.items()}, len(rows))
+    def part(self, rows: IntArray) -> _Sample:
+        codes = {name: values[rows] for name, values in self.codes.items()}
+        return _Sample(self.numbers[rows], self.rounding[rows], codes)
 
 
 def mean_errors(plan: Plan, opened: OpenedTable | None = None) -> tuple[MeanError, ...]:
-    """Of the means that are asked for, or of all numbers by single keys; on data where given."""
-    found: list[MeanError] = []
+    """The errors of means in the plan's tables, or of all numbers; on data if they are given."""
     if isinstance(plan.mechanism, ShuffledRounds):
         return ()  # its errors are those of tables put together from all rounds
-    for of, by in _asked(plan):
-        people = (
-            _even(plan.schema, of, by) if opened is None else _read(plan.schema, opened, of, by)
-        )
-        error = math.nan if people is None else _error(plan, people, of, by)
+    errors = []
+    for of, by in _means(plan):
+        schema = plan.schema
+        sample = _even(schema, of, by) if opened is None else _read(schema, opened, of, by)
+        error = math.nan if sample is None else _average_error(plan, sample, of, by)
         if math.isfinite(error):
-            found.append(MeanError(of, by, error))
-    return tuple(found)
+            errors.append(MeanError(of, by, error))
+    return tuple(errors)
 
 
 def mean_error_sentence(errors: Sequence[MeanError], *, here: bool) -> str | None:
-    """All of them in a line."""
+    """A sentence on the errors; ``None`` if there are none."""
     if not errors:
         return None
     basis = "" if here else ", with numbers even over their range and groups alike"
-    told = ", ".join(own.words for own in errors[:MOST_TOLD])
-    more = f" and {len(errors) - MOST_TOLD} more" if len(errors) > MOST_TOLD else ""
-    return f"Expected standard errors{basis}: {told}{more}."
+    named = ", ".join(error.words for error in errors[:MOST_NAMED])
+    more = f" and {len(errors) - MOST_NAMED} more" if len(errors) > MOST_NAMED else ""
+    return f"Expected standard errors{basis}: {named}{more}."
 
 
 def grid_words(plan: Plan) -> Iterator[str]:
-    """Grids that would make means clearly more accurate at the same promise; no data are read."""
+    """Proposals of grids with clearly smaller errors for the same guarantee; no data are read."""
     for column in plan.schema.randomised if plan.asked else ():
-        if column.gridded:
+        if isinstance(column.domain, NumberGrid):
             points, error, now = best_grid(plan, column.name)
             if error < CLEARLY * now:
-                assert column.domain is not None  # noqa: S101 - it has a grid
                 yield (
-                    f"With grid = {points} instead of {column.domain.size} points, means of "
-                    f"{column.name} are off by {error:,.3g} instead of {now:,.3g} at the same "
-                    "promise."
+                    f"With grid = {points} instead of {column.domain.size} points, the standard "
+                    f"error of means of {column.name} is {error:,.3g} instead of {now:,.3g} for "
+                    "the same guarantee."
                 )
 
 
 def best_grid(plan: Plan, name: str, opened: OpenedTable | None = None) -> tuple[int, float, float]:
-    """The number of even points that makes errors of its means least at the plan's targets.
+    """The number of even points with the least error at the plan's targets; the error then and now.
 
-    With the error then and now. Every candidate is designed anew; without ``opened`` no data are
-    looked at.
+    Every candidate is designed anew.
     """
     from pramana.methods.context import DesignContext
 
-    column, now = plan.schema.column(name), _total(plan, name, opened)
+    def average(plan: Plan) -> float:
+        errors = [mean.error for mean in mean_errors(plan, opened) if mean.of == name]
+        return sum(errors) / len(errors) if errors else math.inf
+
+    column, now = plan.schema.column(name), average(plan)
     grid = column.domain
-    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
-    best = grid.size, now
-    low, high = float(str(grid.values[0])), float(str(grid.values[-1]))
+    assert isinstance(grid, NumberGrid)  # noqa: S101 - for the type checker
+    low, high = (
+        int(end) if end.is_integer() else end
+        for end in (float(str(grid.values[place])) for place in (0, -1))
+    )
+    best = now, grid.size
     for points in CANDIDATES:
         if points == grid.size or points > grid.marks[-1] + 1:
             continue
-        even = NumberGrid.even(_plain(low), _plain(high), points, step=grid.step,
-                               missing_values=grid.missing_values)  # fmt: skip
+        even = NumberGrid.even(
+            low, high, points, step=grid.step, missing_values=grid.missing_values
+        )
         schema = plan.schema.replace_columns([replace(column, domain=even)])
         context = DesignContext(schema, plan.records, plan.anonymity_set, None)
         try:
-            error = _total(plan.method.design(context, plan.asked), name, opened)
+            best = min(best, (average(plan.method.design(context, plan.asked)), points))
         except PramanaError:
             continue
-        best = min(best, (points, error), key=lambda own: own[1])
-    return best[0], best[1], now
+    return best[1], best[0], now
 
 
-def _plain(number: float) -> float:
-    return int(number) if number.is_integer() else number
-
-
-def _total(plan: Plan, name: str, opened: OpenedTable | None) -> float:
-    own = [one.error for one in mean_errors(plan, opened) if one.of == name]
-    return sum(own) / len(own) if own else math.inf
-
-
-def _asked(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _means(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Numbers and groups of the tables that are wanted, or of single keys."""
     schema = plan.schema
-    for column in (own for own in schema.randomised if own.gridded):
+    for column in schema.randomised:
+        if not column.gridded:
+            continue
         tables = [table for table in plan.wanted if column.name in table]
-        asked = [tuple(name for name in table if name != column.name) for table in tables]
-        if not asked:
-            keys = [own.name for own in schema.randomised if not own.gridded]
-            asked = [(), *((name,) for name in keys[:MOST_KEYS])]
-        for by in dict.fromkeys(asked):
+        groups = [tuple(name for name in table if name != column.name) for table in tables]
+        if not groups:
+            keys = [other.name for other in schema.randomised if not other.gridded]
+            groups = [(), *((name,) for name in keys[:MOST_KEYS])]
+        for by in dict.fromkeys(groups):
             if not any(schema.column(name).gridded for name in by):
                 yield column.name, by
 
@@ -186,55 +186,53 @@ def _asked(plan: Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
 # -- records ---------------------------------------------------------------------------------------
 
 
-def _even(schema: Schema, of: str, by: Sequence[str]) -> _People | None:
+def _points(column: Column) -> FloatArray:
+    """The number of each label; nan for missing values."""
+    codes = (None, *column.codes_for_missing)
+    return np.array([math.nan if v in codes else float(str(v)) for v in column.labels])
+
+
+def _even(schema: Schema, of: str, by: Sequence[str]) -> _Sample | None:
     """Every combination of groups with numbers that are even over the range."""
     columns = [schema.column(name) for name in by]
-    sizes = [len(own.labels) if own.randomised else 1 for own in columns]
+    sizes = [len(column.labels) if column.randomised else 1 for column in columns]
     if math.prod(sizes) > MOST_GROUPS:
         return None
     grid = schema.column(of).domain
-    assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
+    assert isinstance(grid, NumberGrid)  # noqa: S101 - for the type checker
     points = _points(schema.column(of))[: grid.size]
     x = points[0] + (np.arange(PLACES) + 0.5) / PLACES * (points[-1] - points[0])
     at = np.searchsorted(points, x, side="right")
     rounding = (x - points[at - 1]) * (points[at] - x) * (np.diff(grid.marks)[at - 1] > 1)
     cells = np.indices((*sizes, PLACES)).reshape(len(sizes) + 1, -1)
     codes = {name: cells[place] for place, name in enumerate(by)}
-    return _People({of: (x[cells[-1]], rounding[cells[-1]])}, codes, cells.shape[1])
+    return _Sample(x[cells[-1]], rounding[cells[-1]], codes)
 
 
-def _points(column: Column) -> FloatArray:
-    """What each label stands for; nan where it is no number."""
-    codes = (None, *column.codes_for_missing)
-    return np.array([math.nan if own in codes else float(str(own)) for own in column.labels])
-
-
-def _read(schema: Schema, opened: OpenedTable, of: str, by: Sequence[str]) -> _People:
+def _read(schema: Schema, opened: OpenedTable, of: str, by: Sequence[str]) -> _Sample:
     """The records themselves, or some of them."""
     step = max(1, opened.rows // ENOUGH)
-    columns = [schema.column(name) for name in (of, *by)]
-    parts = list(opened.summaries(partial(_sampled, columns, step), [of, *by]))
+    names = [of, *by]
+    parts = opened.summaries(partial(_every_record, names, step), names)
     table = pa.concat_tables(itertools.chain.from_iterable(parts))
-    below, above, share = between(columns[0], table.column(of).combine_chunks())
-    points = _points(columns[0])
+    below, above, share = between(schema.column(of), table.column(of).combine_chunks())
+    points = _points(schema.column(of))
     low, gap = points[below], points[above] - points[below]
     codes: dict[str, IntArray] = {}
-    for column in columns[1:]:
-        values = table.column(column.name)
-        if column.randomised:
-            codes[column.name] = encode(column, values).astype(np.int64)
+    for name in by:
+        if schema.column(name).randomised:
+            codes[name] = encode(schema.column(name), table.column(name)).astype(np.int64)
         else:
-            own = values.combine_chunks()
-            own = own if pa.types.is_dictionary(own.type) else own.dictionary_encode()
-            codes[column.name] = np.asarray(own.indices.fill_null(-1)).astype(np.int64)
-    numbers = low + share * gap, share * (1 - share) * gap**2
-    return _People({of: numbers}, codes, table.num_rows)
+            values = table.column(name).combine_chunks()
+            coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+            codes[name] = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
+    return _Sample(low + share * gap, share * (1 - share) * gap**2, codes)
 
 
-def _sampled(
-    columns: Sequence[Column], step: int, batches: Iterable[pa.RecordBatch]
+def _every_record(
+    names: Sequence[str], step: int, batches: Iterable[pa.RecordBatch]
 ) -> list[pa.Table]:
-    names = [column.name for column in columns]
+    """Some columns of every ``step``-th record."""
     taken = (batch.take(pa.array(np.arange(0, batch.num_rows, step))) for batch in batches)
     return [pa.Table.from_batches([batch.select(names)]).unify_dictionaries() for batch in taken]
 
@@ -242,103 +240,90 @@ def _sampled(
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def _error(plan: Plan, people: _People, of: str, by: Sequence[str]) -> float:
-    """On average over people, groups of unchanged columns apart."""
+def _average_error(plan: Plan, sample: _Sample, of: str, by: Sequence[str]) -> float:
+    """The error on average over people; groups of unchanged columns are estimated separately."""
     schema = plan.schema
-    kept = [name for name in by if not schema.column(name).randomised]
-    told = [name for name in by if name not in kept]
-    parts = [people]
-    if kept:
-        cells = np.stack([people.codes[name] for name in kept])
+    unchanged = [name for name in by if not schema.column(name).randomised]
+    randomised = [name for name in by if name not in unchanged]
+    sizes = [len(schema.column(name).labels) for name in randomised]
+    if math.prod(sizes) > MOST_GROUPS:
+        return math.nan
+    parts = [sample]
+    if unchanged:
+        cells = np.stack([sample.codes[name] for name in unchanged])
         _, where = np.unique(cells, axis=1, return_inverse=True)
-        parts = [people.only(np.flatnonzero(where == own)) for own in range(int(where.max()) + 1)]
-    errors: list[tuple[float, float]] = []
+        parts = [sample.part(np.flatnonzero(where == k)) for k in range(int(where.max()) + 1)]
+    errors: list[tuple[float, int]] = []
     for part in parts:
-        records = plan.records * part.size / people.size
-        sizes = [len(schema.column(name).labels) for name in told]
-        if math.prod(sizes) > MOST_GROUPS:
-            return math.nan
+        records = plan.records * len(part.numbers) / len(sample.numbers)
         for cell in itertools.product(*map(range, sizes)):
-            group = dict(zip(told, cell, strict=True))
-            scored = _Scored(plan.schema, part, of, group)
-            error, people_in = scored.error(plan.mechanism, records), scored.among.sum()
-            errors += [(error, float(people_in))] if math.isfinite(error) else []
-    whole = sum(own for _, own in errors)
-    return sum(error * own for error, own in errors) / whole if whole else math.nan
+            group = dict(zip(randomised, cell, strict=True))
+            error, members = _error(schema, plan.mechanism, part, of, group, records)
+            if math.isfinite(error):
+                errors.append((error, members))
+    whole = sum(members for _, members in errors)
+    return sum(error * members for error, members in errors) / whole if whole else math.nan
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """Some records, and what each counts for the mean of a number in a group."""
+def _error(
+    schema: Schema,
+    mechanism: Mechanism,
+    sample: _Sample,
+    of: str,
+    group: Mapping[str, int],
+    records: float,
+) -> tuple[float, int]:
+    """The error of the mean of a group (nan without a formula), and its records in the sample."""
+    inside = {name: sample.codes[name] == code for name, code in group.items()}
+    members = np.asarray(np.logical_and.reduce([~np.isnan(sample.numbers), *inside.values()]))
+    share = float(members.mean())
+    if not share:
+        return math.nan, 0
+    middle = float(sample.numbers[members].mean())
 
-    schema: Schema
-    people: _People
-    of: str
-    group: dict[str, int]
+    def mean_square(columns: Iterable[str], retention: float) -> FloatArray:
+        """E[z^2] of each record, of one mixture over these columns."""
+        first, square = np.ones(len(sample.numbers)), np.ones(len(sample.numbers))
+        base = base_square = 1.0
+        for name in columns:
+            if name == of:
+                known = ~np.isnan(sample.numbers)
+                off = np.nan_to_num(sample.numbers) - middle
+                scores = np.nan_to_num(_points(schema.column(name)) - middle)
+                first = first * off * known
+                square = square * (off**2 + np.nan_to_num(sample.rounding)) * known
+                base, base_square = base * scores.mean(), base_square * (scores**2).mean()
+            elif name in inside:
+                size = len(schema.column(name).labels)
+                first, square = first * inside[name], square * inside[name]
+                base, base_square = base / size, base_square / size
+        lost = 1 - retention
+        seen = retention * first + lost * base
+        total = retention * square + lost * base_square - 2 * lost * base * seen
+        squares: FloatArray = (total + (lost * base) ** 2) / retention**2
+        return squares
 
-    @cached_property
-    def inside(self) -> dict[str, BoolArray]:
-        """Who is in the group, by each of its columns."""
-        return {name: self.people.codes[name] == code for name, code in self.group.items()}
-
-    @cached_property
-    def among(self) -> BoolArray:
-        """Who is in the group and has a number."""
-        known = ~np.isnan(self.people.numbers[self.of][0])
-        return np.asarray(np.logical_and.reduce([known, *self.inside.values()]))
-
-    @cached_property
-    def middle(self) -> float:
-        """The mean that is asked for."""
-        return float(self.people.numbers[self.of][0][self.among].mean())
-
-    def error(self, mechanism: Mechanism, records: float) -> float:
-        """Of the mean about these records; nan where there is no formula."""
-        share = float(self.among.mean())
-        drawn = self._drawn(mechanism) if share else math.nan
-        off = self.people.numbers[self.of][0][self.among] - (self.middle if share else 0.0)
-        less = share * float((off**2).mean()) if share else 0.0
-        return math.sqrt(max(drawn - less, 0.0) / records) / share if drawn >= 0 else math.nan
-
-    def _drawn(self, mechanism: Mechanism) -> float:
-        """The mean square of what a record counts."""
-        wanted = {self.of, *self.group}
-        if isinstance(mechanism, AttributeSampler):
-            sets = [one for one in mechanism.sets if wanted <= set(one.columns)]
-            kept = np.array([float(one.matrix.retention) for one in sets])
-            asked = np.array([one.share for one in sets])
-            if not sets or not (kept > 0).all():
-                return math.nan
-            weights = asked * kept**2 / (asked @ kept**2)
-            each = [self._squares(one.columns, p).mean() for one, p in zip(sets, kept, strict=True)]
-            return float((weights**2 / asked) @ np.array(each))
-        product = np.ones(self.people.size)
+    wanted = {of, *group}
+    if isinstance(mechanism, AttributeSampler):
+        sets = [attributes for attributes in mechanism.sets if wanted <= set(attributes.columns)]
+        retentions = np.array([float(attributes.matrix.retention) for attributes in sets])
+        asked = np.array([attributes.share for attributes in sets])
+        if not sets or not (retentions > 0).all():
+            return math.nan, 0
+        weights = asked * retentions**2 / (asked @ retentions**2)
+        by_set = [
+            mean_square(attributes.columns, retention).mean()
+            for attributes, retention in zip(sets, retentions, strict=True)
+        ]
+        drawn = float((weights**2 / asked) @ np.array(by_set))
+    else:
+        product = np.ones(len(sample.numbers))
         for step in mechanism.steps:
             if wanted & set(step.columns):
                 matrix = step.matrix
                 if not isinstance(matrix, UniformMixture) or not matrix.retention > 0:
-                    return math.nan
-                product = product * self._squares(step.columns, float(matrix.retention))
-        return float(product.mean())
-
-    def _squares(self, columns: Iterable[str], kept: float) -> FloatArray:
-        """The mean square of what each record counts, of one mixture over these columns."""
-        first, square = np.ones(self.people.size), np.ones(self.people.size)
-        base = base_square = 1.0
-        for name in columns:
-            if name == self.of:
-                x, rounding = (np.nan_to_num(own) for own in self.people.numbers[self.of])
-                known = ~np.isnan(self.people.numbers[self.of][0])
-                off = x - self.middle
-                scores = np.nan_to_num(_points(self.schema.column(name)) - self.middle)
-                first, square = first * off * known, square * (off**2 + rounding) * known
-                base, base_square = base * scores.mean(), base_square * (scores**2).mean()
-            elif name in self.inside:
-                size = len(self.schema.column(name).labels)
-                first, square = first * self.inside[name], square * self.inside[name]
-                base, base_square = base / size, base_square / size
-        cut = 1 - kept
-        seen = kept * first + cut * base
-        found = kept * square + cut * base_square - 2 * cut * base * seen + (cut * base) ** 2
-        squares: FloatArray = found / kept**2
-        return squares
+                    return math.nan, 0
+                product = product * mean_square(step.columns, float(matrix.retention))
+        drawn = float(product.mean())
+    variance = share * float(((sample.numbers[members] - middle) ** 2).mean())
+    return math.sqrt(max(drawn - variance, 0.0) / records) / share, int(members.sum())

@@ -56,22 +56,21 @@ class Plan(Shown):
     Attributes:
         schema: what each column is.
         mechanism: what is done to a record.
-        method: what found it, and does it to records.
-        records: the number of records that it was made for.
-        anonymity_set: the size of the smallest group formed by columns that are released as they
-        are and
-            that an adversary may know; the number of records where there are none.
+        method: the method that made the plan and releases records.
+        records: the number of records.
+        anonymity_set: the smallest number of records that agree in the columns that are released
+            unchanged and may be known; the number of records where there are none.
         asked: the guarantees that were stated as targets.
         attained: every guarantee that the theory covers, computed from the integers.
-        expected_error: how far off tables will be; ``None`` where no formula covers it.
-        statistics: what else the design wants the owner to know, such as its loss or its gain.
-        public: what it wants analysts to know; goes into the certificate.
+        expected_error: the expected errors of tables; ``None`` where no formula covers them.
+        statistics: further statistics of the design for the owner, such as its loss or its gain.
+        public: further statistics for analysts, for the certificate.
         basis: a fingerprint of the counts that a data-dependent plan was made for.
         smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
             where those that may be known are not all.
-        permuted_copy: where groups were drawn, the records with keys permuted within groups: what
-            is published about unchanged records is counted on it.
-        kind: how the release is to be read, where not as others of the method are.
+        permuted_copy: of methods that form groups, the records with keys permuted within groups:
+            what is published about unchanged records is counted on it.
+        kind: the kind of the release, where it is not that of the method.
     """
 
     schema: Schema
@@ -93,7 +92,7 @@ class Plan(Shown):
         known = {claim.name for claim in self.claims}
         for guarantee in self.asked:
             if guarantee.name not in known:
-                raise DoesNotHold(f"Method {self.method.name} says nothing about {guarantee.name}.")
+                raise DoesNotHold(f"Method {self.method.name} does not guarantee {guarantee.name}.")
         for claim in self.claims:
             if not claim.holds:
                 raise DoesNotHold(
@@ -103,12 +102,12 @@ class Plan(Shown):
 
     @property
     def nature(self) -> Kind:
-        """What follows from the kind of its release."""
+        """The kind of its release."""
         return KINDS[self.kind or self.method.kind]
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Each guarantee, asked beside attained."""
+        """Each guarantee, as asked and as attained."""
         return paired(self.asked, self.attained)
 
     @property
@@ -138,70 +137,70 @@ class Plan(Shown):
 
     @property
     def made(self) -> Made:
-        """How records will be made, as far as the words of a promise hang on it."""
-        homes = self.statistics.get("largest_household")
-        sizes = ANY_SIZE if homes is None else (homes,)
+        """How records will be made, as far as the sentences of guarantees depend on it."""
+        largest = self.statistics.get("largest_household")
+        sizes = ANY_SIZE if largest is None else (largest,)
         numbered = self.schema.household is not None
         options, picked = {**self.method.disclosed(), **self.public}, self.mechanism.picked
         return Made.of(self.schema, options, picked, households=sizes if numbered else ())
 
     def promise(self, claim: Claim) -> str:
-        """One of the promises in plain words, with whom it does not speak of."""
+        """A sentence for one of the guarantees, with the people that it does not cover."""
         return claim.sentence(self.schema, self.made)
 
     def sentences(self) -> list[str]:
-        """The promises and the price in plain words, and what weakens them."""
+        """The guarantees, the expected errors, and the notices."""
         promises = [self.promise(claim) for claim in self.claims]
         error = [self.expected_error.sentence()] if self.expected_error else []
         return [*promises, *error, *self.means, *self.choice, *self.notices]
 
     @property
     def means(self) -> tuple[str, ...]:
-        """How far off means of numbers on a grid will be; empty where there are none."""
-        said = mean_error_sentence(mean_errors(self), here=False)
-        return () if said is None else (said,)
+        """The expected standard errors of means of numbers on a grid; empty without such means."""
+        sentence = mean_error_sentence(mean_errors(self), here=False)
+        return () if sentence is None else (sentence,)
 
     @property
     def choice(self) -> tuple[str, ...]:
-        """Which method was chosen, and what the other would cost; empty where one was stated."""
-        return tuple(self.statistics[name] for name in ("choice",) if name in self.statistics)
+        """The method that was chosen, and the cost of the other; empty where one was stated."""
+        return (self.statistics["choice"],) if "choice" in self.statistics else ()
 
     @property
     def notices(self) -> list[str]:
-        """What the steward should correct or know before relying on the targets."""
-        found = []
-        choices, read = DataChoices.of(self.schema), DataChoices.of(self.schema).read
+        """What the owner should correct or know before relying on the targets."""
+        notices, choices = [], DataChoices.of(self.schema)
+        read = choices.read
         if self.aims_at_epsilon and (choices.tried or not choices.choices.declared):
             what = [f"the values of {', '.join(choices.tried)}"] if choices.tried else []
             if not choices.choices.declared:
                 what.append("roles, method or target")
-            found.append(
+            notices.append(
                 f"Trials on these data or a look at them decided {' and '.join(what)}. Epsilon "
-                "does not cover what this choice tells about a person, and the certificate says "
+                "does not cover what this choice reveals about a person, and the certificate says "
                 "so. Choose by the schema alone instead (design --blind). State the roles "
                 'yourself, and delete origin = "..." from the top of the schema.'
             )
         if read and self.aims_at_epsilon:
-            lists, was, are = ("list", "was", "is") if len(read) == 1 else ("lists", "were", "are")
-            found.append(
-                f"The {lists} of values of {', '.join(read)} {was} read off the data and {are} "
-                "published: a value that one person alone has tells of that person, and epsilon "
-                "does not cover it. Declare in the schema which values can occur: "
+            notices.append(
+                f"The values of {', '.join(read)} were read off the data and are published: a "
+                "value that only one person has reveals that person, and epsilon does not cover "
+                "it. Declare in the schema which values can occur: "
                 f'[columns.{read[0]}] categories = ["...", "..."].'
             )
-        deltas = [one.delta or 0.0 for one in self.asked if isinstance(one, ShuffledPrivacy)]
-        if max(deltas, default=0.0) > 1 / self.records:
-            found.append(
-                f"A delta of {text_up(max(deltas), 3)} is above one record in {self.records:,}: to "
-                "publish some people's records as they are would meet it, so that it protects "
+        central = [target for target in self.asked if isinstance(target, ShuffledPrivacy)]
+        delta = max((target.delta or 0.0 for target in central), default=0.0)
+        if delta > 1 / self.records:
+            notices.append(
+                f"A delta of {text_up(delta, 3)} is above one record in {self.records:,}: "
+                "publishing some people's records unchanged would meet it, so that it protects "
                 "hardly anyone. Leave --delta out for the usual one."
             )
-        said = (self.statistics.get(name, ()) for name in ("about_tables", "about_matrices"))
-        return [*found, *self.about_households, *chain.from_iterable(said)]
+        more = (self.statistics.get(name, ()) for name in ("about_tables", "about_matrices"))
+        return [*notices, *self.about_households, *chain.from_iterable(more)]
 
     @property
     def about_households(self) -> tuple[str, ...]:
-        """What promises to households rest on; empty where the schema numbers none."""
+        """The assumption of guarantees for households; empty where the schema numbers none."""
         return () if self.schema.household is None else (household_scope(self.schema),)
 
     @property
@@ -239,14 +238,14 @@ class Plan(Shown):
         }
         if self.method.disclosed():
             form["options"] = dict(self.method.disclosed())
-        means = [own.to_json() for own in mean_errors(self)]
+        means = [error.to_json() for error in mean_errors(self)]
         form |= {"expected_standard_errors": means} if means else {}
         if error is not None:
             form["expected_errors"] = error.to_json()["tables"]
             form["expected_error_sentence"] = error.sentence()
         return form | {
-            name: finite(figure) if isinstance(figure, float) else figure
-            for name, figure in self.statistics.items()
+            name: finite(value) if isinstance(value, float) else value
+            for name, value in self.statistics.items()
         }
 
 
@@ -256,7 +255,7 @@ def finite(number: float) -> float | None:
 
 
 def _parameters(step: Step) -> Form:
-    """The readings of the dial for each column of a step."""
+    """The parameters of the matrices of a step."""
     matrices = step.matrices
     form: Form = {"values": len(step.labels), "family": matrices[0].family}
     if len(step.columns) > 1:
@@ -278,10 +277,10 @@ class PlanFile:
 
     Attributes:
         schema: the file that says what each column is, beside this one.
-        target: numbers by their letters, such as ``{"k": 100}``.
-        method: the usual one for the target where empty.
-        options: of the method, as the command line names and takes them.
-        asked: tables, means and models that must come out well, as ``compare --ask`` takes them.
+        target: the numbers of targets by name, such as ``{"k": 100}``.
+        method: the name of the method; the usual one for the target if empty.
+        options: the options of the method, as on the command line.
+        asked: tables, means and models of interest, as on the command line (``--ask``).
         copies: further formats of the released data.
         origin: where method and target come from.
     """
@@ -303,16 +302,16 @@ class PlanFile:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not math.isfinite(value):
                 raise InputError(f"{name} of [target] must be a number.")
-        flags = (own.flag[2:] for kind in METHODS.values() for own in options_of(kind))
+        flags = (item.flag[2:] for method in METHODS.values() for item in options_of(method))
         _require_known("options", self.options, list(dict.fromkeys(flags)))
-        written = [name for name, own in FORMATS.items() if own.writes] if self.copies else []
+        written = [n for n, fmt in FORMATS.items() if fmt.writes] if self.copies else []
         _require_known("copies", dict.fromkeys(self.copies), written)
 
     @classmethod
     def from_toml(cls, text: str) -> PlanFile:
         """The plan that a TOML text states."""
         form = read_toml(text, what="A plan")
-        kinds: dict[str, type] = {own.name: type(getattr(cls(), own.name)) for own in fields(cls)}
+        kinds = {item.name: type(getattr(cls(), item.name)) for item in fields(cls)}
         _require_known("", form, list(kinds))
         stated: Form = {}
         for name, value in form.items():
@@ -321,12 +320,8 @@ class PlanFile:
                 if not all(isinstance(item, str) for item in value):
                     raise InputError(f"{name} must be a list of texts.")
             if not isinstance(value, kinds[name]):
-                words: dict[type, str] = {
-                    str: "a text",
-                    tuple: "a list of texts",
-                    dict: f"a table [{name}]",
-                }
-                raise InputError(f"{name} must be {words[kinds[name]]}.")
+                what: dict[type, str] = {str: "a text", tuple: "a list of texts"}
+                raise InputError(f"{name} must be {what.get(kinds[name], f'a table [{name}]')}.")
             stated[name] = value
         return cls(**stated)
 
@@ -337,10 +332,9 @@ class PlanFile:
         if self.origin != Provenance.DECLARED:
             top["origin"] = self.origin
         lines = [entry_of(name, value) for name, value in top.items() if value]
-        for name in ("target", "options"):
-            own: Form = getattr(self, name)
-            if own:
-                lines += ["", f"[{name}]", *(entry_of(key, value) for key, value in own.items())]
+        for name, table in (("target", self.target), ("options", self.options)):
+            if table:
+                lines += ["", f"[{name}]", *(entry_of(*entry) for entry in table.items())]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -350,19 +344,18 @@ class PlanFile:
         if not place.exists():
             raise InputError(f"The plan file {place} does not exist.")
         try:
-            found = cls.from_toml(read_file(place, what="plan file").decode("utf-8-sig"))
+            return cls.from_toml(read_file(place, what="plan file").decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise InputError(f"The plan file {place} cannot be read as UTF-8 text.") from None
         except PramanaError as error:
             raise InputError(f"{place}: {error}") from None
-        return found
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write it; over a file of that name only with ``force``."""
+        """Write the plan; over a file of that name only with ``force``."""
         write_whole(Path(path), self.to_toml(), force=force)
 
     def schema_beside(self, path: Path) -> Path:
-        """Where its schema lies, by where the plan does.
+        """The path of its schema, from the path of the plan.
 
         >>> PlanFile("schema.toml").schema_beside(Path("survey/plan.toml")).as_posix()
         'survey/schema.toml'
