@@ -155,7 +155,7 @@ def test_completing_fills_only_the_gaps():
     assert full.column("work") == schema.column("work")
     assert full.column("income") == schema.column("income")
     assert schema.column("sex").domain is None
-    assert complete(full, open_table(PEOPLE)) is full
+    assert complete(full, open_table(PEOPLE)) == full
 
 
 def test_completing_a_stratum_lists_its_values():

@@ -11,9 +11,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
+from pramana.base.text import counted
 from pramana.errors import InvalidSchema, UnknownColumn
 from pramana.schema.codec import encode
 from pramana.schema.column_rules import HEALTH, MONEY, plain_words
@@ -23,7 +25,7 @@ from pramana.schema.joint_cells import Counter, Counts
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.origins import Provenance
 from pramana.schema.recoded_table import recoded
-from pramana.schema.recoding import Recoding
+from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
 from pramana.schema.schema_file import comment_of, write_schema
@@ -40,6 +42,18 @@ from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form
 
+MOST_DROPPED: Final = 40
+"""More dropped columns than these are not listed in a schema file one by one."""
+
+USUAL_K, FEW_RECORDS = 20, 100
+UNEVEN: Final = 2
+"""Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
+
+FIRST_POINTS: Final = 5
+"""Of a grid, until a target is known: design says which number of points is better."""
+
+# -- completing a schema ---------------------------------------------------------------------------
+
 
 def complete(schema: Schema, table: OpenedTable) -> Schema:
     """The schema with undeclared domains of randomised columns and strata read off the data."""
@@ -53,7 +67,7 @@ def complete(schema: Schema, table: OpenedTable) -> Schema:
     if not open_ended:
         return schema
     tallies = tally(table, [column.name for column in open_ended])
-    spoken = _naming_missing(schema)
+    named = _naming_missing(schema)
     completed = []
     for column in open_ended:
         seen, domain, origin = tallies[column.name], column.domain, column.origin
@@ -61,7 +75,7 @@ def complete(schema: Schema, table: OpenedTable) -> Schema:
             categories = column.name in schema.strata
             domain = read_off(column.name, seen, table, categories=categories)
             origin = Provenance.weakest(origin, Provenance.READ_OFF)
-        some = seen.missing or column.name in spoken
+        some = seen.missing or column.name in named
         missing = column.missing or ("category" if some else "refuse")
         completed.append(replace(column, domain=domain, missing=missing, origin=origin))
     return schema.replace_columns(completed)
@@ -72,14 +86,12 @@ def settle_missing(schema: Schema) -> Schema:
 
     If the data decided, one empty cell would add a value to the release, and no epsilon would hold.
     """
-    spoken = _naming_missing(schema)
-    spoken |= {column.name for column in schema.columns if column.recoding.missing_codes}
-    unstated = [c for c in schema.randomised if c.domain is not None and c.missing is None]
-    if not unstated:
-        return schema
+    named = _naming_missing(schema)
+    named |= {column.name for column in schema.columns if column.recoding.missing_codes}
     return schema.replace_columns(
-        replace(column, missing="category" if column.name in spoken else "refuse")
-        for column in unstated
+        replace(column, missing="category" if column.name in named else "refuse")
+        for column in schema.randomised
+        if column.domain is not None and column.missing is None
     )
 
 
@@ -95,9 +107,8 @@ def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = F
     there = seen.without(codes)
     if not there.distinct:  # nothing but reasons for missing: they are all there is
         codes, there = (), seen
-    labelled = [value for value in labelled_values(name, seen, table) if value not in codes]
-
-    domain = propose_domain(name, there, known=tuple(labelled), categories=categories)
+    known = tuple(value for value in labelled_values(name, seen, table) if value not in codes)
+    domain = propose_domain(name, there, known=known, categories=categories)
     return replace(domain, missing_values=codes)
 
 
@@ -106,14 +117,11 @@ def labelled_values(name: str, seen: Tally, table: OpenedTable) -> tuple[Label, 
     labelled = table.labels.values.get(name, {})
     values = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labelled]
     of_kind = [v for v in values if isinstance(v, str) == (seen.kind == "text")]
-    covered = set(seen.labels()) <= set(of_kind) if seen.distinct <= len(of_kind) else False
+    covered = seen.distinct <= len(of_kind) and set(seen.labels()) <= set(of_kind)
     return tuple(of_kind) if covered else ()
 
 
-MOST_DROPPED = 40
-"""More dropped columns than these are not listed in a schema file one by one."""
-
-USUAL_K, FEW_RECORDS = 20, 100
+# -- describing a table ----------------------------------------------------------------------------
 
 
 def usual_k(records: int) -> int:
@@ -183,13 +191,15 @@ class Profile:
     @property
     def notes(self) -> list[str]:
         """What the steward should look at, for the schema file."""
-        looks = [
-            f"{_quoted(own.value)} looks as if it meant missing "
-            f"({_records(own.records)}; {own.why})"
-            for own in self.suspects
-            if own.value not in self.recoding.missing_codes and self.role is not Role.IDENTIFIER
-        ]
-        return looks + [f"{why}: {entry}" for entry, why in self.proposals]
+        notes = []
+        for suspect in self.suspects:
+            if suspect.value in self.recoding.missing_codes or self.role is Role.IDENTIFIER:
+                continue
+            text = label_text(suspect.value)
+            value = f"'{text}'" if isinstance(suspect.value, str) else text
+            records = counted(suspect.records, "record")
+            notes.append(f"{value} looks as if it meant missing ({records}; {suspect.why})")
+        return notes + [f"{why}: {entry}" for entry, why in self.proposals]
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,14 +226,14 @@ class Description(Schema):
         """
         dropped = [p for p in self.profiles if p.role is Role.IDENTIFIER]
         wide = len(dropped) > MOST_DROPPED and len(dropped) < len(self.columns)
-        gone = {p.name for p in dropped if p.name != self.household} if wide else set()
+        gone = {p.name: p.why for p in dropped if wide and p.name != self.household}
         kept = tuple(column for column in self.columns if column.name not in gone)
         text = write_schema(
             replace(self.schema, columns=kept, drops_rest=wide or self.drops_rest),
             reasons={p.name: p.why for p in self.profiles},
             notes={p.name: p.notes for p in self.profiles},
         )
-        rest = (comment_of(f"{p.name} is dropped: {p.why}") for p in dropped if p.name in gone)
+        rest = (comment_of(f"{name} is dropped: {why}") for name, why in gone.items())
         return text + "".join(f"{line}\n" for line in rest)
 
 
@@ -247,189 +257,79 @@ def describe(
     """
     ranges = ranges or {}
     for name in ranges:
-        require_range(table, name)
-    numbers = () if household is None else (household,)
+        if name not in table.schema.names or not is_number(table.schema.field(name).type):
+            raise UnknownColumn(f"A range is of a column of numbers, got '{name}'.", column=name)
     given = _given(
         table.schema.names,
         {
             Role.KEY: keys,
             Role.SENSITIVE: sensitive,
             Role.WEIGHT: () if weight is None else (weight,),
-            Role.IDENTIFIER: (*identifiers, *numbers),
+            Role.IDENTIFIER: (*identifiers, *(() if household is None else (household,))),
             Role.PUBLIC: public,
         },
     )
     tallies = tally(table)
-    codes = codes_among_numbers(tallies)
-    stated = table.labels.missing  # what the file itself calls missing is not guessed at
-    suspects = {
-        name: tuple(
-            one
-            for one in looks_missing(seen, codes.get(name, ()))
-            if one.value not in stated.get(name, ())
-        )
+    suspects = _suspects(table, tallies)
+    first = {
+        name: proposed_recoding(seen, suspects[name])
         for name, seen in tallies.items()
+        if given.get(name) is not Role.IDENTIFIER
     }
-    first = _recodings(tallies, suspects, given)
+    first = {name: (recoding, how) for name, (recoding, how) in first.items() if recoding}
     if first:
-        table = recoded(table, Schema(tuple(Column(n, Role.PUBLIC, recoding=r)
-                                            for n, (r, _) in first.items())))  # fmt: skip
+        recode = [Column(name, Role.PUBLIC, recoding=own) for name, (own, _) in first.items()]
+        table = recoded(table, Schema(tuple(recode)))
         tallies |= tally(table, list(first))
     roles = propose_roles(table, tallies, given, household, suggest=suggest)
-    plain_there = [
-        name
-        for name, own in roles.items()
-        if own.role is Role.PUBLIC and tallies[name].distinct + bool(tallies[name].missing) > 1
-    ]
-    weights = {
-        name: _in_steps(table, Column(name, Role.WEIGHT), tallies[name], k, plain_there)
-        for name, own in roles.items()
-        if own.role is Role.WEIGHT
-    }
-    others = {name: own for name, own in roles.items() if name not in ranges}
-    added = _added(table, tallies, others, given, {n: c.recoding for n, (c, _) in weights.items()})
+    weights = _weights_in_steps(table, tallies, roles, k)
+    others = {name: proposal for name, proposal in roles.items() if name not in ranges}
+    added = _added(table, tallies, others, given, {n: own for n, (own, _) in weights.items()})
     columns, profiles = [], []
     for name, seen in tallies.items():
-        recoding, how = first.get(name, (Recoding(), ""))
-        adds = added.get(name)
-        role = roles[name].role if adds is None or adds.admitted else Role.IDENTIFIER
+        recoding, how = first.get(name, (NOTHING, ""))
+        risk, steps = added.get(name), ""
+        role = roles[name].role if risk is None or risk.admitted else Role.IDENTIFIER
         column = _proposed(name, seen, role, table)
-        coarse, steps = weights.get(name, (column, ""))
-        if column.role is not Role.IDENTIFIER:
-            form = coarse.recoding if name in weights or adds is None else adds.form
+        if role is not Role.IDENTIFIER:
+            form, steps = weights.get(name, (NOTHING if risk is None else risk.form, ""))
             recoding = replace(recoding, bottom=form.bottom, top=form.top, round=form.round)
             column = replace(column, recoding=recoding)
         if name in ranges:
-            column = on_grid(name, roles[name].role, ranges[name], seen)
+            column = _on_grid(name, roles[name].role, ranges[name], seen)
             how = "on a grid in the range that was stated: guarantees cover it"
-        columns.append(column)
-        risk = "" if adds is None or not (adds.found or adds.form) else adds.words
-        why = "; ".join(filter(None, (how, roles[name].why, steps, risk)))
-        found = _profile(column, seen, why, table)
+        words = "" if risk is None or not (risk.found or risk.form) else risk.words
+        missing = _words_about_missing(table, column)
         labelled = bool(table.labels.values.get(name))
-        proposals = tuple(suggested_entries(column, seen, suspects[name], k, labelled=labelled))
+        columns.append(column)
         profiles.append(
-            replace(
-                found,
+            Profile(
+                name=name,
+                kind=seen.kind,
+                distinct=seen.distinct,
+                exact=seen.complete,
+                missing=seen.missing,
+                role=column.role,
+                why="; ".join(filter(None, (how, roles[name].why, steps, words, missing))),
+                domain=column.domain,
+                label=table.labels.variables.get(name),
+                recoding=column.recoding,
                 suspects=suspects[name],
-                proposals=proposals,
-                adds=None if adds is None else adds.found - adds.before,
-                withheld=adds is not None and not adds.admitted,
+                proposals=tuple(
+                    suggested_entries(column, seen, suspects[name], k, labelled=labelled)
+                ),
+                adds=None if risk is None else risk.found - risk.before,
+                withheld=risk is not None and not risk.admitted,
             )
         )
-    unique = _unique(table, [column for column in columns if column.role is Role.KEY])
     return Description(
         tuple(columns),
         household=household,
         origin=Provenance.DECLARED if set(tallies) <= set(given) else Provenance.READ_OFF,
         profiles=tuple(profiles),
         records=table.rows,
-        unique=unique,
+        unique=_unique(table, [column for column in columns if column.role is Role.KEY]),
     )
-
-
-FIRST_POINTS = 5
-"""Of a grid, until a target is known: design says which number of points is better."""
-
-
-def require_range(table: OpenedTable, name: str) -> None:
-    """Refuse a range of what is no column of numbers."""
-    if name not in table.schema.names or not is_number(table.schema.field(name).type):
-        raise UnknownColumn(f"A range is of a column of numbers, got '{name}'.", column=name)
-
-
-def on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> Column:
-    """A number that is rounded by chance in a stated range, in steps of ones or hundredths."""
-    low, high = ends
-    width = max(high - low, 1e-300)
-    step: float = max(1 if seen.whole else 0.01, 10 ** math.ceil(math.log10(width / 1e6)))
-    steps = math.ceil(round((high - low) / step, 6))
-    high = round(low + steps * step, 6)
-    high = int(high) if float(high).is_integer() else high
-    grid = NumberGrid.even(low, high, min(FIRST_POINTS, steps + 1), step=step)
-    return Column(
-        name,
-        role if role in (Role.KEY, Role.SENSITIVE) else Role.SENSITIVE,
-        grid,
-        missing="category" if seen.missing else "refuse",
-        recoding=Recoding(bottom=low, top=high),
-    )
-
-
-def _added(
-    table: OpenedTable,
-    tallies: Mapping[str, Tally],
-    roles: Roles,
-    given: Mapping[str, Role],
-    weights: Mapping[str, Recoding],
-) -> dict[str, Contribution]:
-    """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
-    unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
-    settled = dict(weights) | {name: Recoding() for name in unchanged if name in given}
-    called = {name: plain_words(f"{name} {_label(table, name)}") for name in unchanged}
-    candidates = sorted(
-        (name for name in unchanged if name not in given),
-        key=lambda name: (
-            not (MONEY.search(called[name]) or HEALTH.search(called[name])),
-            tallies[name].entropy,
-        ),
-    )
-    most = 1 / usual_k(table.rows)
-    return contributions(table, settled, candidates, tallies, most) if unchanged else {}
-
-
-def _label(table: OpenedTable, name: str) -> str:
-    return table.labels.variables.get(name, "")
-
-
-def _recodings(
-    tallies: Mapping[str, Tally],
-    suspects: Mapping[str, tuple[Suspect, ...]],
-    given: Mapping[str, Role],
-) -> dict[str, tuple[Recoding, str]]:
-    """What is done to columns before their roles are looked at, and why."""
-    found = {
-        name: proposed_recoding(seen, suspects[name])
-        for name, seen in tallies.items()
-        if given.get(name) is not Role.IDENTIFIER
-    }
-    return {name: own for name, own in found.items() if own[0]}
-
-
-def _in_steps(
-    table: OpenedTable, column: Column, seen: Tally, k: int, beside: Sequence[str]
-) -> tuple[Column, str]:
-    """A weight rounded so that enough people share each value, and why; other columns unchanged.
-
-    Columns ``beside`` it are released unchanged too, and split those who share a weight.
-    """
-    if column.role is not Role.WEIGHT:
-        return column, ""
-    require_finite(table, column.name)
-    needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
-    alike = group_sizes(table, beside, apart=True).smallest() if beside else table.rows
-    split = BY_CHANCE * needed * table.rows / alike if needed <= alike < table.rows else needed
-    coarse = proposed_by(seen, split)
-    if coarse is None or abs(coarse.shift) > MOST_SHIFT:
-        coarse = proposed_by(seen, needed)
-    if coarse is None:
-        return column, ""
-    step, top = coarse.entries.values()
-    recoding = replace(column.recoding, round=step, top=top)
-    why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
-    return replace(column, recoding=recoding), why
-
-
-BY_CHANCE = 2
-"""Times as many are aimed at among those who share a weight, as chance parts them unevenly."""
-
-
-def _records(number: int) -> str:
-    return "1 record" if number == 1 else f"{number:,} records"
-
-
-def _quoted(value: Label) -> str:
-    return f"'{value}'" if isinstance(value, str) else label_text(value)
 
 
 def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[str, Role]:
@@ -449,66 +349,125 @@ def _given(names: Sequence[str], lists: Mapping[Role, Sequence[str]]) -> dict[st
     return given
 
 
-def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
-    if role is not Role.KEY:
-        return _kept(name, seen, role, table)
-    missing: Missing = "category" if seen.missing else "refuse"
-    return Column(
-        name, role, read_off(name, seen, table), missing=missing, origin=Provenance.READ_OFF
-    )
+def _suspects(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tuple[Suspect, ...]]:
+    """Values that look as if they meant missing, but for those that the file calls missing."""
+    codes, stated = codes_among_numbers(tallies), table.labels.missing
+    return {
+        name: tuple(
+            suspect
+            for suspect in looks_missing(seen, codes.get(name, ()))
+            if suspect.value not in stated.get(name, ())
+        )
+        for name, seen in tallies.items()
+    }
 
 
-def _kept(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
-    """A column that stays as it is; values that say why there is none are listed where labelled."""
-    told = table.labels.missing.get(name, ())
-    if (
-        role not in (Role.SENSITIVE, Role.PUBLIC)
-        or not told
-        or not labelled_values(name, seen, table)
-    ):
-        return Column(name, role)
-    codes = tuple(code for code in told if code in seen.labels())
-    values = seen.without(codes).labels()
-    if not values or not codes:
-        return Column(name, role)
-    domain = Categories(values, missing_values=codes)
-    missing: Missing | None = "keep" if seen.missing else None
-    return Column(name, role, domain, missing=missing, origin=Provenance.READ_OFF)
-
-
-def _profile(column: Column, seen: Tally, why: str, table: OpenedTable) -> Profile:
+def _words_about_missing(table: OpenedTable, column: Column) -> str:
     codes = table.labels.missing.get(column.name, ())
-    if codes:
-        words = "each a value of its own" if column.role is Role.KEY else "taken as missing"
-        why += f"; the file calls {len(codes)} of its values missing: {words}"
-    return Profile(
-        name=column.name,
-        kind=seen.kind,
-        distinct=seen.distinct,
-        exact=seen.complete,
-        missing=seen.missing,
-        role=column.role,
-        why=why,
-        domain=column.domain,
-        recoding=column.recoding,
-        label=table.labels.variables.get(column.name),
+    how = "each a value of its own" if column.role is Role.KEY else "taken as missing"
+    return f"the file calls {len(codes)} of its values missing: {how}" if codes else ""
+
+
+def _on_grid(name: str, role: Role, ends: tuple[float, float], seen: Tally) -> Column:
+    """A number that is rounded by chance in a stated range, in steps of ones or hundredths."""
+    low, high = ends
+    width = max(high - low, 1e-300)
+    step: float = max(1 if seen.whole else 0.01, 10 ** math.ceil(math.log10(width / 1e6)))
+    steps = math.ceil(round((high - low) / step, 6))
+    high = round(low + steps * step, 6)
+    high = int(high) if float(high).is_integer() else high
+    return Column(
+        name,
+        role if role in (Role.KEY, Role.SENSITIVE) else Role.SENSITIVE,
+        NumberGrid.even(low, high, min(FIRST_POINTS, steps + 1), step=step),
+        missing="category" if seen.missing else "refuse",
+        recoding=Recoding(bottom=low, top=high),
     )
+
+
+def _proposed(name: str, seen: Tally, role: Role, table: OpenedTable) -> Column:
+    """A column with its domain; unchanged ones list codes for missing where values have labels."""
+    missing: Missing | None = "category" if seen.missing else "refuse"
+    if role is Role.KEY:
+        domain = read_off(name, seen, table)
+        return Column(name, role, domain, missing=missing, origin=Provenance.READ_OFF)
+    stated = table.labels.missing.get(name, ())
+    codes = tuple(code for code in stated if code in seen.labels())
+    kept = role in (Role.SENSITIVE, Role.PUBLIC) and codes and labelled_values(name, seen, table)
+    values = seen.without(codes).labels() if kept else ()
+    if not values:
+        return Column(name, role)
+    listed = Categories(values, missing_values=codes)
+    missing = "keep" if seen.missing else None
+    return Column(name, role, listed, missing=missing, origin=Provenance.READ_OFF)
+
+
+def _weights_in_steps(
+    table: OpenedTable, tallies: Mapping[str, Tally], roles: Roles, k: int
+) -> dict[str, tuple[Recoding, str]]:
+    """Weights rounded so that enough people share each value, and why.
+
+    Public columns are released unchanged too, and split those who share a weight.
+    """
+    public = [
+        name
+        for name, proposal in roles.items()
+        if proposal.role is Role.PUBLIC and tallies[name].distinct + bool(tallies[name].missing) > 1
+    ]
+    found = {}
+    for name in (name for name, proposal in roles.items() if proposal.role is Role.WEIGHT):
+        require_finite(table, name)
+        needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
+        smallest = group_sizes(table, public, apart=True).smallest() if public else table.rows
+        split: float = needed
+        if needed <= smallest < table.rows:
+            split = UNEVEN * needed * table.rows / smallest
+        coarse = proposed_by(tallies[name], split)
+        if coarse is None or abs(coarse.shift) > MOST_SHIFT:
+            coarse = proposed_by(tallies[name], needed)
+        found[name] = (NOTHING, "")
+        if coarse is not None:
+            why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
+            entries = coarse.entries
+            found[name] = (Recoding(round=entries["round"], top=entries["top"]), why)
+    return found
+
+
+def _added(
+    table: OpenedTable,
+    tallies: Mapping[str, Tally],
+    roles: Roles,
+    given: Mapping[str, Role],
+    weights: Mapping[str, Recoding],
+) -> dict[str, Contribution]:
+    """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
+    unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
+    if not unchanged:
+        return {}
+
+    def importance(name: str) -> tuple[bool, float]:
+        called = plain_words(f"{name} {table.labels.variables.get(name, '')}")
+        return not (MONEY.search(called) or HEALTH.search(called)), tallies[name].entropy
+
+    settled = dict(weights) | {name: NOTHING for name in unchanged if name in given}
+    candidates = sorted((name for name in unchanged if name not in given), key=importance)
+    return contributions(table, settled, candidates, tallies, 1 / usual_k(table.rows))
 
 
 def _unique(table: OpenedTable, keys: Sequence[Column]) -> int:
     """How many records have a combination of keys that no other record has."""
     if not keys:
         return 0
-    counter = Counter([key.name for key in keys], [key.labels for key in keys])
-    names = [key.name for key in keys]
-    for counts in table.summaries(partial(_counts, tuple(keys)), names):
+    names, labels = [key.name for key in keys], [key.labels for key in keys]
+
+    counter = Counter(names, labels)
+    for counts in table.summaries(partial(_counted, tuple(keys)), names):
         counter.add(list(counts.cells.T), counts.numbers)
     return int((counter.result().numbers == 1).sum())
 
 
-def _counts(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts:
+def _counted(keys: Sequence[Column], batches: Iterable[pa.RecordBatch]) -> Counts:
     counter = Counter([key.name for key in keys], [key.labels for key in keys])
     for batch in batches:
-        arrays = zip(keys, batch.columns, strict=True)
-        counter.add([encode(key, array) for key, array in arrays])
+        counter.add([encode(key, part) for key, part in zip(keys, batch.columns, strict=True)])
     return counter.result()

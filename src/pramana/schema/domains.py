@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from pramana.errors import InvalidSchema
+from pramana.types import Form
 
 if TYPE_CHECKING:
     from pramana.schema.schema import Schema
@@ -54,10 +55,6 @@ def label_key(label: Label) -> str | None:
     return None if absent else label_text(label)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 @dataclass(frozen=True)
 class Categories:
     """Listed values. ``ordered`` says that their order means something.
@@ -79,29 +76,25 @@ class Categories:
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
         if not self.values:
-            raise InvalidSchema(
-                "Categories must list at least one value, got none.", entry="categories"
+            raise _wrong("categories", "Categories must list at least one value, got none.")
+        if any(label_key(v) is None or v in (math.inf, -math.inf) for v in self.labels):
+            raise _wrong(
+                "categories",
+                "Categories must be text, finite numbers or truth values; missing values are "
+                "governed by 'missing'.",
             )
-        for value in self.labels:
-            if value is None or (isinstance(value, float) and not math.isfinite(value)):
-                raise InvalidSchema(
-                    "Categories must be text, finite numbers or truth values; "
-                    "missing values are governed by 'missing'.",
-                    entry="categories",
-                )
-        different = {label_text(value) for value in self.labels}
-        doubles = len(self.labels) - len(different)
-        if doubles and len({label_text(value) for value in self.values}) == len(self.values):
-            raise InvalidSchema(
+        doubles = _doubles(self.labels)
+        if doubles and not _doubles(self.values):
+            raise _wrong(
+                "missing_values",
                 "missing_values must differ from each other and from the categories, got "
                 f"{doubles} listed more than once.",
-                entry="missing_values",
             )
         if doubles:
-            raise InvalidSchema(
+            raise _wrong(
+                "categories",
                 f"Categories must differ, got {doubles} listed more than once "
                 '(1, 1.0 and "1" are the same category). List each once.',
-                entry="categories",
             )
 
     @property
@@ -119,23 +112,26 @@ class Categories:
         """The labels that stand for missing."""
         return self.missing_values
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Form:
         """The entries of a column in a schema file."""
-        entries: dict[str, object] = {"categories": list(self.values)}
-        entries |= {"ordered": True} if self.ordered else {}
-        return entries | _missing_entry(self.missing_values)
+        return _without_empty(
+            categories=list(self.values),
+            ordered=self.ordered,
+            missing_values=list(self.missing_values),
+        )
 
     @cached_property
-    def _by_text(self) -> dict[str, Label]:
+    def by_text(self) -> dict[str, Label]:
+        """The labels by their texts."""
         return {label_text(label): label for label in self.labels}
 
 
-LONGEST_CELL = 2**32
+LONGEST_CELL: Final = 2**32
 """Steps between two points of a grid: weights of rounding are quotients of 64-bit integers."""
 
-MOST_POINTS = 100_000
+MOST_POINTS: Final = 100_000
 
-MOST_STEPS = 2**52
+MOST_STEPS: Final = 2**52
 """Steps from the first point to the last: whole numbers up to here have halves."""
 
 
@@ -161,24 +157,24 @@ class NumberGrid(Categories):
         steps = [self._steps_to(point) for point in self.values]
         gaps = [high - low for low, high in pairwise(steps)]
         if not gaps or min(gaps) <= 0 or any(at.denominator > 1 for at in steps):
-            raise InvalidSchema(
+            raise _wrong(
+                "points",
                 "A grid must have at least two points that rise, each whole steps of "
                 f"{label_text(self.step)} above the first.",
-                entry="points",
             )
         if max(gaps) >= LONGEST_CELL or steps[-1] > MOST_STEPS:
-            raise InvalidSchema(
+            raise _wrong(
+                "step",
                 f"Points of a grid must lie less than {LONGEST_CELL:,} steps apart, and all within "
                 f"{MOST_STEPS:,}. Give a coarser step.",
-                entry="step",
             )
         low, high = self.values[0], self.values[-1]
         inside = [code for code in self.missing_values if low <= code <= high]  # type: ignore[operator]
         if inside:
-            raise InvalidSchema(
+            raise _wrong(
+                "missing_values",
                 f"Missing values of a grid must lie outside its range, and {len(inside)} lie "
                 "inside: a released number would mean both.",
-                entry="missing_values",
             )
 
     @classmethod
@@ -198,19 +194,17 @@ class NumberGrid(Categories):
         start, width = _fraction(low), _fraction(step)
         whole = (_fraction(high) - start) / width
         if whole.denominator > 1:
-            raise InvalidSchema(
-                f"range must be whole steps of {label_text(step)} wide.", entry="range"
-            )
+            raise _wrong("range", f"range must be whole steps of {label_text(step)} wide.")
         most = min(int(whole) + 1, MOST_POINTS)
         if points != int(points) or not 2 <= points <= most:
-            raise InvalidSchema(
+            raise _wrong(
+                "grid",
                 f"grid must be a number of points from 2 to {most:,}, got {points!r}: no more "
                 "than there are steps.",
-                entry="grid",
             )
         marks = (round(whole * at / (int(points) - 1)) for at in range(int(points)))
         return cls(
-            tuple(_number(start + mark * width) for mark in marks),
+            tuple(_as_number(start + mark * width) for mark in marks),
             missing_values=tuple(missing_values),
             step=step,
         )
@@ -232,19 +226,23 @@ class NumberGrid(Categories):
         up = above * 2**64 // (self.marks[at + 1] - self.marks[at])
         return (self.values[at], 2**64 - up), (self.values[at + 1], up)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Form:
         """The entries of a column in a schema file."""
-        entries: dict[str, object] = {"points": list(self.values), "step": self.step}
-        return entries | {"release": "grid"} | _missing_entry(self.missing_values)
+        return _without_empty(
+            points=list(self.values),
+            step=self.step,
+            release="grid",
+            missing_values=list(self.missing_values),
+        )
 
 
 def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
     """Refuse what is no finite number; a step must be above 0."""
     for number in numbers:
-        if not _is_number(number) or not math.isfinite(number):  # type: ignore[arg-type]
-            raise InvalidSchema(f"{entry} must be finite numbers, got {number!r}.", entry=entry)
+        if not _is_finite(number):
+            raise _wrong(entry, f"{entry} must be finite numbers, got {number!r}.")
         if entry == "step" and not number > 0:  # type: ignore[operator]
-            raise InvalidSchema(f"step must be above 0, got {number!r}.", entry=entry)
+            raise _wrong(entry, f"step must be above 0, got {number!r}.")
 
 
 def _fraction(number: Label) -> Fraction:
@@ -252,7 +250,7 @@ def _fraction(number: Label) -> Fraction:
     return Fraction(label_text(number))
 
 
-def _number(exact: Fraction) -> int | float:
+def _as_number(exact: Fraction) -> int | float:
     return int(exact) if exact.denominator == 1 else float(exact)
 
 
@@ -285,74 +283,64 @@ class Bins:
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", tuple(self.edges))
-        object.__setattr__(self, "missing_values", tuple(self.missing_values))
+        for name in ("edges", "missing_values", "names"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.release not in RELEASES:
-            raise InvalidSchema(
-                f"release must be one of {', '.join(RELEASES)}, got {self.release!r}.",
-                entry="release",
-            )
-        if not all(_is_number(edge) for edge in self.edges):
-            raise InvalidSchema(
-                "Bins must be given by numbers, the edges in rising order.", entry="bins"
-            )
-        if len(self.edges) < 2:
-            raise InvalidSchema(
-                f"Bins need at least two edges, got {len(self.edges)}.", entry="bins"
-            )
+            known = ", ".join(RELEASES)
+            raise _wrong("release", f"release must be one of {known}, got {self.release!r}.")
+        self._check_edges()
+        self._check_missing_values()
+        if self.names:
+            self._check_names()
+
+    def _check_edges(self) -> None:
+        edges = self.edges
+        if not all(_is_number(edge) for edge in edges):
+            raise _wrong("bins", "Bins must be given by numbers, the edges in rising order.")
+        if len(edges) < 2:
+            raise _wrong("bins", f"Bins need at least two edges, got {len(edges)}.")
         # Written this way round, nan is refused too.
-        falls = [i for i, (a, b) in enumerate(zip(self.edges, self.edges[1:], strict=False), 2)
-                 if not a < b]  # fmt: skip
+        falls = [at for at, (low, high) in enumerate(pairwise(edges), 2) if not low < high]
         if falls:
-            raise InvalidSchema(
+            raise _wrong(
+                "bins",
                 "Edges of bins must rise strictly, or bins overlap: "
-                f"edge {falls[0]} of {len(self.edges)} does not exceed the one before it.",
-                entry="bins",
+                f"edge {falls[0]} of {len(edges)} does not exceed the one before it.",
             )
-        if self.release != "label" and not all(math.isfinite(e) for e in self.edges):
-            raise InvalidSchema(
+        if self.release != "label" and not all(map(math.isfinite, edges)):
+            raise _wrong(
+                "release",
                 f'release = "{self.release}" needs finite edges. '
                 'Close the outer bins, or use "label".',
-                entry="release",
             )
-        self._check_missing_values()
-        self._check_names()
 
     def _check_names(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
-        if not self.names:
-            return
         if len(self.names) != self.size or not all(is_name(name) for name in self.names):
-            raise InvalidSchema(
+            raise _wrong(
+                "labels",
                 f"Labels of bins must be texts, one a bin: {self.size} bins, {len(self.names)} "
                 "labels.",
-                entry="labels",
             )
         if self.release != "label":
-            raise InvalidSchema(
-                'Labels of bins are released with release = "label" only.', entry="labels"
-            )
+            raise _wrong("labels", 'Labels of bins are released with release = "label" only.')
         if len({str(label) for label in self.labels}) < len(self.labels):
-            raise InvalidSchema(
-                "Labels of bins must differ, also from values that mean missing.", entry="labels"
+            raise _wrong(
+                "labels", "Labels of bins must differ, also from values that mean missing."
             )
 
     def _check_missing_values(self) -> None:
         codes = self.missing_values
-        if len({label_text(code) for code in codes}) < len(codes) or not all(
-            _is_number(code) and math.isfinite(code)  # type: ignore[arg-type]
-            for code in codes
-        ):
-            raise InvalidSchema(
+        if _doubles(codes) or not all(map(_is_finite, codes)):
+            raise _wrong(
+                "missing_values",
                 "Missing values of bins must be finite numbers, each listed once.",
-                entry="missing_values",
             )
         inside = [code for code in codes if self.edges[0] <= code <= self.edges[-1]]  # type: ignore[operator]
         if inside and self.release != "label":
-            raise InvalidSchema(
+            raise _wrong(
+                "release",
                 f'release = "{self.release}" needs missing values outside the bins, and '
                 f'{len(inside)} lie inside: a released number would mean both. Use "label".',
-                entry="release",
             )
 
     @property
@@ -364,10 +352,8 @@ class Bins:
     def labels(self) -> tuple[Label, ...]:
         """One text a bin, such as ``[20, 30)``, and one a value that stands for missing."""
         texts = [label_text(edge) for edge in self.edges]
-        ends = [")"] * (self.size - 1) + ["]"]
-        bins = (
-            f"[{low}, {high}{end}" for low, high, end in zip(texts, texts[1:], ends, strict=False)
-        )
+        bins = [f"[{low}, {high})" for low, high in pairwise(texts)]
+        bins[-1] = bins[-1][:-1] + "]"
         return (*(self.names or bins), *self.missing_labels)
 
     @property
@@ -379,25 +365,28 @@ class Bins:
     def centres(self) -> tuple[float, ...]:
         """The middle of each bin, or of the integers in it; integers where all are whole."""
         middles = []
-        for at, (low, high) in enumerate(zip(self.edges, self.edges[1:], strict=False), 1):
+        for at, (low, high) in enumerate(pairwise(self.edges), start=1):
             if self.integers and math.isfinite(low) and math.isfinite(high):
                 first = math.ceil(low)
                 last = math.floor(high) if at == self.size else math.ceil(high) - 1
                 low, high = (first, last) if first <= last else (low, high)
             middles.append(low + (high - low) / 2)
-        if all(middle.is_integer() for middle in middles):
-            return tuple(int(middle) for middle in middles)
-        return tuple(middles)
+        whole = all(middle.is_integer() for middle in middles)
+        return tuple(int(middle) if whole else middle for middle in middles)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> Form:
         """The entries of a column in a schema file."""
-        entries: dict[str, object] = {"bins": list(self.edges), "release": self.release}
-        entries |= {"labels": list(self.names)} if self.names else {}
-        entries |= {"integers": True} if self.integers else {}
-        return entries | _missing_entry(self.missing_values)
+        return _without_empty(
+            bins=list(self.edges),
+            release=self.release,
+            labels=list(self.names),
+            integers=self.integers,
+            missing_values=list(self.missing_values),
+        )
 
     @cached_property
-    def _by_text(self) -> dict[str, Label]:
+    def by_text(self) -> dict[str, Label]:
+        """The labels by their texts."""
         return {str(label): label for label in self.labels}
 
 
@@ -406,8 +395,26 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and bool(name)
 
 
-def _missing_entry(values: tuple[Label, ...]) -> dict[str, object]:
-    return {"missing_values": list(values)} if values else {}
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_finite(value: Label) -> bool:
+    return _is_number(value) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _doubles(labels: Sequence[Label]) -> int:
+    """How many labels have the text of another one."""
+    return len(labels) - len({label_text(label) for label in labels})
+
+
+def _wrong(entry: str, text: str) -> InvalidSchema:
+    return InvalidSchema(text, entry=entry)
+
+
+def _without_empty(**entries: object) -> Form:
+    """Entries of a schema file: no empty lists, and flags that are set."""
+    return {name: value for name, value in entries.items() if value not in ([], False)}
 
 
 Domain: TypeAlias = Categories | Bins
@@ -419,7 +426,7 @@ def find_label(domain: Domain, label: Label) -> Label:
     >>> find_label(Categories((1, 2)), "2")
     2
     """
-    return domain._by_text[label_text(label)]
+    return domain.by_text[label_text(label)]
 
 
 MISSING = "missing"
@@ -453,27 +460,25 @@ class Labels:
         A label of a value that is neither in the domain nor in the release would disclose that it
         occurred. A number with noise has no label.
         """
-        names = [column.name for column in schema.released]
-        domains = {
-            c.name: c.domain
-            for c in schema.released
-            if c.domain is not None and (c.coded or c.listed)
-        }
-        noisy = {column.name for column in schema.noisy}
-        shown = {
-            name: _labelled(domains[name]) if name in domains else set(occurring(name))
-            for name in names
-            if self.values.get(name) and name not in noisy
-        }
-        values = {
-            name: {value: text for value, text in _in_order(self.values[name]) if value in own}
-            for name, own in shown.items()
-        }
-        return Labels(
-            {name: text for name, text in self.variables.items() if name in names},
-            {name: own for name, own in values.items() if own},
-            {name: word for name, word in self.measures.items() if name in names},
-        )
+        variables, values, measures = {}, {}, {}
+        for column in schema.released:
+            name = column.name
+            if name in self.variables:
+                variables[name] = self.variables[name]
+            if name in self.measures:
+                measures[name] = self.measures[name]
+            if not self.values.get(name) or column.noisy:
+                continue
+            shown: Collection[Label] = occurring(name)
+            if column.domain is not None and (column.coded or column.listed):
+                shown = {*column.domain.labels, *column.domain.missing_values}
+            in_order = sorted(
+                self.values[name].items(), key=lambda item: (isinstance(item[0], str), item[0])
+            )
+            texts = {value: text for value, text in in_order if value in shown}
+            if texts:
+                values[name] = texts
+        return Labels(variables, values, measures)
 
     def beside_missing(self, schema: Schema) -> Labels:
         """The labels with the values that the schema lists as missing, as they are released."""
@@ -506,9 +511,8 @@ class Labels:
         >>> Labels(values={"q1": {1: "Man", 2: "Woman", 3: "Woman"}}).named("q1", (1, 2, 3, None))
         ('Man', 'Woman (2)', 'Woman (3)', 'missing')
         """
-        own = {label_key(value): text for value, text in self.values.get(column, {}).items()}
-        codes = [MISSING if value is None else label_text(value) for value in values]
-        words = [own.get(code, "").strip() or code for code in codes]
+        codes, words = self._codes_and_words(column, values)
+        words = [word or code for code, word in zip(codes, words, strict=True)]
         often = Counter(words)
         return tuple(
             f"{word} ({code})" if often[word] > 1 and (word != code or code == MISSING) else word
@@ -521,27 +525,21 @@ class Labels:
         >>> Labels(values={"q1": {1: "Man", "b": "b"}}).beside_codes("q1", (1, 2, "b", None))
         ('1 Man', '2', 'b', 'missing')
         """
-        own = {label_key(value): text for value, text in self.values.get(column, {}).items()}
-        codes = [MISSING if value is None else label_text(value) for value in values]
-        words = [own.get(code, "").strip() for code in codes]
+        codes, words = self._codes_and_words(column, values)
         return tuple(
             f"{code} {word}" if word and word != code else code
             for word, code in zip(words, codes, strict=True)
         )
 
+    def _codes_and_words(self, column: str, values: Iterable[Label]) -> tuple[list[str], list[str]]:
+        """Values as texts, and their labels; empty where there is none."""
+        texts = {label_key(value): text for value, text in self.values.get(column, {}).items()}
+        codes = [MISSING if value is None else label_text(value) for value in values]
+        return codes, [texts.get(code, "").strip() for code in codes]
+
     def __bool__(self) -> bool:
         return bool(self.variables or self.values or self.missing)
 
 
-def _in_order(labels: Mapping[Label, str]) -> list[tuple[Label, str]]:
-    """Numbers before texts, each in their own order."""
-    return sorted(labels.items(), key=lambda item: (isinstance(item[0], str), item[0]))
-
-
 def _whole(value: Label) -> Label:
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _labelled(domain: Domain) -> set[Label]:
-    """The values of a domain, and the codes that stand for missing in it."""
-    return {*domain.labels, *domain.missing_values}
