@@ -210,44 +210,6 @@ def test_places_within_places_are_known_by_their_codes():
 MANY = {f"x{i}": RNG.integers(0, 9, N) for i in range(9)}
 
 
-def test_places_are_known_by_what_is_measured_of_them():
-    """An area under any name is among the keys and says why; its density goes, wherever it is."""
-    area = RNG.integers(0, 5, N)
-    density = np.array([2872.7, 2195.3, 410.5, 88.0, 5120.9])[area]
-    for columns in ({"q7": area, "d": density}, {"d": density, "q7": area}):
-        found = pm.describe(pa.table({**columns, **MANY}))
-        assert role(found, "q7")[0] == "key"
-        assert (
-            "'d', a measure, is the same for all who share its value, as with places"
-            in (role(found, "q7")[1])
-        )
-        assert role(found, "d") == (
-            "identifier", "it is 'q7' in other words: dropped, as it would tell that one"
-        )  # fmt: skip
-
-
-def test_places_are_known_by_codes_that_say_little_of_people():
-    """Codes of areas and those of jobs look the same; those of jobs go with who has them."""
-    area, job = RNG.integers(0, 5, N), RNG.integers(0, 6, N)
-    sex = np.where(RNG.random(N) < 0.9, job % 2, RNG.integers(0, 2, N))
-    found = pm.describe(
-        pa.table(
-            {
-                "a": [f"25-0{507 + 100 * value}" for value in area],
-                "b": [f"11-10{20 + value}" for value in job],
-                "c": sex,
-                **MANY,
-            }
-        )
-    )
-    assert role(found, "a") == (
-        "key",
-        "it has few values (5); its codes have one shape and say little of the people, as with "
-        "places",
-    )
-    assert "places" not in role(found, "b")[1]
-
-
 def test_what_follows_along_a_chain_follows_from_what_stays():
     """Regions of divisions of states: both are said to follow from the state."""
     state = RNG.integers(0, 40, N)

@@ -66,8 +66,7 @@ NOT_FOR_PUBLICATION: Final = "reproducible: not for publication"
 FILE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 """A plain name of a file inside the folder: no path, not hidden, no pattern of several files."""
 
-DEEPEST: Final = 6
-"""How deep statistics and options may be nested."""
+DEEPEST: Final = 6  # how deep statistics and options may be nested
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,9 @@ from pramana.schema.schema import Column, Dataset, Impossible, Schema
 from pramana.schema.schema_entries import ReplicatesEntry, read_column, read_replicates
 from pramana.types import Entries, Form
 
-MOST_BYTES: Final = 2**28
-"""Larger files are not read: 256 MiB hold a dense matrix of 3,000 values."""
-
-MOST_DIGITS: Final = 31
-"""Codes may be integers of more than 64 bits; they are released as texts."""
-
-MOST_SHOWN: Final = 200
-"""Letters of an error of msgspec, which may quote a name from the file."""
-
+MOST_BYTES: Final = 2**28  # larger files are not read: 256 MiB hold a dense matrix of 3,000 values
+MOST_DIGITS: Final = 31  # codes may be integers of more than 64 bits; they are released as texts
+MOST_SHOWN: Final = 200  # letters of an error of msgspec, which may quote a name from the file
 T = TypeVar("T")
 
 

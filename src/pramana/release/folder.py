@@ -199,8 +199,7 @@ def _unreadable(path: Path) -> NotARelease:
 
 # -- writing a release ---------------------------------------------------------------------------
 
-MOST_NAMED = 3
-"""This many files that are not of a release are named."""
+MOST_NAMED = 3  # this many files that are not of a release are named
 
 
 def require_free(folder: Path, *, force: bool) -> None:

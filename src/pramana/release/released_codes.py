@@ -17,9 +17,7 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Column, Schema
 from pramana.types import IntArray
 
-NOT_REPORTED = -1
-"""The code of what was not asked."""
-
+NOT_REPORTED = -1  # the code of what was not asked
 LOOK = "It was altered: pramana verify says what else does not hold."
 
 
@@ -61,8 +59,7 @@ def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.Chu
     return [found.column(name) for name in names]
 
 
-MIDDLE = np.uint64(2**63)
-"""The word by which a bin that is released as a number shows its middle."""
+MIDDLE = np.uint64(2**63)  # the word by which a bin that is released as a number shows its middle
 
 
 def table_of_rounds(schema: Schema, mechanism: ShuffledRounds) -> pa.Table:

@@ -25,21 +25,14 @@ from pramana.schema.domains import Bins, Categories, Label, NumberGrid, label_te
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, Codes, FloatArray, Positions, Values, Words
 
-OUTSIDE, MISSING = -1, -2
-"""Positions of values without a label."""
-
+OUTSIDE, MISSING = -1, -2  # positions of values without a label
 EXACT: Final = 2**53
-NARROW: Final = 2**16
-"""Integers that span less are looked up in a table."""
-
-FEW_EDGES: Final = 32
-"""Up to here comparing with every edge is faster than searching."""
-
+NARROW: Final = 2**16  # integers that span less are looked up in a table
+FEW_EDGES: Final = 32  # up to here comparing with every edge is faster than searching
 FEW_LABELS: Final = 2**10
 DAY: Final = re.compile(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 NUMBER: Final = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")
-"""Texts that mean missing among numbers."""
+NOT_A_NUMBER: Final = ("", "NA", "NaN", "nan", "N/A")  # texts that mean missing among numbers
 
 Own = TypeVar("Own")
 

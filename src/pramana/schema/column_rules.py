@@ -43,8 +43,7 @@ MOST_PEOPLE: Final = 1e10
 NEARLY_ONE: Final = 1e-3
 SHORT_LABEL: Final = 6
 """Words of a label that names a column; longer ones are questions about something."""
-PLACES: Final = 2
-"""The rank of places among what strangers see."""
+PLACES: Final = 2  # the rank of places among what strangers see
 
 # -- words -----------------------------------------------------------------------------------------
 # Patterns are searched in names in small letters with underscores between words.

@@ -75,27 +75,25 @@ class Categories:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "missing_values", tuple(self.missing_values))
-        if not self.values:
-            raise _wrong("categories", "Categories must list at least one value, got none.")
-        if any(label_key(v) is None or v in (math.inf, -math.inf) for v in self.labels):
-            raise _wrong(
-                "categories",
-                "Categories must be text, finite numbers or truth values; missing values are "
-                "governed by 'missing'.",
-            )
-        doubles = _doubles(self.labels)
-        if doubles and not _doubles(self.values):
-            raise _wrong(
-                "missing_values",
-                "missing_values must differ from each other and from the categories, got "
-                f"{doubles} listed more than once.",
-            )
-        if doubles:
-            raise _wrong(
-                "categories",
-                f"Categories must differ, got {doubles} listed more than once "
-                '(1, 1.0 and "1" are the same category). List each once.',
-            )
+        require(self.values, "categories", "Categories must list at least one value, got none.")
+        require(
+            not any(label_key(v) is None or v in (math.inf, -math.inf) for v in self.labels),
+            "categories",
+            "Categories must be text, finite numbers or truth values; missing values are governed "
+            "by 'missing'.",
+        )
+        doubles = _doubles(self.values)
+        require(
+            not doubles,
+            "categories",
+            f"Categories must differ, got {doubles} listed more than once "
+            '(1, 1.0 and "1" are the same category). List each once.',
+        )
+        require(
+            not _doubles(self.labels),
+            "missing_values",
+            "missing_values must differ from each other and from the categories.",
+        )
 
     @property
     def size(self) -> int:
@@ -156,26 +154,25 @@ class NumberGrid(Categories):
         super().__post_init__()
         steps = [self._steps_to(point) for point in self.values]
         gaps = [high - low for low, high in pairwise(steps)]
-        if not gaps or min(gaps) <= 0 or any(at.denominator > 1 for at in steps):
-            raise _wrong(
-                "points",
-                "A grid must have at least two points that rise, each whole steps of "
-                f"{label_text(self.step)} above the first.",
-            )
-        if max(gaps) >= LONGEST_CELL or steps[-1] > MOST_STEPS:
-            raise _wrong(
-                "step",
-                f"Points of a grid must lie less than {LONGEST_CELL:,} steps apart, and all within "
-                f"{MOST_STEPS:,}. Give a coarser step.",
-            )
+        require(
+            gaps and min(gaps) > 0 and all(at.denominator == 1 for at in steps),
+            "points",
+            "A grid must have at least two points that rise, each whole steps of "
+            f"{label_text(self.step)} above the first.",
+        )
+        require(
+            max(gaps) < LONGEST_CELL and steps[-1] <= MOST_STEPS,
+            "step",
+            f"Points of a grid must lie less than {LONGEST_CELL:,} steps apart, and all within "
+            f"{MOST_STEPS:,}. Give a coarser step.",
+        )
         low, high = self.values[0], self.values[-1]
-        inside = [code for code in self.missing_values if low <= code <= high]  # type: ignore[operator]
-        if inside:
-            raise _wrong(
-                "missing_values",
-                f"Missing values of a grid must lie outside its range, and {len(inside)} lie "
-                "inside: a released number would mean both.",
-            )
+        require(
+            not any(low <= code <= high for code in self.missing_values),  # type: ignore[operator]
+            "missing_values",
+            "Missing values of a grid must lie outside its range: else a released number would "
+            "mean both.",
+        )
 
     @classmethod
     def even(
@@ -193,15 +190,18 @@ class NumberGrid(Categories):
         _require_numbers("grid", (points,))
         start, width = _fraction(low), _fraction(step)
         whole = (_fraction(high) - start) / width
-        if whole.denominator > 1:
-            raise _wrong("range", f"range must be whole steps of {label_text(step)} wide.")
+        require(
+            whole.denominator == 1,
+            "range",
+            f"range must be whole steps of {label_text(step)} wide.",
+        )
         most = min(int(whole) + 1, MOST_POINTS)
-        if points != int(points) or not 2 <= points <= most:
-            raise _wrong(
-                "grid",
-                f"grid must be a number of points from 2 to {most:,}, got {points!r}: no more "
-                "than there are steps.",
-            )
+        require(
+            points == int(points) and 2 <= points <= most,
+            "grid",
+            f"grid must be a number of points from 2 to {most:,}, got {points!r}: no more than "
+            "there are steps.",
+        )
         marks = (round(whole * at / (int(points) - 1)) for at in range(int(points)))
         return cls(
             tuple(_as_number(start + mark * width) for mark in marks),
@@ -239,10 +239,9 @@ class NumberGrid(Categories):
 def _require_numbers(entry: str, numbers: Sequence[Label]) -> None:
     """Refuse what is no finite number; a step must be above 0."""
     for number in numbers:
-        if not _is_finite(number):
-            raise _wrong(entry, f"{entry} must be finite numbers, got {number!r}.")
-        if entry == "step" and not number > 0:  # type: ignore[operator]
-            raise _wrong(entry, f"step must be above 0, got {number!r}.")
+        require(_is_finite(number), entry, f"{entry} must be finite numbers, got {number!r}.")
+        if entry == "step":
+            require(number > 0, entry, f"step must be above 0, got {number!r}.")  # type: ignore[operator]
 
 
 def _fraction(number: Label) -> Fraction:
@@ -285,62 +284,53 @@ class Bins:
     def __post_init__(self) -> None:
         for name in ("edges", "missing_values", "names"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if self.release not in RELEASES:
-            known = ", ".join(RELEASES)
-            raise _wrong("release", f"release must be one of {known}, got {self.release!r}.")
-        self._check_edges()
-        self._check_missing_values()
+        known = ", ".join(RELEASES)
+        require(
+            self.release in RELEASES,
+            "release",
+            f"release must be one of {known}, got {self.release!r}.",
+        )
+        edges, codes = self.edges, self.missing_values
+        require(
+            all(map(_is_number, edges)),
+            "bins",
+            "Bins must be given by numbers, the edges in rising order.",
+        )
+        require(len(edges) > 1, "bins", f"Bins need at least two edges, got {len(edges)}.")
+        require(
+            all(low < high for low, high in pairwise(edges)),  # nan is refused too
+            "bins",
+            "Edges of bins must rise strictly, or bins overlap.",
+        )
+        require(
+            self.release == "label" or all(map(math.isfinite, edges)),
+            "release",
+            f'release = "{self.release}" needs finite edges. Close the outer bins, or use "label".',
+        )
+        require(
+            not _doubles(codes) and all(map(_is_finite, codes)),
+            "missing_values",
+            "Missing values of bins must be finite numbers, each listed once.",
+        )
+        inside = any(edges[0] <= code <= edges[-1] for code in codes)  # type: ignore[operator]
+        require(
+            self.release == "label" or not inside,
+            "release",
+            f'release = "{self.release}" needs missing values outside the bins: else a released '
+            'number would mean both. Use "label".',
+        )
         if self.names:
-            self._check_names()
-
-    def _check_edges(self) -> None:
-        edges = self.edges
-        if not all(_is_number(edge) for edge in edges):
-            raise _wrong("bins", "Bins must be given by numbers, the edges in rising order.")
-        if len(edges) < 2:
-            raise _wrong("bins", f"Bins need at least two edges, got {len(edges)}.")
-        # Written this way round, nan is refused too.
-        falls = [at for at, (low, high) in enumerate(pairwise(edges), 2) if not low < high]
-        if falls:
-            raise _wrong(
-                "bins",
-                "Edges of bins must rise strictly, or bins overlap: "
-                f"edge {falls[0]} of {len(edges)} does not exceed the one before it.",
-            )
-        if self.release != "label" and not all(map(math.isfinite, edges)):
-            raise _wrong(
-                "release",
-                f'release = "{self.release}" needs finite edges. '
-                'Close the outer bins, or use "label".',
-            )
-
-    def _check_names(self) -> None:
-        if len(self.names) != self.size or not all(is_name(name) for name in self.names):
-            raise _wrong(
+            require(
+                len(self.names) == self.size
+                and all(map(is_name, self.names))
+                and not _doubles(self.labels),
                 "labels",
-                f"Labels of bins must be texts, one a bin: {self.size} bins, {len(self.names)} "
-                "labels.",
+                f"Labels of bins must be different texts, one for each of {self.size} bins.",
             )
-        if self.release != "label":
-            raise _wrong("labels", 'Labels of bins are released with release = "label" only.')
-        if len({str(label) for label in self.labels}) < len(self.labels):
-            raise _wrong(
-                "labels", "Labels of bins must differ, also from values that mean missing."
-            )
-
-    def _check_missing_values(self) -> None:
-        codes = self.missing_values
-        if _doubles(codes) or not all(map(_is_finite, codes)):
-            raise _wrong(
-                "missing_values",
-                "Missing values of bins must be finite numbers, each listed once.",
-            )
-        inside = [code for code in codes if self.edges[0] <= code <= self.edges[-1]]  # type: ignore[operator]
-        if inside and self.release != "label":
-            raise _wrong(
-                "release",
-                f'release = "{self.release}" needs missing values outside the bins, and '
-                f'{len(inside)} lie inside: a released number would mean both. Use "label".',
+            require(
+                self.release == "label",
+                "labels",
+                'Labels of bins are released with release = "label" only.',
             )
 
     @property
@@ -408,8 +398,10 @@ def _doubles(labels: Sequence[Label]) -> int:
     return len(labels) - len({label_text(label) for label in labels})
 
 
-def _wrong(entry: str, text: str) -> InvalidSchema:
-    return InvalidSchema(text, entry=entry)
+def require(holds: object, entry: str, text: str, column: str | None = None) -> None:
+    """Refuse an entry of a schema, of a column where one is named, unless something holds."""
+    if not holds:
+        raise InvalidSchema(text, column=column, entry=entry)
 
 
 def _without_empty(**entries: object) -> Form:

@@ -27,17 +27,14 @@ MOST_ATTACHED = 100_000
 MOST_CELLS = 2**20
 """And with more values in them than this: a memory of wide combinations must end somewhere."""
 
-MOST_APART = 2**25
-"""Where so many values tell people apart, somebody is taken to be alone."""
-
+MOST_APART = 2**25  # where so many values tell people apart, somebody is taken to be alone
 VALUE_BYTES = 64
 """What a value of a combination takes while combinations are added up, copies included."""
 
 COUNT = f"{RESERVED}records"
 """The column of how many records there are: no other one can be called so."""
 
-FOLD_AFTER = 64
-"""So many partial results are kept before they are added up."""
+FOLD_AFTER = 64  # so many partial results are kept before they are added up
 
 
 class GroupSizes:

@@ -24,15 +24,12 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Values
 
-LARGEST: Final = 2**63 - 1
-"""So many combinations have a number each."""
-
+LARGEST: Final = 2**63 - 1  # so many combinations have a number each
 SPARSE: Final = 4
 FEW: Final = 2**10
 """Whole numbers that span up to so many times their number, and a few, are counted one by one."""
 
-LOOKED_UP: Final = 10_000_000
-"""Up to so many possible combinations have a place each in a table."""
+LOOKED_UP: Final = 10_000_000  # up to so many possible combinations have a place each in a table
 
 
 def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, ...]]) -> IntArray:

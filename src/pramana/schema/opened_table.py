@@ -64,12 +64,8 @@ def require_unchanged(stamps: Iterable[FileStamp]) -> None:
         stamp.require_unchanged()
 
 
-BATCH = 131_072
-"""Records in a batch, unless told otherwise."""
-
-BATCH_CELLS = 2**23
-"""Cells of a batch, however many columns there are: about 128 MiB."""
-
+BATCH = 131_072  # records in a batch, unless told otherwise
+BATCH_CELLS = 2**23  # cells of a batch, however many columns there are: about 128 MiB
 CELL_BYTES = 2**8
 """Of the memory allowed for each of them, where it is less: several copies are on their way."""
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pramana.errors import InvalidSchema, InvalidTable
-from pramana.schema.codec import NOT_A_NUMBER, find_labels, flat
+from pramana.schema.codec import EXACT, NOT_A_NUMBER, alike, find_labels, flat
 from pramana.schema.domains import Categories, Label, label_text
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.recoding import Recoding
@@ -294,14 +294,7 @@ def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
         raise InvalidTable(
             f"'{column.name}' must be a number to be {what}, and is {kind}.", column=column.name
         )
-    ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
-    whole = pa.types.is_integer(kind) and all(float(end).is_integer() for end in ends)
-    if not whole:
-        return pa.float64()
-    if own.round is not None:  # 127 in steps of ten is 130
-        return pa.uint64() if pa.types.is_uint64(kind) else pa.int64()
-    reach = np.iinfo(kind.to_pandas_dtype())
-    return kind if all(reach.min <= end <= reach.max for end in ends) else pa.int64()
+    return pa.int64() if _stays_whole(kind, own) else pa.float64()
 
 
 def _without(values: pa.Array, codes: tuple[object, ...]) -> pa.Array:
@@ -331,65 +324,35 @@ def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array
 
 
 def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Array:
-    if own.bottom is not None or own.top is not None or not pa.types.is_integer(values.type):
-        values = _within(values, own)
-    if own.round is None:
-        return values
-    missing = values.is_null()
-    if pa.types.is_integer(values.type) and float(own.round).is_integer():
-        whole = _whole_steps(values, int(own.round), weight=weight)
-        return pc.if_else(missing, pa.scalar(None, whole.type), whole)
-    numbers = np.asarray(values.cast(pa.float64()).fill_null(0.0))
-    steps = np.floor(numbers / own.round + 0.5)
-    if weight:
-        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
-    return pc.if_else(missing, pa.scalar(None, pa.float64()), pa.array(steps * own.round))
+    """Numbers cut at their ends and rounded to the nearest multiple, halves up."""
+    whole = _stays_whole(values.type, own)
+    values = values.cast(pa.int64() if whole else pa.float64())
+    values = alike(values)  # nan is missing
+    missing = np.asarray(values.is_null())
+    numbers = np.asarray(values.fill_null(0))
+    if own.bottom is not None or own.top is not None:
+        numbers = np.clip(numbers, own.bottom, own.top).astype(numbers.dtype)
+    if own.round is not None:
+        step = numbers.dtype.type(own.round)
+        if whole:
+            steps, over = np.divmod(numbers, step)
+            steps += over >= step - over
+            reach = np.iinfo(np.int64)  # at the ends of 64 bits the last multiple that there is
+            steps = np.clip(steps, -(-reach.min // int(step)), reach.max // int(step))
+        else:
+            steps = np.floor(numbers / step + 0.5)
+        if weight:
+            steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
+        numbers = steps * step
+    return pa.array(numbers, mask=missing)
 
 
-def _whole_steps(values: pa.Array, step: int, *, weight: bool) -> pa.Array:
-    """Integers to the nearest multiple, halves up, in 64 bits; at their end the last one."""
-    kind = pa.uint64() if pa.types.is_uint64(values.type) else pa.int64()
-    numbers = np.asarray(values.cast(kind).fill_null(0))
-    reach = np.iinfo(numbers.dtype)
-    if step > reach.max:  # of all multiples zero is left, and perhaps the least number
-        low = numbers < reach.min // 2 if step == -int(reach.min) else np.zeros(len(numbers), bool)
-        return pa.array(np.where(low, reach.min, 0).astype(numbers.dtype))
-    size = numbers.dtype.type(step)
-    steps, over = np.divmod(numbers, size)
-    steps += (over >= size - over).astype(numbers.dtype)
-    if weight:
-        steps = np.where(numbers > 0, np.maximum(steps, 1), steps)
-    steps = np.clip(steps, -(-int(reach.min) // step), int(reach.max) // step)
-    return pa.array(steps.astype(numbers.dtype) * size)
-
-
-def _within(values: pa.Array, own: Recoding) -> pa.Array:
-    """Numbers with their ends cut; nan is missing."""
-    whole = pa.types.is_integer(values.type)
-    ends = [end for end in (own.bottom, own.top) if end is not None]
-    if not whole or not all(float(end).is_integer() for end in ends):
-        values = values.cast(pa.float64())
-        values = pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
-    elif pa.types.is_uint64(values.type):
-        raise_to = None if own.bottom is None else max(own.bottom, 0)
-        own = replace(own, bottom=raise_to)
-    else:
-        values = values.cast(pa.int64())
-    if own.bottom is not None:
-        low = _end(own.bottom, values.type)
-        values = pc.if_else(pc.less(values, low), low, values)
-    if own.top is not None:
-        high = _end(own.top, values.type)
-        values = pc.if_else(pc.greater(values, high), high, values)
-    return values
-
-
-def _end(number: float, kind: pa.DataType) -> pa.Scalar:
-    """An end in a type; one that lies beyond the type is the type's own."""
-    if not pa.types.is_integer(kind):
-        return pa.scalar(float(number), kind)
-    limits = np.iinfo(kind.to_pandas_dtype())
-    return pa.scalar(min(max(int(number), int(limits.min)), int(limits.max)), kind)
+def _stays_whole(kind: pa.DataType, own: Recoding) -> bool:
+    """Whether whole numbers stay so: where ends and step are whole, and no floats merge them."""
+    ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
+    return pa.types.is_integer(kind) and all(
+        float(end).is_integer() and abs(end) <= EXACT for end in ends
+    )
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

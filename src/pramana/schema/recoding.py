@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from pramana.base.rounding import require_number
-from pramana.errors import InvalidNumber, InvalidSchema
-from pramana.schema.domains import Label, is_name, label_key, label_text
+from pramana.errors import InvalidNumber
+from pramana.schema.domains import Label, is_name, label_key, label_text, require
 from pramana.types import Form
 
 DatePart: TypeAlias = Literal["year", "quarter", "month"]
@@ -49,19 +49,19 @@ class Noise:
     scale: float
 
     def __post_init__(self) -> None:
-        if self.distribution not in DISTRIBUTIONS:
-            raise InvalidSchema(
-                f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
-                f"got {self.distribution!r}.",
-                entry="noise",
-            )
+        require(
+            self.distribution in DISTRIBUTIONS,
+            "noise",
+            f"The distribution of noise must be one of {', '.join(DISTRIBUTIONS)}, "
+            f"got {self.distribution!r}.",
+        )
         _require_finite("noise", self.scale, above=0, what="scale of noise")
-        if not 1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE:
-            raise InvalidSchema(
-                f"The scale of noise must lie between {1 / LARGEST_SCALE:g} and "
-                f"{LARGEST_SCALE:g}: squares of others are no numbers.",
-                entry="noise",
-            )
+        require(
+            1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE,
+            "noise",
+            f"The scale of noise must lie between {1 / LARGEST_SCALE:g} and {LARGEST_SCALE:g}: "
+            "squares of others are no numbers.",
+        )
 
     @property
     def variance(self) -> float:
@@ -131,41 +131,38 @@ class Recoding:
         pairs = self.merge.items() if isinstance(self.merge, Mapping) else self.merge
         merged = tuple(sorted((new, tuple(old)) for new, old in pairs))
         object.__setattr__(self, "merge", merged)
-        if self.date is not None and self.date not in DATES:
-            raise InvalidSchema(
-                f"date must be one of {', '.join(DATES)}, got {self.date!r}.", entry="date"
-            )
+        require(
+            self.date is None or self.date in DATES,
+            "date",
+            f"date must be one of {', '.join(DATES)}, got {self.date!r}.",
+        )
         if self.date_format is not None:
             _check_format(self.date_format)
-            if self.date is None:
-                raise InvalidSchema(
-                    'date_format goes with date, such as date = "year".', entry="date_format"
-                )
-        self._check_labels()
+            require(self.date, "date_format", 'date_format goes with date, such as date = "year".')
+        for new, old in self.merged:
+            require(is_name(new) and old, "merge", 'merge must read like {"other" = ["5", "6"]}.')
+        require(
+            None not in self.missing_codes,
+            "missing_codes",
+            "missing_codes list values; what is empty is missing anyway.",
+        )
+        texts = [label_key(value) for value in (*self.missing_codes, *self.replaced)]
+        require(
+            len(set(texts)) == len(texts) and None not in texts,
+            "merge" if self.merge else "missing_codes",
+            "merge and missing_codes must name every value once.",
+        )
         for name in ("bottom", "top"):
             if getattr(self, name) is not None:
                 _require_finite(name, getattr(self, name))
-        if self.bottom is not None and self.top is not None and not self.bottom < self.top:
-            raise InvalidSchema(
-                f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.", entry="bottom"
+        if self.bottom is not None and self.top is not None:
+            require(
+                self.bottom < self.top,
+                "bottom",
+                f"bottom must lie below top, got {self.bottom:g} and {self.top:g}.",
             )
         if self.round is not None:
             _require_finite("round", self.round, above=0)
-
-    def _check_labels(self) -> None:
-        for new, old in self.merged:
-            if not is_name(new) or not old:
-                raise InvalidSchema('merge must read like {"other" = ["5", "6"]}.', entry="merge")
-        if None in self.missing_codes:
-            raise InvalidSchema(
-                "missing_codes list values; what is empty is missing anyway.", entry="missing_codes"
-            )
-        texts = [label_key(own) for own in (*self.missing_codes, *self.replaced)]
-        if len(set(texts)) < len(texts) or None in texts:
-            raise InvalidSchema(
-                "merge and missing_codes must name every value once.",
-                entry="merge" if self.merge else "missing_codes",
-            )
 
     @property
     def merged(self) -> Merged:
@@ -180,14 +177,12 @@ class Recoding:
     @property
     def of_numbers(self) -> bool:
         """Whether the values must be numbers for it."""
-        return any(own is not None for own in (self.bottom, self.top, self.round, self.noise))
+        return any(part is not None for part in (self.bottom, self.top, self.round, self.noise))
 
     @property
     def before_release(self) -> Recoding:
         """What is done to the truth itself: all but the noise."""
-        if self.noise is None:
-            return self
-        return replace(self, noise=None)
+        return self if self.noise is None else replace(self, noise=None)
 
     def __bool__(self) -> bool:
         return self is not NOTHING and self != NOTHING
@@ -200,38 +195,33 @@ class Recoding:
         """
         if not (self.merged or self.missing_codes):
             return tuple(values)
-        new = {label_key(own): name for name, old in self.merged for own in old}
-        for name, _ in self.merged:  # what is listed by its new name is so already
+        new = {label_key(value): name for name, old in self.merged for value in old}
+        for name, _ in self.merged:  # what is listed by its new name is recoded already
             new.pop(label_key(name), None)
         gone = set() if self.date else {label_key(code) for code in self.missing_codes}
         keys = [label_key(value) for value in values]
         if not any(key in new or key in gone for key in keys):
             return tuple(values)
-        texts = dict.fromkeys(
-            new.get(key, label_text(value))
-            for key, value in zip(keys, values, strict=True)
-            if key not in gone
-        )
-        own = {label_text(value): value for value in values}
-        if any(isinstance(value, str) for value in values) or not set(texts) <= set(own):
+        kept = [(key, value) for key, value in zip(keys, values, strict=True) if key not in gone]
+        texts = dict.fromkeys(new.get(key, label_text(value)) for key, value in kept)
+        by_text = {label_text(value): value for value in values}
+        if any(isinstance(value, str) for value in values) or not set(texts) <= set(by_text):
             return tuple(texts)
-        return tuple(own[text] for text in texts)
+        return tuple(by_text[text] for text in texts)
 
     def to_dict(self) -> Form:
         """The entries of a column in a schema file."""
-        entries: Form = {}
-        if self.missing_codes:
-            entries["missing_codes"] = list(self.missing_codes)
-        if self.date is not None:
-            entries["date"] = self.date
-        if self.date_format is not None:
-            entries["date_format"] = self.date_format
-        if self.merged:
-            entries["merge"] = {new: list(old) for new, old in self.merged}
-        for name in ("bottom", "top", "round"):
-            if getattr(self, name) is not None:
-                entries[name] = getattr(self, name)
-        return entries | ({} if self.noise is None else {"noise": self.noise.to_dict()})
+        entries = {
+            "missing_codes": list(self.missing_codes) or None,
+            "date": self.date,
+            "date_format": self.date_format,
+            "merge": {new: list(old) for new, old in self.merged} or None,
+            "bottom": self.bottom,
+            "top": self.top,
+            "round": self.round,
+            "noise": None if self.noise is None else self.noise.to_dict(),
+        }
+        return {name: value for name, value in entries.items() if value is not None}
 
     def sentence(self, most: int | None = None) -> str:
         """In plain words, for codebook and README; of a list only the first few where told."""
@@ -254,8 +244,7 @@ class Recoding:
         return "; ".join(parts)
 
 
-NOTHING: Final = Recoding()
-"""Values stay as they are."""
+NOTHING: Final = Recoding()  # values stay as they are
 
 
 def _listed(values: Sequence[Label], most: int | None = None) -> str:
@@ -274,8 +263,7 @@ def _require_finite(
 ) -> None:
     """Refuse an entry that is not a finite number, or part of one (``what``)."""
     name = what or entry
-    if isinstance(value, bool):
-        raise InvalidSchema(f"{name} must be a number, got {value!r}.", entry=entry)
+    require(not isinstance(value, bool), entry, f"{name} must be a number, got {value!r}.")
     try:
         require_number(name, value, low=above, low_open=True, high=math.inf, high_open=True)
     except InvalidNumber as error:
@@ -285,10 +273,10 @@ def _require_finite(
 
 def _check_format(text: object) -> None:
     """Refuse what is no format of dates with a year and a month."""
-    found = set(re.findall(r"%(.)", text)) if isinstance(text, str) else set()
-    if not found or not found <= DIRECTIVES or not found & set("Yy") or not found & set("mbB"):
-        raise InvalidSchema(
-            'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, '
-            f"%S, %I and %p what there is, got {text!r}.",
-            entry="date_format",
-        )
+    parts = set(re.findall(r"%(.)", text)) if isinstance(text, str) else set()
+    require(
+        parts and parts <= DIRECTIVES and parts & set("Yy") and parts & set("mbB"),
+        "date_format",
+        'date_format must read like "%d.%m.%Y": %Y or %y, %m, %b or %B, and of %d, %H, %M, %S, %I '
+        f"and %p what there is, got {text!r}.",
+    )

@@ -1,13 +1,10 @@
 """Functional dependencies, rank correlations and groupings between columns.
 
-They are searched in the first records and confirmed on all of them. Columns of places are
-recognised by three signs: their codes begin with those of a larger place; a measure is constant
-within each of them; or their codes have one shape and are hardly associated with other columns.
+They are searched in the first records and confirmed on all of them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,24 +12,18 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.schema.joint_cells import cell_counts, joint_groups, value_codes
+from pramana.schema.joint_cells import joint_groups, value_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-FIRST: Final = 20_000
-"""Records in which relations are searched."""
-
+FIRST: Final = 20_000  # records in which relations are searched
 MOST_VALUES: Final = 2_000
 RECORDS_A_VALUE: Final = 5
 """Each value of a column that others follow from has so many records on average."""
 
-FEWEST_HOUSEHOLDS, HOUSEHOLD_SIZE = 50, 6
-"""Households are many, and on average not larger."""
-
+FEWEST_HOUSEHOLDS, HOUSEHOLD_SIZE = 50, 6  # households are many, and on average not larger
 FEWEST_PLACES: Final = 3
-MOST_PLACES: Final = 2_000
-FEW_VALUES: Final = 20
 NEARLY_ALL: Final = 0.9
 EXCEPTIONS: Final = 0.005
 """Of the records without the commonest value, the share that may break a dependency."""
@@ -41,14 +32,7 @@ SAME_RANKS: Final = 0.98
 """Rank correlation of two columns that say the same, as age and year of birth do."""
 
 FEWEST_PAIRS: Final = 30
-PARTS: Final = 2_000
-"""Records in which texts are searched in others."""
-
-ASSOCIATED: Final = 0.25
-"""Cramer's V, above which codes tell something of the people who have them."""
-
-AREA_CODE: Final = re.compile(r"(?=.*\d)[0-9A-Z]+([-./ ][0-9A-Z]+)*")
-SHORTEST_AREA_CODE: Final = 4
+PARTS: Final = 2_000  # records in which texts are searched in others
 
 
 @dataclass(frozen=True)
@@ -232,89 +216,3 @@ def standing_together(table: OpenedTable, name: str, seen: Tally) -> bool:
         return False
     codes = value_codes(table.first([name]).column(0))
     return int(np.count_nonzero(np.diff(codes[codes >= 0]))) + 1 == seen.distinct
-
-
-# -- places ----------------------------------------------------------------------------------------
-
-
-def place_signs(
-    table: OpenedTable,
-    tallies: Mapping[str, Tally],
-    names: Sequence[str],
-    follows: Mapping[str, tuple[Follows, ...]],
-    weights: Sequence[str],
-) -> dict[str, str]:
-    """Those of these columns that tell places, each with the sign by which it is recognised."""
-    relations = [relation for relations in follows.values() for relation in relations]
-    found: dict[str, str] = {}
-    for name in names:
-        seen, sign = tallies[name], ""
-        if (
-            seen.kind not in ("integer", "text")
-            or not FEWEST_PLACES <= seen.distinct <= MOST_PLACES
-        ):
-            continue
-        tells = [relation for relation in relations if relation.source == name]
-        larger = [relation.column for relation in tells if relation.nested]
-        measures = [
-            relation.column
-            for relation in tells
-            if relation.column not in weights and _is_measure_of_places(tallies[relation.column])
-        ]
-        if larger:
-            sign = f"its codes begin with those of '{larger[0]}'"
-        elif measures:
-            sign = f"'{measures[0]}', a measure, is the same for all who share its value"
-        elif _area_codes(seen) and not _tells_of_people(table, name, tallies):
-            sign = "its codes have one shape and say little of the people"
-        if sign:
-            found[name] = f"{sign}, as with places"
-    return found
-
-
-def _is_measure_of_places(seen: Tally) -> bool:
-    """Whether some numbers have decimals, and there are as many as places."""
-    values = np.asarray(seen.values.to_numpy(zero_copy_only=False))
-    if seen.kind != "number" or seen.distinct < FEWEST_PLACES:
-        return False
-    return bool((np.isfinite(values) & (values != np.floor(values))).any())
-
-
-def _area_codes(seen: Tally) -> bool:
-    """Whether texts are codes of one shape: the same length, and marks at the same places."""
-    if seen.kind != "text" or not seen.complete:
-        return False
-    texts = [str(value) for value in seen.labels()]
-    shapes = {re.sub(r"[A-Z]", "A", re.sub(r"\d", "9", text)) for text in texts}
-    inside = any(text.startswith("0") for text in texts) or not texts[0].isdigit()
-    fit = all(AREA_CODE.fullmatch(text) for text in texts)
-    return len(shapes) == 1 and fit and inside and len(texts[0]) >= SHORTEST_AREA_CODE
-
-
-def _tells_of_people(table: OpenedTable, name: str, tallies: Mapping[str, Tally]) -> bool:
-    """Whether codes are associated with columns of few values; also where there are too few."""
-    others = [
-        other
-        for other, seen in tallies.items()
-        if other != name and seen.complete and 2 <= seen.distinct <= FEW_VALUES
-    ]
-    if len(others) < FEWEST_PLACES:
-        return True
-    codes = first_codes(table, [name, *others], FIRST)
-    return any(cramers_v(codes[name], codes[other]) > ASSOCIATED for other in others)
-
-
-def cramers_v(one: IntArray, other: IntArray) -> float:
-    """The association of two columns, 0 to 1, less what chance alone gives.
-
-    >>> same = np.arange(2_000) % 5
-    >>> round(cramers_v(same, same), 2), round(cramers_v(same, np.arange(2_000) // 400), 2)
-    (1.0, 0.0)
-    """
-    n, r, c = len(one), int(one.max()) + 1, int(other.max()) + 1
-    seen = cell_counts([one, other], [r, c])
-    expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / n
-    chi = float((seen**2 / np.maximum(expected, 1e-300)).sum()) / n - 1
-    excess = max(chi - (r - 1) * (c - 1) / (n - 1), 0.0)
-    least = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
-    return float(np.sqrt(excess / least)) if least > 0 else 0.0

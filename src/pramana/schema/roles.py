@@ -29,7 +29,6 @@ from pramana.schema.relations import (
     may_number_households,
     nearly_the_same,
     parts_of,
-    place_signs,
     shared_within,
     standing_together,
     unrelated,
@@ -37,27 +36,19 @@ from pramana.schema.relations import (
 from pramana.schema.schema import Column, Role
 from pramana.schema.tally import Tally
 
-MOST_KEYS: Final = 8
-"""No more keys than these are proposed: each costs precision."""
-
+MOST_KEYS: Final = 8  # no more keys than these are proposed: each costs precision
 ENOUGH_KEYS: Final = 3
 """Where so many columns are called as what strangers see, no other one is proposed as a key."""
 
 ANONYMITY_SET: Final = 100
 """So many records share what is released unchanged of a household, or it is dropped."""
 
-MANY_CODES: Final = 100
-"""More codes than these make tables of noise; their groups are better."""
-
+MANY_CODES: Final = 100  # more codes than these make tables of noise; their groups are better
 FEWEST_GROUPS: Final = 5
 FEW_SHARED: Final = 3
-NAMED: Final = 4
-"""Columns that a reason names."""
-
+NAMED: Final = 4  # columns that a reason names
 LEAST_REPLICATES: Final = 8
-UNRELATED: Final = 0.3
-"""The rank correlation of a weight with any other number is below this."""
-
+UNRELATED: Final = 0.3  # the rank correlation of a weight with any other number is below this
 HOUSEHOLDS: Final = re.compile(r"hid$|hhid|house|^hh|serial|dwelling|family|famil")
 BODY_SIZES: Final = re.compile(r"(^|_)(body_?)?(height|bmi|stature|size_cm|waist)(_|$)")
 HOUSEHOLD_WEIGHTS: Final = re.compile(r"^db090|^(hh|h|house|household)_?(wgh?t|wt|weight)")
@@ -330,13 +321,14 @@ class _Search:
         return found
 
     def places(self, roles: Roles) -> Roles:
-        """Keys that behave as places do: strangers know where people live."""
+        """Keys whose codes begin with those of another column: strangers know where people live."""
         keys = self._of_role(roles, Role.KEY)
-        weights = [name for name, own in roles.items() if own.role is Role.WEIGHT]
-        signs = place_signs(self.table, self.tallies, keys, self.follows, weights)
+        sign = "its codes begin with those of '{}', as with places"
         return {
-            name: Proposal(Role.KEY, f"{roles[name].why}; {sign}", place=True)
-            for name, sign in signs.items()
+            one.source: Proposal(Role.KEY, f"{roles[one.source].why}; {sign.format(name)}", True)
+            for name, sources in self.follows.items()
+            for one in sources
+            if one.nested and one.source in keys
         }
 
     def fewer_keys(self, roles: Roles, *, suggest: bool) -> Roles:

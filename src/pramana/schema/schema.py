@@ -33,9 +33,7 @@ COUNT: Final = "count"
 RESERVED: Final = "pramana:"
 """Prefix of statistics that are kept next to columns; no column name may begin with it."""
 
-CATEGORY_LIMIT: Final = 100_000
-"""The most values that one randomised column may have."""
-
+CATEGORY_LIMIT: Final = 100_000  # the most values that one randomised column may have
 LONGEST_TEXT: Final = 2000
 
 Missing: TypeAlias = Literal["category", "keep", "refuse"]

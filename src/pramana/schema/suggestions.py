@@ -31,15 +31,9 @@ MISSING_WORDS: Final = frozenset(
     ("?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "unknown", "missing", "-", "--", ".",
      "*", "refused", "inapplicable")
 )  # fmt: skip
-MOST_VALUES: Final = 50_000
-"""In a column of more values none is searched for codes."""
-
-FEW: Final = 3
-"""Codes that a column of numbers may have beside them."""
-
-ENOUGH: Final = 5
-"""Numbers that make the others look like codes."""
-
+MOST_VALUES: Final = 50_000  # in a column of more values none is searched for codes
+FEW: Final = 3  # codes that a column of numbers may have beside them
+ENOUGH: Final = 5  # numbers that make the others look like codes
 NINES: Final = frozenset(
     sign * int(digit * width + last)
     for sign in (1, -1)
@@ -48,8 +42,7 @@ NINES: Final = frozenset(
 )
 """9, 98, 997, -8 and their like."""
 
-APART: Final = 2.0
-"""Codes are this many times as far from the other values as these reach."""
+APART: Final = 2.0  # codes are this many times as far from the other values as these reach
 
 
 @dataclass(frozen=True)
@@ -278,8 +271,7 @@ def _step_of_amounts(seen: Tally) -> float | None:
 # -- domains ---------------------------------------------------------------------------------------
 
 BINS: Final = 10
-ROUNDNESS: Final = 1.25
-"""A cut is rounded to a step of about the width of the two bins beside it."""
+ROUNDNESS: Final = 1.25  # a cut is rounded to a step of about the width of the two bins beside it
 
 
 def propose_domain(

@@ -22,9 +22,7 @@ from pramana.types import FloatArray, IntArray
 
 ValueKind: TypeAlias = Literal["integer", "number", "text", "truth", "date", "none"]
 
-MOST_VALUES = 2_000_000
-"""Distinct values up to which a column is counted exactly."""
-
+MOST_VALUES = 2_000_000  # distinct values up to which a column is counted exactly
 COMPACT = 200_000
 CODE = r"^-?[0-9]{1,18}$"  # texts of digits sort as the numbers that they spell
 

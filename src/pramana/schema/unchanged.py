@@ -21,24 +21,17 @@ from pramana.schema.recoding import NOTHING, Recoding
 from pramana.schema.tally import Tally, quantiles, round_step, tidy
 from pramana.types import FloatArray, IntArray
 
-LEVELS: Final = (40, 20, 10, 5)
-"""About as many different values a number in steps has."""
-
+LEVELS: Final = (40, 20, 10, 5)  # about as many different values a number in steps has
 SHARE_OF_REST: Final = 0.5
 """In its exact forms a column may find this share of those who may be found; then all of them."""
 
-ENDS: Final = (0.05, 0.5, 0.95)
-"""Steps divide the range between the outer two of these quantiles."""
-
+ENDS: Final = (0.05, 0.5, 0.95)  # steps divide the range between the outer two of these quantiles
 BEYOND: Final = 20
 SHARE_BEYOND: Final = 400
 """So many people, and one in so many, have numbers beyond the outermost steps at least."""
 
-MOST_SHIFT: Final = 0.1
-"""The mean may change by this share of the mean distance from the median."""
-
-CELLS: Final = 2**26
-"""Values of all columns that are looked at: those of the first records."""
+MOST_SHIFT: Final = 0.1  # the mean may change by this share of the mean distance from the median
+CELLS: Final = 2**26  # values of all columns that are looked at: those of the first records
 
 
 @dataclass(frozen=True)

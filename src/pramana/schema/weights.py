@@ -24,20 +24,15 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-SHARED = 50
-"""One in so many people is to share each value: the others then hide them well enough."""
-
-STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-"""Steps are these, times a power of ten."""
-
+SHARED = 50  # one in so many people is to share each value: the others then hide them well enough
+STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # steps are these, times a power of ten
 DEAR = 3.0
 """How many times as much a shift of all weights counts as one weight that is off by as much."""
 
 TYPICAL = 20.0
 """Weights up to so many times the median are kept as well as can be, however few have them."""
 
-MOST_SHIFT = 0.05
-"""A total may be off by so much before fewer people are made to share a value."""
+MOST_SHIFT = 0.05  # a total may be off by so much before fewer people are made to share a value
 
 
 @dataclass(frozen=True)
