@@ -75,7 +75,7 @@ def test_the_library_warns_as_the_command_line_does():
     plan = pm.design(
         schema(), pm.KAnonymity(k=5), data=people(), method=Permute(allow_verbatim=True)
     )
-    with pytest.warns(Copies, match="lets a reader expect at most 20 %"):
+    with pytest.warns(Copies, match="suggests at most 20 %"):
         pm.protect(people(), plan, seed=1)
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,10 +17,8 @@ from pramana.guarantees.correct_match import CorrectMatch
 from pramana.guarantees.differential_privacy import DifferentialPrivacy
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.io.opening import open_table
-from pramana.risk import unchanged as verbatim
 from pramana.risk.unchanged import (
     UnchangedRecords,
-    _of_texts,
     measure_unchanged,
     numbers_of,
     unchanged_of,
@@ -93,46 +90,6 @@ def test_the_same_as_counting_records(one, two):
         len(alone),
         sum(seen[record] > 0 for record in alone),
     )
-
-
-short = st.none() | st.text(max_size=4) | st.sampled_from(["", "a", "aa", "b"])
-texts = st.lists(short, max_size=20)
-
-
-@given(texts, st.integers(0, 3), st.integers(0, 3))
-def test_texts_have_one_number_exactly_where_they_are_equal(values, before, after):
-    """Also empty and missing ones, and in a slice of a longer array."""
-    array = pa.array(["ab"] * before + values + ["ba"] * after, pa.string())
-    numbers = _of_texts(array.slice(before, len(values))).tolist()
-
-    assert {(v, n) for v, n in zip(values, numbers, strict=True)} == dict(
-        zip(values, numbers, strict=True)
-    ).items()
-    assert len(set(numbers)) == len(set(values))
-
-
-def test_texts_have_the_same_numbers_whatever_the_blocks(monkeypatch):
-    """One text a block, a few, or all at once."""
-    array = pa.array([f"text {at % 70}" * (at % 5) if at % 9 else None for at in range(500)])
-    found = []
-    for size in (1, 300, 2**20):
-        monkeypatch.setattr(verbatim, "BYTES", size)
-        found.append(_of_texts(array).tolist())
-
-    assert found[0] == found[1] == found[2]
-    assert len(set(found[0])) == len(set(array.to_pylist()))
-
-
-@given(st.lists(st.none() | st.text(max_size=30) | st.text("\0a", max_size=9), max_size=20))
-def test_texts_side_by_side_have_the_numbers_that_they_have_behind_each_other(values):
-    """Short and long, with zeros at their ends, of any letters: a block may be of either kind."""
-    texts = pa.array(["" if one is None else one for one in values], pa.large_string())
-    lengths = pc.binary_length(texts).to_numpy()
-    width = -(-int(lengths.max(initial=0)) // 8) * 8
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    one = verbatim._sums_side_by_side(texts.cast(pa.large_binary()), lengths, width)
-
-    assert one.tolist() == verbatim._sums(texts.cast(pa.large_binary()), ends).tolist()
 
 
 def test_records_that_swap_their_values_are_others():
@@ -238,12 +195,3 @@ def test_a_share_far_above_the_average_is_no_chance():
     assert not UnchangedRecords(10_000, 4_500, 10_000, 4_300).within((0.4, 0.4))
     assert not UnchangedRecords(10_000, 4_300, 10_000, 4_500).within((0.4, 0.4))
     assert UnchangedRecords(5, 5, 0, 0).within((0.0, 0.0))  # of five records nothing can be said
-
-
-def test_texts_that_repeat_have_the_digests_that_each_has_alone():
-    """Looked up once a text where most were there before; one table may repeat, the other not."""
-    few = [None if n % 7 == 0 else f"wert {n % 5} ü" for n in range(verbatim.GLANCE + 9)]
-    many = [None if n % 7 == 0 else f"wert {n}" for n in range(verbatim.GLANCE + 9)]
-    for texts in (few, many, [*few, *many], [None] * (verbatim.GLANCE + 1), few[:3]):
-        array = pa.array(texts, pa.large_string())
-        assert verbatim._of_texts(array).tolist() == verbatim._of_all(array).tolist()
