@@ -59,7 +59,7 @@ def _audit(records: int, **how) -> None:
 
 
 def _closest(records: int) -> None:
-    from pramana.risk.attacks.inference import GowerRecords, distance_to_closest
+    from pramana.risk.attacks.closest_record import GowerRecords, distance_to_closest
 
     random = np.random.default_rng(1)
     sides = [

@@ -38,13 +38,14 @@ from pramana.mechanisms.transition import TransitionMatrix
 from pramana.release.certificate import Certificate
 from pramana.release.folder import CERTIFICATE, read_mechanism
 from pramana.risk.attacks.bayes_linkage import optimal_linkage
+from pramana.risk.attacks.closest_record import closest_risk
 from pramana.risk.attacks.composition import compose_releases, repeated_attack
-from pramana.risk.attacks.inference import SensitiveValues, closest_risk, inference_risks
+from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.linkage import TRIALS, Links, linkage_risks
 from pramana.risk.attacks.microaggregated import grouped_linkage, withheld_linkage
 from pramana.risk.attacks.records import (
     Records,
-    cells_of_reports,
+    cells_by_set,
     read_pair,
     read_released,
     require_belongs,
@@ -669,7 +670,8 @@ def _moved(
 ) -> Iterator[tuple[str, TransitionMatrix, IntArray, IntArray | None]]:
     """What moved values by one matrix: steps, or sets of reports that somebody was asked for."""
     if isinstance(mechanism, AttributeSampler):
-        yield from cells_of_reports(mechanism, released, known)
+        for reported_set, _, codes, everybody in cells_by_set(mechanism, released, known):
+            yield reported_set.name, reported_set.matrix, codes, everybody
         return
     for place, step in enumerate(mechanism):
         if len(step.matrices) > 1:

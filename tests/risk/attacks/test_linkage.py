@@ -15,23 +15,17 @@ from pramana.guarantees.pk_anonymity import PkAnonymity
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
 from pramana.mechanisms.transition import Dense, UniformMixture
-from pramana.risk.attacks.inference import (
-    GowerRecords,
-    SensitiveValues,
-    closest_risk,
-    distance_to_closest,
-    inference_risks,
-)
+from pramana.risk.attacks.closest_record import GowerRecords, closest_risk, distance_to_closest
+from pramana.risk.attacks.inference import SensitiveValues, inference_risks
 from pramana.risk.attacks.kernels import best_links
 from pramana.risk.attacks.linkage import (
     expected_released,
-    likelihood_scores,
     link,
     linkage_risks,
     nearest_scores,
 )
 from pramana.risk.attacks.records import Cells, Records, rerun
-from pramana.risk.attacks.scores import expected_in_halves
+from pramana.risk.attacks.scores import expected_in_halves, likelihood_scores
 from pramana.schema.domains import Bins, Categories
 from pramana.schema.schema import Column, Role, Schema
 from pramana.types import FloatArray
@@ -196,7 +190,7 @@ def test_a_matrix_over_very_many_cells_is_not_written_out(monkeypatch):
         return [near.chance, likely.chance, likely.confidence]
 
     plain = found()
-    monkeypatch.setattr("pramana.risk.attacks.linkage.DENSE_LIMIT", 5)
+    monkeypatch.setattr("pramana.risk.attacks.scores.DENSE_LIMIT", 5)
     for quick, own in zip(found(), plain, strict=True):
         assert quick == pytest.approx(own)
 
@@ -437,29 +431,6 @@ def test_the_compiled_loop_adds_up_scores_that_are_far_off_or_impossible(grouped
     assert found[0] == pytest.approx(best)
     assert found[1] == pytest.approx((scores >= best[:, None] - 1e-9) @ numbers)
     assert found[2] == pytest.approx(np.exp(scores - best[:, None]) @ numbers)
-
-
-def test_stretches_that_are_passed_over_hold_nothing_that_counts():
-    """Records by their first half, many equal scores, people who share most of it: as written out.
-
-    The bonus of a record makes a stretch matter whose halves alone would not.
-    """
-    random = np.random.default_rng(6)
-    first, second = (-random.integers(0, 4, (40, size)).astype(float) for size in (50, 60))
-    first[:, 7] = -9.0
-    told = np.stack(np.divmod(np.arange(0, 3000, 2), 60))
-    bonus = np.where((told[0] == 7) & (told[1] == 22), 11.0, 0.0)
-    bonus += np.where(told[0] == 9, -0.5, 0.0)
-    numbers = random.integers(1, 4, told.shape[1]).astype(float)
-    own = np.stack([np.sort(random.integers(0, 40, 90)), random.integers(0, 40, 90)])
-    best, tied, mass = (np.empty(90) for _ in range(3))
-    best_links(first, second, own, told, bonus, numbers, 1e-9, best, tied, mass)
-
-    scores = first[own[0]][:, told[0]] + second[own[1]][:, told[1]] + bonus
-    assert (best == scores.max(axis=1)).all()
-    assert (tied == (scores >= best[:, None] - 1e-9) @ numbers).all()
-    assert mass == pytest.approx(np.exp(scores - best[:, None]) @ numbers)
-    assert len({*told[0][scores.argmax(axis=1)]}) > 1
 
 
 @pytest.mark.parametrize("size", [3, 300])

@@ -1,23 +1,16 @@
-"""Records as an attacker sees them: codes by step of the mechanism, and anonymity sets.
+"""Records as an attacker sees them, and the mechanism run once more on the same people.
 
-Truth and release are coded by the same labels, so that a probability is one look-up a step. The
-anonymity set of a record is formed by the columns that are released unchanged and may be known:
-who knows them looks for a person among these records only.
+Truth and release have one code a step of the mechanism, by the same labels, so that a probability
+is one look-up a step. The anonymity set of a record is formed by the columns that are released
+unchanged and may be known: whoever knows them looks for a person among these records only.
 
-Reports as an attacker sees them: which set was asked for, and the cell that was told.
+With attribute sampling, records have one code a column, one more for a column that was not asked,
+and last the number of the attribute set (0 for true records).
 
-The likelihood of a report (S, y) for a known record x is pi(S) P_S[x_S, y]: one number where the
-report agrees with the record in all columns of S, a smaller one where it does not. Records have
-one code a column, by the labels of the sets' matrices, and one more for what was not asked; the
-last code is the number of the set (of true records 0).
-
-The mechanism on the same people once more, with the pairing kept in memory.
-
-Released records are shuffled, and nobody keeps who is who. To see how often an attack on these
-people is right, the owner of the original data runs the published mechanism on it again, with words
-of its own, attacks that table, and compares with the pairing. What is measured is the mechanism on
-these
-people: the chance, over its randomness, that an attack succeeds.
+Released records are shuffled, and nobody keeps the pairing. To measure how often an attack on these
+people is right, the owner of the original data runs the published mechanism on it again with other
+random numbers, attacks that table, and compares with the pairing. The measured share is the chance,
+over the randomness of the mechanism, that an attack on these people succeeds.
 """
 
 from __future__ import annotations
@@ -26,7 +19,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +28,6 @@ from pramana.base.text import as_it_is, counted, listed, records_that
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
-from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.released_codes import NOT_REPORTED, released_codes, stated_sets
 from pramana.risk.coded_table import EquivalenceClasses, code_column
@@ -115,7 +106,7 @@ def require_matrices(certificate: Certificate) -> Mechanism:
 
 
 def require_belongs(certificate: Certificate, released: OpenedTable, truth: OpenedTable) -> None:
-    """Refuse a truth of other people or other columns, with what differs in counts."""
+    """Refuse original data of other people or other columns, with counts of what differs."""
     if certificate.nature.counted:
         raise NotCovered(
             "The release holds counts of tables and no records: there is no record to attack or to "
@@ -136,11 +127,10 @@ def require_belongs(certificate: Certificate, released: OpenedTable, truth: Open
     names = [name for name in certificate.known_columns if name in truth.schema.names]
     if not names:
         return
-    own, theirs = _anonymity_sets(truth, released, names)
-    size = int(max(own.max(initial=0), theirs.max(initial=0))) + 1
-    differ = int(
-        np.abs(np.bincount(own, minlength=size) - np.bincount(theirs, minlength=size)).sum()
-    )
+    both = _anonymity_sets(truth, released, names)
+    size = int(max(groups.max(initial=0) for groups in both)) + 1
+    before, after = (np.bincount(groups, minlength=size) for groups in both)
+    differ = int(np.abs(before - after).sum())
     if differ:
         raise InvalidTable(
             f"The original must be the table that was released, and {differ // 2:,} of its "
@@ -157,29 +147,32 @@ def read_pair(
     known: Sequence[str] = (),
 ) -> tuple[Records, Records]:
     """Truth and release in the same codes; their records are in no common order."""
+    sets = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
     if known:
-        anonymity_sets = _anonymity_sets(truth, released, known)
-    else:
-        anonymity_sets = np.zeros(truth.rows, np.int64), np.zeros(released.rows, np.int64)
+        sets = _anonymity_sets(truth, released, known)
     return (
-        _records(schema, mechanism, truth, encode, anonymity_sets[0]),
-        _records(schema, mechanism, released, encode_released, anonymity_sets[1]),
+        _records(schema, mechanism, truth, sets[0], released=False),
+        _records(schema, mechanism, released, sets[1], released=True),
     )
 
 
 def read_released(schema: Schema, mechanism: Mechanism, released: OpenedTable) -> Records:
     """The release alone, as one anonymity set: what an attacker without further knowledge has."""
     anonymity_set = np.zeros(released.rows, np.int64)
-    return _records(schema, mechanism, released, encode_released, anonymity_set)
+    return _records(schema, mechanism, released, anonymity_set, released=True)
 
 
 def _records(
-    schema: Schema, mechanism: Mechanism, table: OpenedTable, encoder: Any, anonymity_set: IntArray
+    schema: Schema,
+    mechanism: Mechanism,
+    table: OpenedTable,
+    anonymity_set: IntArray,
+    *,
+    released: bool,
 ) -> Records:
     if isinstance(mechanism, AttributeSampler):
-        return _reports(
-            schema, mechanism, table, anonymity_set, released=encoder is encode_released
-        )
+        return _reports(schema, mechanism, table, anonymity_set, released=released)
+    encoder = encode_released if released else encode
     codes, strata = [], []
     for step in mechanism:
         data = table.to_arrow([*step.columns, *step.strata])
@@ -197,7 +190,7 @@ def _reports(
     *,
     released: bool,
 ) -> Records:
-    """One code a column by the labels that can be told, one more for silence; then the set."""
+    """One code a column by the labels that can be reported, one more for none; then the set."""
     codes = []
     for name in mechanism.columns:
         column = schema.column(name)
@@ -206,10 +199,10 @@ def _reports(
             [*(known.get(label, NOT_REPORTED) for label in column.labels), len(known)]
         )
         if released:
-            own = released_codes(mechanism, column, table)
+            column_codes = released_codes(mechanism, column, table)
         else:
-            own = encode(column, table.to_arrow([name]).column(0)).astype(np.int64)
-        codes.append(places[own])  # silence is the last place, counted from the end
+            column_codes = encode(column, table.to_arrow([name]).column(0)).astype(np.int64)
+        codes.append(places[column_codes])  # not reported is -1: the last place
         wrong = int(np.count_nonzero(codes[-1] < 0))
         if wrong:
             raise OutsideDomain(
@@ -234,14 +227,14 @@ def step_codes(step: Step, schema: Schema, parts: Sequence[Codes]) -> IntArray:
     if len(parts) == 1:
         return parts[0].astype(np.int64)
     labels = tuple(schema.column(name).labels for name in step.columns)
-    found = JointCells(labels, tuple(step.labels)).codes(parts)
-    wrong = int(np.count_nonzero(found < 0))
+    codes = JointCells(labels, tuple(step.labels)).codes(parts)
+    wrong = int(np.count_nonzero(codes < 0))
     if wrong:
         raise OutsideDomain(
             f"{records_that(wrong, 'holds', 'hold')} a combination of "
             f"{' and '.join(step.columns)} that the schema calls impossible."
         )
-    return found
+    return codes
 
 
 def _strata(step: Step, data: pa.Table) -> IntArray:
@@ -285,83 +278,35 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
-@dataclass(frozen=True, eq=False)
-class ReportScores:
-    """Logarithms of the likelihood of reports."""
-
-    mechanism: AttributeSampler
-
-    @cached_property
-    def _asks(self) -> FloatArray:
-        """Sets by columns: whether the set asks for the column."""
-        columns = self.mechanism.columns
-        return np.array([[name in one.columns for name in columns] for one in self.mechanism.sets])
-
-    @cached_property
-    def _logs(self) -> FloatArray:
-        """For each set the score of a report that differs, and of one that agrees."""
-        sets = self.mechanism.sets
-        found: FloatArray = np.array([np.log(one.share) + np.log(_chances(one)) for one in sets])
-        return found
-
-    def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
-        own = released.codes[-1]
-        agree = np.ones(len(truth), dtype=bool)
-        pairs = zip(truth.codes[:-1], released.codes[:-1], self._asks.T, strict=True)
-        for known, told, asks in pairs:
-            agree &= (known == told) | ~asks[own]
-        found: FloatArray = self._logs[own, agree.astype(np.int64)]
-        return found
-
-    def block(self, truth: Records, released: Records) -> FloatArray:
-        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
-        own = released.codes[-1]
-        agree = np.ones((len(truth), len(released)), dtype=bool)
-        pairs = zip(truth.codes[:-1], released.codes[:-1], self._asks.T, strict=True)
-        for known, told, asks in pairs:
-            places = np.flatnonzero(asks[own])
-            if len(places):
-                agree[:, places] &= known[:, None] == told[places]
-        found: FloatArray = np.where(agree, self._logs[own, 1], self._logs[own, 0])
-        return found
+# -- attribute sets --------------------------------------------------------------------------------
 
 
-def _chances(one: AttributeSet) -> tuple[float, float]:
-    """The probability of a certain other cell, and of the own one."""
-    kept = float(one.matrix.retention)
-    other = (1 - kept) / one.matrix.size
+def set_chances(attribute_set: AttributeSet) -> tuple[float, float]:
+    """The probability of a certain other cell of an attribute set, and of the original one."""
+    kept = float(attribute_set.matrix.retention)
+    other = (1 - kept) / attribute_set.matrix.size
     return other, kept + other
 
 
 def expected_reports(mechanism: AttributeSampler, truth: Records, released: Records) -> FloatArray:
     """Ln of the expected number of records in the anonymity set that report like each record."""
-    anonymity_sets = (
-        int(max(truth.anonymity_set.max(initial=0), released.anonymity_set.max(initial=0))) + 1
-    )
-    people = np.bincount(truth.anonymity_set, minlength=anonymity_sets)
-    found = np.zeros(len(released))
-    for number, one in enumerate(mechanism.sets):
+    sets = int(max(own.anonymity_set.max(initial=0) for own in (truth, released))) + 1
+    people = np.bincount(truth.anonymity_set, minlength=sets)
+    logs = np.zeros(len(released))
+    for number, own in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
         if not len(rows):
             continue
-        anonymity_set = released.anonymity_set[rows]
-        alike = _alike(mechanism, one, truth, released.at(rows))
-        other, own = _chances(one)
-        found[rows] = np.log(one.share * (other * people[anonymity_set] + (own - other) * alike))
-    return found
-
-
-def _alike(
-    mechanism: AttributeSampler, one: AttributeSet, truth: Records, reports: Records
-) -> IntArray:
-    """How many true records of its anonymity set agree with each report of a set."""
-    places = [mechanism.columns.index(name) for name in one.columns]
-    both = [np.concatenate([truth.codes[at], reports.codes[at]]) for at in places]
-    groups = joint_groups([np.concatenate([truth.anonymity_set, reports.anonymity_set]), *both])
-    numbers = np.bincount(groups[: len(truth)], minlength=int(groups.max()) + 1)
-    found: IntArray = numbers[groups[len(truth) :]]
-    return found
+        reports = released.at(rows)
+        places = [mechanism.columns.index(name) for name in own.columns]
+        both = [np.concatenate([truth.codes[at], reports.codes[at]]) for at in places]
+        groups = joint_groups([np.concatenate([truth.anonymity_set, reports.anonymity_set]), *both])
+        counts = np.bincount(groups[: len(truth)], minlength=int(groups.max()) + 1)
+        agreeing = counts[groups[len(truth) :]]
+        other, same = set_chances(own)
+        everybody = people[reports.anonymity_set]
+        logs[rows] = np.log(own.share * (other * everybody + (same - other) * agreeing))
+    return logs
 
 
 def rerun_reports(
@@ -371,19 +316,19 @@ def rerun_reports(
     people = len(truth)
     ends = list(itertools.accumulate(one.weight for one in mechanism.sets))[:-1]
     words = keystream.words(Stream(stream, "asked"), 0, people)
-    asked = np.searchsorted(np.array(ends, np.uint64), words, side="right").astype(np.int64)
+    drawn_sets = np.searchsorted(np.array(ends, np.uint64), words, side="right").astype(np.int64)
     words = keystream.words(Stream(stream, "report"), 0, people)
     labels = {name: mechanism.labels_of(name) for name in mechanism.columns}
-    told = {name: np.full(people, len(own), dtype=np.int64) for name, own in labels.items()}
+    reported = {name: np.full(people, len(own), dtype=np.int64) for name, own in labels.items()}
     known = dict(zip(mechanism.columns, truth.codes[:-1], strict=True))
     for number, one in enumerate(mechanism.sets):
-        rows = np.flatnonzero(asked == number)
+        rows = np.flatnonzero(drawn_sets == number)
         cells = _cells(mechanism, one)
         codes = cells.codes([known[name][rows] for name in one.columns]).astype(np.uint32)
         drawn = sample(one.matrix, codes, words[rows])
         for name, part in zip(one.columns, cells.parts, strict=True):
-            told[name][rows] = part[drawn]
-    return truth.with_codes([*told.values(), asked])
+            reported[name][rows] = part[drawn]
+    return truth.with_codes([*reported.values(), drawn_sets])
 
 
 def _cells(mechanism: AttributeSampler, one: AttributeSet) -> JointCells:
@@ -391,31 +336,18 @@ def _cells(mechanism: AttributeSampler, one: AttributeSet) -> JointCells:
     return JointCells(tuple(mechanism.labels_of(name) for name in one.columns), one.cells)
 
 
-def cells_of_reports(
-    mechanism: AttributeSampler, released: Records, known: Records | None
-) -> Iterator[tuple[str, UniformMixture, IntArray, IntArray | None]]:
-    """For each set that was told: its name, its matrix, the cells told, the cells of all truths."""
+def cells_by_set(
+    mechanism: AttributeSampler, released: Records, truth: Records | None
+) -> Iterator[tuple[AttributeSet, IntArray, IntArray, IntArray | None]]:
+    """For each reported set: its records, the cells that they report, the cells of all people."""
     for number, one in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
-        if not len(rows):
-            continue
-        cells = _cells(mechanism, one)
-        places = [mechanism.columns.index(name) for name in one.columns]
-        told = cells.codes([released.codes[at][rows] for at in places])
-        truths = None if known is None else cells.codes([known.codes[at] for at in places])
-        yield one.name, one.matrix, told, truths
-
-
-def paired_cells(
-    mechanism: AttributeSampler, truth: Records, released: Records
-) -> Iterator[tuple[AttributeSet, IntArray, IntArray]]:
-    """For each set the true and the told cells of those who were asked for it, record by record."""
-    for number, one in enumerate(mechanism.sets):
-        rows = np.flatnonzero(released.codes[-1] == number)
-        cells = _cells(mechanism, one)
-        places = [mechanism.columns.index(name) for name in one.columns]
-        own, told = (cells.codes([r.codes[at][rows] for at in places]) for r in (truth, released))
-        yield one, own, told
+        if len(rows):
+            cells = _cells(mechanism, one)
+            places = [mechanism.columns.index(name) for name in one.columns]
+            reported = cells.codes([released.codes[at][rows] for at in places])
+            known = None if truth is None else cells.codes([truth.codes[at] for at in places])
+            yield one, rows, reported, known
 
 
 def rerun(

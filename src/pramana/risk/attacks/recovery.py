@@ -35,7 +35,7 @@ from pramana.base.rounding import require_choice
 from pramana.base.text import percent_down, percent_up, plain
 from pramana.errors import InvalidNumber
 from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
-from pramana.risk.attacks.records import Records, paired_cells, rerun, rerun_reports
+from pramana.risk.attacks.records import Records, cells_by_set, rerun
 from pramana.schema.domains import Bins
 from pramana.schema.schema import Schema
 from pramana.types import FloatArray, Form, IntArray
@@ -202,18 +202,17 @@ def recovery_of_release(
 def _groups(
     schema: Schema, mechanism: Mechanism, truth: Records, keystream: Keystream
 ) -> Iterator[list[_View]]:
-    """Records that tell the same columns, as numbers: all of them, or those of each set."""
+    """Records with the same columns, as numbers: all of them, or those of each attribute set."""
+    released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
     if not isinstance(mechanism, AttributeSampler):
-        released = rerun(mechanism, truth, keystream=keystream, stream="recovery")
         yield [
             _view(schema, step, truth.codes[place], released.codes[place])
             for place, step in enumerate(mechanism)
         ]
         return
-    released = rerun_reports(mechanism, truth, keystream=keystream, stream="recovery")
-    for one, own, seen in paired_cells(mechanism, truth, released):
-        if len(own) >= FEWEST_TRIALS:
-            yield [_view(schema, Step(one.columns, one.matrix), own, seen)]
+    for own, rows, reported, known in cells_by_set(mechanism, released, truth):
+        if known is not None and len(rows) >= FEWEST_TRIALS:
+            yield [_view(schema, Step(own.columns, own.matrix), known[rows], reported)]
 
 
 def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseRecovery:

@@ -1,26 +1,32 @@
-"""Scores: how well a released value fits a true one, by steps, by cells, by columns.
+"""Scores: how well a released record fits a true one, added up over the steps of a mechanism.
 
-Steps in two halves: a pair of records costs two look-ups, however many steps there are.
+A pair of records costs one look-up a step. Steps put together in two halves cost two look-ups,
+however many steps there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
-from pramana.mechanisms.mechanism import Mechanism
-from pramana.mechanisms.sparse_rows import SparseRows
-from pramana.risk.attacks.records import Cells, Records
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
+from pramana.mechanisms.sparse_rows import DENSE_LIMIT, SparseRows
+from pramana.risk.attacks.records import Cells, Records, set_chances
 from pramana.risk.coded_table import EquivalenceClasses
 from pramana.types import FloatArray, IntArray
 
 IMPOSSIBLE = -1e30
+SELDOM = float(np.log(1e-300))
+
+BLOCK = 200_000
+"""Scores that are worked on at once: they stay in the cache."""
+
+MOST_HALF = 40_000_000
+"""Pairs of values that a half of the steps may have."""
 
 
 def log_of(values: FloatArray) -> FloatArray:
@@ -32,42 +38,59 @@ class Scorer(Protocol):
     """How well released records fit true ones; higher is better."""
 
     def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
+        """The score of each pair of records at the same position."""
 
     def block(self, truth: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
 
 
+def likelihood_scores(mechanism: Mechanism) -> Scorer:
+    """Logarithms of the probabilities."""
+    if isinstance(mechanism, AttributeSampler):
+        return SetScores(mechanism)
+    large = large_matrix(mechanism)
+    if large is not None:
+        return SparseScores(large)
+    return Scores(
+        tuple(tuple(log_of(matrix.values) for matrix in step.matrices) for step in mechanism)
+    )
+
+
+def large_matrix(mechanism: Mechanism) -> SparseRows | None:
+    """The matrix of a mechanism that has one, over too many cells to write it out."""
+    matrices = [matrix for step in mechanism for matrix in step.matrices]
+    if len(matrices) != 1 or not isinstance(matrices[0], SparseRows):
+        return None
+    return matrices[0] if matrices[0].size > DENSE_LIMIT else None
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """How well a released value fits a true one: ``tables[step][stratum][truth, released]``."""
+    """One table a step and stratum: ``tables[step][stratum][truth, released]``."""
 
     tables: tuple[tuple[FloatArray, ...], ...]
 
     def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
+        """The score of each pair of records at the same position."""
         total = np.zeros(len(truth))
-        for step, own in enumerate(self.tables):
+        for step, tables in enumerate(self.tables):
             strata = truth.strata[step]
             codes = truth.codes[step], released.codes[step]
-            total += own[0][codes] if strata is None else np.stack(own)[strata, *codes]
+            total += tables[0][codes] if strata is None else np.stack(tables)[strata, *codes]
         return total
 
     def block(self, truth: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
         total = np.zeros((len(truth), len(released)))
-        for step, own in enumerate(self.tables):
-            strata = truth.strata[step]
-            if strata is None:
-                rows = own[0][truth.codes[step]]
-            else:
-                rows = np.stack(own)[strata, truth.codes[step]]
+        for step, tables in enumerate(self.tables):
+            strata, codes = truth.strata[step], truth.codes[step]
+            rows = tables[0][codes] if strata is None else np.stack(tables)[strata, codes]
             total += np.take(rows, released.codes[step], axis=1)
         return total
 
 
 @dataclass(frozen=True, eq=False)
-class MovedScores:
+class SparseScores:
     """Logarithms of the probabilities of a matrix with few transitions over many cells."""
 
     matrix: SparseRows
@@ -77,7 +100,7 @@ class MovedScores:
         return self.matrix.sparse.tocsr()
 
     def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
+        """The score of each pair of records at the same position."""
         return log_of(np.asarray(self._rows[truth.codes[0], released.codes[0]]).ravel())
 
     def block(self, truth: Records, released: Records) -> FloatArray:
@@ -86,8 +109,8 @@ class MovedScores:
 
 
 @dataclass(frozen=True, eq=False)
-class CellScores:
-    """Scores of a step over cells, added up over its columns: ``tables[column][truth, released]``.
+class ColumnScores:
+    """Scores of one step over cells, added up over its columns: ``tables[column][code, code]``.
 
     ``places`` are the codes of each cell in each column.
     """
@@ -96,11 +119,10 @@ class CellScores:
     places: tuple[IntArray, ...]
 
     def between(self, truth: Records, released: Records) -> FloatArray:
-        """The score of each pair of records that stand at the same position."""
-        own, told = truth.codes[0], released.codes[0]
+        """The score of each pair of records at the same position."""
         pairs = zip(self.tables, self.places, strict=True)
-        found: FloatArray = np.sum([table[at[own], at[told]] for table, at in pairs], axis=0)
-        return found
+        scores = [table[at[truth.codes[0]], at[released.codes[0]]] for table, at in pairs]
+        return np.asarray(np.sum(scores, axis=0), dtype=np.float64)
 
     def block(self, truth: Records, released: Records) -> FloatArray:
         """Scores of true records (rows) with released ones (columns) of one anonymity set."""
@@ -110,16 +132,59 @@ class CellScores:
         return total
 
 
-BLOCK = 200_000
-TIE = 1e-9
-"""Scores that differ by less are equal."""
+@dataclass(frozen=True, eq=False)
+class SetScores:
+    """Logarithms of the likelihood of reported attribute sets.
 
-COMPILED = 20_000_000
-"""More pairs than these are gone through by a compiled loop."""
+    The likelihood of a report (S, y) for a known record x is pi(S) P_S[x_S, y]: one number where
+    the report agrees with the record in all columns of S, a smaller one where it does not.
+    """
 
-THREADS = 2
-MOST_HALF = 40_000_000
-"""Pairs of values that a half of the steps may have."""
+    mechanism: AttributeSampler
+
+    @cached_property
+    def _asks(self) -> FloatArray:
+        """Sets by columns: whether the set has the column."""
+        columns = self.mechanism.columns
+        return np.array([[name in own.columns for name in columns] for own in self.mechanism.sets])
+
+    @cached_property
+    def _logs(self) -> FloatArray:
+        """For each set the score of a report that differs, and of one that agrees."""
+        sets = self.mechanism.sets
+        return np.array([np.log(own.share) + np.log(set_chances(own)) for own in sets])
+
+    def between(self, truth: Records, released: Records) -> FloatArray:
+        """The score of each pair of records at the same position."""
+        sets = released.codes[-1]
+        agree = np.ones(len(truth), dtype=bool)
+        for column, asks in enumerate(self._asks.T):
+            agree &= (truth.codes[column] == released.codes[column]) | ~asks[sets]
+        return np.asarray(self._logs[sets, agree.astype(np.int64)], dtype=np.float64)
+
+    def block(self, truth: Records, released: Records) -> FloatArray:
+        """Scores of true records (rows) with released ones (columns) of one anonymity set."""
+        sets = released.codes[-1]
+        agree = np.ones((len(truth), len(released)), dtype=bool)
+        for column, asks in enumerate(self._asks.T):
+            places = np.flatnonzero(asks[sets])
+            if len(places):
+                agree[:, places] &= truth.codes[column][:, None] == released.codes[column][places]
+        return np.where(agree, self._logs[sets, 1], self._logs[sets, 0])
+
+
+def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows and columns of each anonymity set, as many rows as keep a block within ``most``."""
+    nobody = np.zeros(0, np.int64)
+    for number, rows in enumerate(wanted.by_anonymity_set):
+        others = seen.by_anonymity_set
+        columns = others[number] if number < len(others) else nobody
+        step = max(1, most // max(len(columns), 1))
+        for begin in range(0, len(rows), step):
+            yield rows[begin : begin + step], columns
+
+
+# -- two halves of the steps -----------------------------------------------------------------------
 
 
 def in_halves(
@@ -127,8 +192,7 @@ def in_halves(
 ) -> tuple[Scorer, Records, Records]:
     """The same scores and records by two steps, each standing for half of them.
 
-    A pair then costs two look-ups instead of one a step. Left as they are where steps are few,
-    matrices differ by stratum, or the halves have too many values.
+    Left as they are where steps are few, matrices differ by stratum, or a half has too many values.
     """
     if not isinstance(scores, Scores) or len(sizes) <= 2:
         return scores, truth, released
@@ -136,83 +200,47 @@ def in_halves(
         return scores, truth, released
     tables, codes = [], []
     for steps in halves_of(sizes):
-        known, told = (half_of(side, steps, sizes) for side in (truth, released))
-        if len(known.first) * len(told.first) > MOST_HALF:
+        rows, columns = (_half(side, steps, sizes) for side in (truth, released))
+        if len(rows.first) * len(columns.first) > MOST_HALF:
             return scores, truth, released
-        own = [table[0] for table in scores.tables]
-        tables.append((_by_half(np.add, own, truth, released, known, told, steps),))
-        codes.append((known.of_record, told.of_record))
+        single = [table[0] for table in scores.tables]
+        tables.append((_half_table(np.add, single, truth, released, rows, columns, steps),))
+        codes.append((rows.of_record, columns.of_record))
     nowhere = (None, None)
+    (first, first_released), (second, second_released) = codes
     return (
         Scores(tuple(tables)),
-        Records(tuple(own for own, _ in codes), truth.anonymity_set, nowhere),
-        Records(tuple(own for _, own in codes), released.anonymity_set, nowhere),
+        Records((first, second), truth.anonymity_set, nowhere),
+        Records((first_released, second_released), released.anonymity_set, nowhere),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class HalvedLinks:
-    """People and released records by halves of their steps, for the compiled loop."""
-
-    scores: Scorer
-    people: Records
-    told: Records
-    bonus: FloatArray
-    numbers: IntArray
-
-    def links(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Best score, ties and mass of some people among the records of their anonymity set."""
-        from pramana.risk.attacks.kernels import best_links
-
-        assert isinstance(self.scores, Scores)  # noqa: S101 - for the type checker
-        (first,), (second,) = self.scores.tables
-        own = np.stack([codes[rows] for codes in self.people.codes])
-        told = np.stack([codes[columns] for codes in self.told.codes])
-        bonus, numbers = self.bonus[columns], self.numbers[columns].astype(np.float64)
-        best, tied, mass = (np.empty(len(rows)) for _ in range(3))
-        ends = np.linspace(0, len(rows), THREADS + 1).astype(int)
-
-        def work(part: slice) -> None:
-            best_links(
-                first, second, np.ascontiguousarray(own[:, part]), told, bonus, numbers, TIE,
-                best[part], tied[part], mass[part],
-            )  # fmt: skip
-
-        with ThreadPoolExecutor(THREADS) as pool:
-            list(pool.map(work, (slice(*pair) for pair in pairwise(ends.tolist()))))
-        return best, tied, mass
 
 
 def expected_in_halves(
     mechanism: Mechanism, cells: Cells, seen: Cells, sizes: Sequence[int]
 ) -> FloatArray | None:
-    """ln of the expected numbers, by a product of two halves; nothing where these are too large.
+    """Logarithms of the expected numbers of the released cells; ``None`` where halves are large.
 
     With the steps in halves A and B, the expected number of y is the sum over true cells x of
     n(x) A[x, y] B[x, y]: the counts as a matrix of A-cells by B-cells, between A and B.
     """
     from scipy.sparse import csr_array
 
-    logs = np.zeros(len(seen.numbers))
+    logs = np.full(len(seen.numbers), SELDOM)
     matrices = [step.matrices[0].values for step in mechanism]
-    for anonymity_set, columns in enumerate(seen.by_anonymity_set):
-        rows = (
-            cells.by_anonymity_set[anonymity_set]
-            if anonymity_set < len(cells.by_anonymity_set)
-            else np.zeros(0, np.int64)
-        )
+    for rows, columns in zip(cells.by_anonymity_set, seen.by_anonymity_set, strict=False):
         if not len(rows) or not len(columns):
-            logs[columns] = SELDOM
             continue
-        truth, told = cells.records.at(rows), seen.records.at(columns)
+        truth, released = cells.records.at(rows), seen.records.at(columns)
         sides = [
-            (half_of(truth, steps, sizes), half_of(told, steps, sizes), steps)
+            (_half(truth, steps, sizes), _half(released, steps, sizes), steps)
             for steps in halves_of(sizes)
         ]
         if any(len(x.first) * len(y.first) > MOST_HALF for x, y, _ in sides):
             return None
         (xa, ya, _), (xb, yb, _) = sides
-        first, second = (_by_half(np.multiply, matrices, truth, told, *side) for side in sides)
+        first, second = (
+            _half_table(np.multiply, matrices, truth, released, *side) for side in sides
+        )
         shape = len(xa.first), len(xb.first)
         counts = csr_array((cells.numbers[rows], (xa.of_record, xb.of_record)), shape=shape)
         between = np.ascontiguousarray(np.asarray(counts.T @ first).T)
@@ -226,30 +254,24 @@ def expected_in_halves(
     return logs
 
 
-SELDOM = float(np.log(1e-300))
-
-
-def _by_half(
+def _half_table(
     joining: np.ufunc,
     tables: Sequence[FloatArray],
     truth: Records,
-    told: Records,
-    known: EquivalenceClasses,
-    seen: EquivalenceClasses,
+    released: Records,
+    rows: EquivalenceClasses,
+    columns: EquivalenceClasses,
     steps: Sequence[int],
 ) -> FloatArray:
-    """A number for every true and every released value of half of the steps, joined over them.
-
-    A block of rows at a time: what one step adds stays in the cache.
-    """
-    joined = np.full((len(known.first), len(seen.first)), float(joining.identity))
-    columns = [told.codes[step][seen.first] for step in steps]
-    block = max(1, BLOCK // max(1, len(seen.first)))
-    for begin in range(0, len(known.first), block):
+    """A number for each true and each released value of half of the steps, joined over them."""
+    joined = np.full((len(rows.first), len(columns.first)), float(joining.identity))
+    block = max(1, BLOCK // max(1, len(columns.first)))
+    for begin in range(0, len(rows.first), block):  # what one step adds stays in the cache
         part = slice(begin, begin + block)
-        for step, places in zip(steps, columns, strict=True):
-            rows = tables[step][truth.codes[step][known.first[part]]]
-            joining(joined[part], rows.take(places, axis=1), out=joined[part])
+        for step in steps:
+            values = tables[step][truth.codes[step][rows.first[part]]]
+            places = released.codes[step][columns.first]
+            joining(joined[part], values.take(places, axis=1), out=joined[part])
     return joined
 
 
@@ -264,7 +286,7 @@ def halves_of(sizes: Sequence[int]) -> tuple[range, range]:
     return range(middle), range(middle, len(sizes))
 
 
-def half_of(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> EquivalenceClasses:
+def _half(records: Records, steps: Sequence[int], sizes: Sequence[int]) -> EquivalenceClasses:
     """Which records agree in half of the steps."""
     if not len(steps):
         return EquivalenceClasses.of([np.zeros(len(records), np.int64)], [1])
