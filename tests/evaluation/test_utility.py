@@ -35,7 +35,7 @@ def test_estimates_are_nearer_to_the_truth_than_the_release(truth):
     assert found.model.ratio > 1
     assert found.tree is not None
     assert found.tree.synthesized is not None
-    assert "on rebuilt records" in " ".join(found.sentences())
+    assert "on synthetic records" in " ".join(found.sentences())
     assert "face value" in found.sentences()[0]
 
 

@@ -1,13 +1,10 @@
-"""What ties the keys to the other columns, and how much of it a release has lost.
+"""What a release is worth: the answers of an analyst, next to those of the original data.
 
-Tables of keys alone say little about a method that hands keys round: it keeps them all and cuts the
-tie to everything else. So each key is also asked for together with each column that is released as
-it is: a table where that has few values, the mean by key where it is a number with many.
-
-What a release is worth: what an analyst gets from it, next to the original data.
-
-Every figure comes twice: from the released records taken at face value, and from the estimates that
-undo the matrices. What an analyst who estimates gets is what counts.
+Every figure comes twice: from the released records at face value, and from the estimates that
+correct for the randomisation. Tables of keys alone say little about a method that hands keys round:
+it keeps them all and cuts their associations with everything else. So each key is also asked for
+together with each unchanged column: a table where that has few values, the mean by key where it is
+a number with many.
 """
 
 from __future__ import annotations
@@ -15,8 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Any, Literal
 
 import numpy as np
@@ -46,25 +42,42 @@ from pramana.schema.domains import Bins, label_text
 from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.schema import Column, Role
-from pramana.types import BoolArray, Codes, FloatArray, Form, IntArray
+from pramana.types import Codes, FloatArray, Form, IntArray
 
 FEW_VALUES = 20
 MOST_TIES = 24
-"""This many pairs of a key and another column are looked at, the first in the order of the
-schema."""
+"""Pairs of a key and an unchanged column, the first in the order of the schema."""
+
+MOST_CELLS = 100_000
+MOST_PAIRS = 21
+MODEL_CELLS = 400
+"""Columns with more values together are left out of the model that tells the tables apart."""
+
+INTERVALS = Question(infer="population")
+"""Tables are compared by their intervals."""
+
+TEST_SHARE = 0.3
+DISTINGUISHED = {2: "no better than chance", 10: "somewhat better than chance", inf: "clearly"}
+"""In words how well a model tells tables apart, up to a pMSE ratio."""
+
+PARTS = (
+    "With attribute sampling a record has a few columns: at face value a table is that of the "
+    "records which have all its columns, and nothing is learned from them. Learn from synthetic "
+    "records."
+)
 
 
 @dataclass(frozen=True)
 class AssociationLoss:
-    """One key with one column that is released unchanged.
+    """One key with one unchanged column.
 
     Attributes:
         key: the key.
         column: the other column.
         kind: ``table``, or ``mean`` of the column by the key.
-        loss: of a table the share of records in the wrong cell; of means how far they are off,
-            averaged over the records, as a share of the column's mean distance from its mean.
-        estimated: whether the release could be asked for it; else it was taken at face value.
+        loss: of a table the share of records in the wrong cell; of means their error, averaged
+            over the records, as a share of the column's mean absolute deviation.
+        estimated: whether the release has an estimate; else it was taken at face value.
     """
 
     key: str
@@ -76,193 +89,6 @@ class AssociationLoss:
     def to_json(self) -> Form:
         """Values for JSON."""
         return vars(self)
-
-
-def association_losses(
-    release: Release,
-    truth: OpenedTable,
-    codes: Mapping[str, tuple[Codes, Codes]] | None = None,
-) -> tuple[AssociationLoss, ...]:
-    """Every key that has a domain with every other column that is no weight.
-
-    Whoever has the codes of the keys already, before and after, hands them on.
-    """
-    schema = release.certificate.schema
-    keys = [column for column in schema.randomised if column.domain is not None]
-    kept = release.certificate.as_they_are
-    others = [column for column in kept if column.role is not Role.WEIGHT]
-    pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
-    columns = {column.name: _Kept.of(release, truth, column) for _, column in pairs}
-    codes = codes or {key.name: _codes(release, truth, key) for key, _ in pairs}
-    ties = (_Tie(key, columns[other.name], codes[key.name]) for key, other in pairs)
-    return tuple(tie.lost(release) for tie in ties if tie.kept.asked_for)
-
-
-def _codes(release: Release, truth: OpenedTable, key: Column) -> tuple[Codes, Codes]:
-    """The codes of a key, before and after."""
-    before = encode(key, truth.to_arrow([key.name]).column(0))
-    return before, released_codes(release.certificate.mechanism, key, release.opened)
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """Values of a column that is released unchanged, before and after: the same for every key."""
-
-    name: str
-    before: pa.ChunkedArray
-    after: pa.ChunkedArray
-
-    @classmethod
-    def of(cls, release: Release, truth: OpenedTable, column: Column) -> _Kept:
-        own, theirs = (t.to_arrow([column.name]).column(0) for t in (truth, release.opened))
-        return cls(column.name, *_alike(own, theirs, column))
-
-    @property
-    def asked_for(self) -> bool:
-        """Whether there are means of it, or a table of few values."""
-        return is_number(self.before.type) or self.few
-
-    @cached_property
-    def few(self) -> bool:
-        return code_column(self.before)[1] <= FEW_VALUES
-
-    @cached_property
-    def both(self) -> pa.ChunkedArray:
-        return pa.chunked_array([*self.before.chunks, *self.after.chunks])
-
-    @cached_property
-    def coded(self) -> tuple[Codes, int]:
-        """The codes of both, and how many values they have."""
-        codes, size, _ = code_column(self.both)
-        return codes, size
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """The text of each code."""
-        values, size = self.coded
-        first = np.zeros(size, np.int64)
-        first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
-        return [label_text(value.as_py()) for value in self.both.take(pa.array(first))]
-
-    @cached_property
-    def numbers(self) -> FloatArray:
-        return _numbers(self.before)
-
-    @cached_property
-    def spread(self) -> float:
-        """The mean distance from the mean."""
-        return float(np.nanmean(np.abs(self.numbers - np.nanmean(self.numbers)))) or 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Tie:
-    """Codes of a key, before and after, and a column that is released unchanged."""
-
-    key: Column
-    kept: _Kept
-    codes: tuple[Codes, Codes]
-
-    @property
-    def told(self) -> BoolArray:
-        """The released records that tell the key: at face value, only those of reports count."""
-        return np.asarray(self.codes[1] != NOT_REPORTED)
-
-    def lost(self, release: Release) -> AssociationLoss:
-        return self._lost_table(release) if self.kept.few else self._lost_means(release)
-
-    def _lost_table(self, release: Release) -> AssociationLoss:
-        values, size = self.kept.coded
-        rows = len(self.codes[0])
-        truth = self._shares(self.codes[0], values[:rows], size)
-        estimated = True
-        try:
-            by = (self.key.name, self.kept.name)
-            asked = Question(by, weighted=False)
-            table = release.reading.counts(asked, method="auto", share=True)
-            # of a group that nobody was asked of nothing is told: it lacks all of its records
-            found = self._aligned(table.labels[1], np.nan_to_num(table.estimate))
-        except PramanaError:
-            told = self.told
-            estimated = False
-            found = self._shares(self.codes[1][told], values[rows:][told], size)
-        loss = float(np.abs(truth - found).sum()) / 2
-        return AssociationLoss(self.key.name, self.kept.name, "table", min(loss, 1.0), estimated)
-
-    def _shares(self, codes: Codes, values: Codes, size: int) -> FloatArray:
-        cells = codes.astype(np.int64) * size + values
-        counts = np.bincount(cells, minlength=len(self.key.labels) * size)
-        return np.asarray(counts.reshape(-1, size) / max(len(codes), 1), dtype=np.float64)
-
-    def _aligned(self, labels: tuple[Any, ...], estimate: FloatArray) -> FloatArray:
-        """The estimate in the order of our codes."""
-        place = {label_text(label): at for at, label in enumerate(labels)}
-        found = np.zeros((len(self.key.labels), len(self.kept.texts)))
-        for at, text in enumerate(self.kept.texts):
-            if text in place:
-                found[:, at] = estimate[:, place[text]]
-        return found
-
-    def _lost_means(self, release: Release) -> AssociationLoss:
-        size = len(self.key.labels)
-        truth, weight = _means(self.codes[0], self.kept.numbers, size)
-        estimated = True
-        try:
-            asked = release.mean(self.kept.name, by=[self.key.name], weighted=False)
-            found = np.asarray(asked.estimate, dtype=np.float64).ravel()
-            if found.shape != truth.shape:
-                raise PramanaError("other groups")
-        except PramanaError:
-            told, theirs = self.told, _numbers(self.kept.after)
-            estimated, found = False, _means(self.codes[1][told], theirs[told], size)[0]
-        off = np.minimum(np.nan_to_num(np.abs(found - truth) / self.kept.spread, nan=1.0), 1.0)
-        loss = float((weight * off).sum())
-        return AssociationLoss(self.key.name, self.kept.name, "mean", loss, estimated)
-
-
-def _alike(
-    own: pa.ChunkedArray, theirs: pa.ChunkedArray, column: Column
-) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """The original data as they are released: in bins where bins are released by labels."""
-    domain = column.domain
-    if own.type == theirs.type:
-        return own, theirs
-    if isinstance(domain, Bins) and domain.release == "label":
-        own = pa.chunked_array([pa.array(column.labels).take(pa.array(encode(column, own)))])
-    if is_number(own.type) and is_number(theirs.type):
-        return own.cast(pa.float64(), safe=False), theirs.cast(pa.float64(), safe=False)
-    return own.cast(pa.string()), theirs.cast(pa.string())
-
-
-def _numbers(values: pa.ChunkedArray) -> FloatArray:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(numbers, dtype=np.float64)
-
-
-def _means(codes: Codes, values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
-    """The mean of each level, and the share of the records that it has."""
-    known = ~np.isnan(values)
-    count = np.bincount(codes[known], minlength=size).astype(np.float64)
-    total = np.bincount(codes[known], values[known], minlength=size)
-    means = np.divide(total, count, out=np.full(size, np.nan), where=count > 0)
-    return means, count / max(count.sum(), 1.0)
-
-
-MOST_CELLS = 100_000
-INTERVALS = Question(infer="population")
-"""Tables are compared by their intervals."""
-
-MOST_PAIRS = 21
-MODEL_CELLS = 400
-"""Columns with more values together are left out of the model that tells the tables apart."""
-
-TEST_SHARE = 0.3
-
-PARTS = (
-    "Reports tell a few columns each: at face value a table is that of the reports which tell it, "
-    "and nothing is learned from them as they stand. Learn from rebuilt records."
-)
 
 
 @dataclass(frozen=True)
@@ -307,7 +133,7 @@ class UtilityReport:
         model: how well released records can be told from true ones.
         tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
         notes: what was left out, and why.
-        ties: how much is lost of what ties keys to other columns.
+        ties: what is lost of the associations of keys with unchanged columns.
     """
 
     tables: tuple[TableUtility, ...]
@@ -343,11 +169,6 @@ class UtilityReport:
         ]
         return float(np.mean(found)) if found else 0.0
 
-    def _rebuilt(self) -> str:
-        if self.tree is None or self.tree.synthesized is None:
-            return ""
-        return f", {percent(self.tree.synthesized)} on rebuilt records"
-
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         lines = []
@@ -359,23 +180,29 @@ class UtilityReport:
                     f"the estimates, {50 * raw:.3g} % by the released records at face value."
                 )
         for kind, words in (
-            ("keys with other columns", "Tables of a key with a column released as it is: {} of "
-             "the records are in the wrong cell."),
-            ("means by key", "Means by key are off by {} of what the column varies."),
+            ("keys with other columns", "Tables of a key with an unchanged column: {} of the "
+             "records are in the wrong cell."),
+            ("means by key", "Means by key are off by {} of the column's mean absolute deviation."),
         ):  # fmt: skip
             if kind in self.losses:
                 lines.append(words.format(percent(self.losses[kind])))
         if self.model is not None:
+            how_well = next(
+                words for most, words in DISTINGUISHED.items() if self.model.ratio <= most
+            )
             lines.append(
-                "By the released columns themselves, at face value, a model tells released records "
-                f"from true ones {_how_well(self.model.ratio)} (pMSE ratio {self.model.ratio:.3g}; "
-                "what chance alone gives is 1, and more is worse)."
+                "At face value, a model tells released records from original ones "
+                f"{how_well} (pMSE ratio {self.model.ratio:.3g}; chance alone gives 1, and more is "
+                "worse)."
             )
         if self.tree is not None:
+            synthetic = ""
+            if self.tree.synthesized is not None:
+                synthetic = f", {percent(self.tree.synthesized)} on synthetic records"
             lines.append(
                 f"A tree for '{self.tree.target}' is right for {percent(self.tree.truth)} of "
-                f"true records if learned on the truth, {percent(self.tree.released)} on the "
-                f"release{self._rebuilt()}."
+                "original records if learned on the original data, "
+                f"{percent(self.tree.released)} on the release{synthetic}."
             )
         return lines + list(self.notes)
 
@@ -393,21 +220,17 @@ class UtilityReport:
         }
 
 
-def _how_well(ratio: float) -> str:
-    if ratio <= 2:
-        return "no better than chance would"
-    return "somewhat better than chance" if ratio <= 10 else "clearly"
-
-
 @dataclass(frozen=True, eq=False)
 class _Coded:
-    """The randomised columns of both tables, in the same codes."""
+    """The randomised columns of both tables, in the same codes.
+
+    ``whole`` is whether released records have a value in every column.
+    """
 
     columns: tuple[Column, ...]
     truth: dict[str, NDArray[Any]]
     released: dict[str, NDArray[Any]]
     whole: bool
-    """Whether released records have a value in every column, as reports have not."""
 
     @classmethod
     def of(cls, release: Release, truth: OpenedTable) -> _Coded:
@@ -421,17 +244,13 @@ class _Coded:
         return cls(columns, before, after, release.certificate.nature.whole)
 
     def counts(self, names: Sequence[str], *, released: bool) -> IntArray:
-        codes = self.released if released else self.truth
-        labels = [self._by_name[name].labels for name in names]
-        own = [codes[name] for name in names]
+        """The table of some columns, of the records that have all of them."""
+        codes = [(self.released if released else self.truth)[name] for name in names]
+        labels = [column.labels for name in names for column in self.columns if column.name == name]
         if released and not self.whole:
-            told = np.all([part != NOT_REPORTED for part in own], axis=0)
-            own = [part[told] for part in own]
-        return Counts.of_codes(names, labels, own).dense()
-
-    @property
-    def _by_name(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns}
+            reported = np.all([part != NOT_REPORTED for part in codes], axis=0)
+            codes = [part[reported] for part in codes]
+        return Counts.of_codes(names, labels, codes).dense()
 
 
 def assess_utility(
@@ -466,19 +285,19 @@ def assess_utility(
 def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:
     truth, raw = (coded.counts(by, released=released) for released in (False, True))
     if not raw.any():
-        raw = np.ones_like(raw)  # no report tells the table: all cells alike
-    own = share_intervals(truth)
-    naive = float(interval_overlap(own, share_intervals(raw)).mean())
+        raw = np.ones_like(raw)  # no record has all columns: all cells alike
+    intervals = share_intervals(truth)
+    naive = float(interval_overlap(intervals, share_intervals(raw)).mean())
     estimate, overlap, method = None, None, "as released"
-    for question in (INTERVALS, USUAL):  # a model tells nothing about the population
+    for question in (INTERVALS, USUAL):  # a model has no estimate of the population
         try:
             asked = replace(question, by=by, weighted=False)
             found = release.reading.counts(asked, method="auto", share=True)
         except PramanaError:
-            continue  # a method without matrices: what is released is what there is
+            continue  # a method without matrices
         estimate, method = np.asarray(found.estimate), found.method
         if not found.no_interval:
-            overlap = float(interval_overlap(own, (found.low, found.high)).mean())
+            overlap = float(interval_overlap(intervals, (found.low, found.high)).mean())
         break
     return TableUtility(
         columns=by,
@@ -541,14 +360,132 @@ def _tree(target: str, coded: _Coded, release: Release, seed: int) -> TreeAccura
         part(coded.truth),
         part(coded.released),
         held_out=held,
-        synthesized=_rebuilt(coded, release, keystream, part),
+        synthesized=_synthetic(coded, release, keystream, part),
     )
 
 
-def _rebuilt(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
+def _synthetic(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
     """The synthetic records in the same codes; ``None`` where there are no matrices."""
     try:
         table = release.synthesized(keystream)
     except NotCovered:
         return None
     return part({c.name: encode_released(c, table.column(c.name)) for c in coded.columns})
+
+
+# -- keys with unchanged columns -------------------------------------------------------------------
+
+
+def association_losses(
+    release: Release, truth: OpenedTable, codes: Mapping[str, tuple[Codes, Codes]]
+) -> tuple[AssociationLoss, ...]:
+    """Every key of ``codes``, before and after, with every unchanged column that is no weight."""
+    certificate = release.certificate
+    keys = [column for column in certificate.schema.randomised if column.name in codes]
+    others = [column for column in certificate.as_they_are if column.role is not Role.WEIGHT]
+    pairs = [(key, other) for other in others for key in keys][:MOST_TIES]
+    values = {name: _unchanged_values(release, truth, c) for name, c in
+              {other.name: other for _, other in pairs}.items()}  # fmt: skip
+    losses = []
+    for key, other in pairs:
+        before, after = values[other.name]
+        if code_column(before)[1] <= FEW_VALUES:
+            losses.append(_table_loss(release, key, other.name, codes[key.name], before, after))
+        elif is_number(before.type):
+            losses.append(_mean_loss(release, key, other.name, codes[key.name], before, after))
+    return tuple(losses)
+
+
+def _unchanged_values(
+    release: Release, truth: OpenedTable, column: Column
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Original and released values in one type: labels where bins are released by labels."""
+    before, after = (t.to_arrow([column.name]).column(0) for t in (truth, release.opened))
+    if before.type == after.type:
+        return before, after
+    if isinstance(column.domain, Bins) and column.domain.release == "label":
+        labels = pa.array(column.labels).take(pa.array(encode(column, before)))
+        before = pa.chunked_array([labels])
+    both_numbers = is_number(before.type) and is_number(after.type)
+    kind = pa.float64() if both_numbers else pa.string()
+    return before.cast(kind, safe=False), after.cast(kind, safe=False)
+
+
+def _table_loss(
+    release: Release,
+    key: Column,
+    other: str,
+    codes: tuple[Codes, Codes],
+    before: pa.ChunkedArray,
+    after: pa.ChunkedArray,
+) -> AssociationLoss:
+    """The share of records in the wrong cell of the table of both."""
+    both = pa.chunked_array([*before.chunks, *after.chunks])
+    values, size, _ = code_column(both)
+    first = np.zeros(size, np.int64)
+    first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
+    texts = [label_text(value.as_py()) for value in both.take(pa.array(first))]
+    rows = len(before)
+
+    def shares(keys: Codes, others: Codes) -> FloatArray:
+        cells = keys.astype(np.int64) * size + others
+        counts = np.bincount(cells, minlength=len(key.labels) * size)
+        return np.asarray(counts.reshape(-1, size) / max(len(keys), 1), dtype=np.float64)
+
+    original, estimated = shares(codes[0], values[:rows]), True
+    try:
+        asked = Question((key.name, other), weighted=False)
+        table = release.reading.counts(asked, method="auto", share=True)
+        place = {label_text(label): at for at, label in enumerate(table.labels[1])}
+        found = np.zeros(original.shape)
+        # A group without a record has no estimate: it lacks all of its records.
+        estimate = np.nan_to_num(table.estimate)
+        for at, text in enumerate(texts):
+            if text in place:
+                found[:, at] = estimate[:, place[text]]
+    except PramanaError:
+        reported = codes[1] != NOT_REPORTED
+        estimated, found = False, shares(codes[1][reported], values[rows:][reported])
+    loss = min(float(np.abs(original - found).sum()) / 2, 1.0)
+    return AssociationLoss(key.name, other, "table", loss, estimated)
+
+
+def _mean_loss(
+    release: Release,
+    key: Column,
+    other: str,
+    codes: tuple[Codes, Codes],
+    before: pa.ChunkedArray,
+    after: pa.ChunkedArray,
+) -> AssociationLoss:
+    """The error of the means by key, as a share of the column's mean absolute deviation."""
+    numbers, size, estimated = _numbers(before), len(key.labels), True
+    original, weight = _means(codes[0], numbers, size)
+    try:
+        means = release.mean(other, by=[key.name], weighted=False)
+        found = np.asarray(means.estimate, dtype=np.float64).ravel()
+    except PramanaError:
+        found = np.zeros(0)
+    if found.shape != original.shape:  # refused, or of other groups
+        reported = codes[1] != NOT_REPORTED
+        estimated = False
+        found, _ = _means(codes[1][reported], _numbers(after)[reported], size)
+    spread = float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
+    gaps = np.minimum(np.nan_to_num(np.abs(found - original) / spread, nan=1.0), 1.0)
+    return AssociationLoss(key.name, other, "mean", float((weight * gaps).sum()), estimated)
+
+
+def _numbers(values: pa.ChunkedArray) -> FloatArray:
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _means(codes: Codes, values: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """The mean of each level, and the share of the records that it has."""
+    known = ~np.isnan(values)
+    count = np.bincount(codes[known], minlength=size).astype(np.float64)
+    total = np.bincount(codes[known], values[known], minlength=size)
+    means = np.divide(total, count, out=np.full(size, np.nan), where=count > 0)
+    return means, count / max(count.sum(), 1.0)

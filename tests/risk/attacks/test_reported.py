@@ -152,7 +152,7 @@ def test_an_owner_audits_attacks_and_reports_on_reports():
     assert recovered["exact"] >= recovered["guess"] - 0.02
     page = api.report(release, original=truth()).html
     assert "asked for in" in page
-    assert "Learn from rebuilt records" in page
+    assert "Learn from synthetic records" in page
 
 
 def test_two_releases_of_reports_add_up():

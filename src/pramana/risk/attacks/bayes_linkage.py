@@ -138,7 +138,7 @@ def scaled_posterior(logs: FloatArray, people: IntArray, released: IntArray) -> 
 
 def _kernel(logs: FloatArray) -> FloatArray:
     """Likelihoods, each row by its own largest."""
-    return np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700))
+    return np.asarray(np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), -700)))
 
 
 def _scaling(

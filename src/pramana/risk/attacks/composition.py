@@ -1,22 +1,17 @@
-"""Several releases of the same people: what of k and epsilon remains.
+"""Several releases of the same people, and one release that is perturbed again and again.
 
-Which rule applies is said first (guarantees/composition.py): releases whose records nothing ties
-together keep their k each. Then the worst case: whoever can tell, by whatever else, which records
-belong together faces the product of the likelihoods, so that epsilons add and anonymity ratios
-multiply [Ikarashi, Cor. 1 and 4].
+Composition. The rule that applies is stated first (``guarantees/composition.py``): releases whose
+records cannot be tied together keep their k each. Then the worst case: whoever can tell which
+records belong together faces the product of the likelihoods, so that epsilons add and anonymity
+ratios multiply [Ikarashi, Cor. 1 and 4]. The anonymity set is that of all columns together which
+some release shows unchanged and which may be known. A column that one release hides (a key) and
+another one shows is known: keys are what an adversary knows. Where no single release states how
+small the groups of all these columns are, or columns of one name may differ between releases, a
+person may be alone in them, and nothing remains of k.
 
-The anonymity set is that of all columns together which some release shows unchanged and which
-may be
-known. A column that one release hides (a key) and another one shows is known: keys are what an
-adversary knows. Where no single release says how small the groups of all these columns are, or
-columns of one name do not show the same in all of them, someone may stand alone in them, and
-nothing remains of k.
-
-Repeated perturbation: does it help to randomise the release again and again?
-
-[Dowd, Sec. 5]: an attacker who knows the matrices M may put the released values through them t - 1
-times more. The result has the law of M**t. Its best guess of a true value gets worse with every
-round and ends at what guessing gives: shown here in numbers, with the power beside an actual run.
+Repeated perturbation [Dowd, Sec. 5]. An attacker who knows the matrices M may put the released
+values through them t - 1 times more. The result has the law of M**t. Its best guess of a true value
+gets worse with every round and ends at what guessing gives.
 """
 
 from __future__ import annotations
@@ -46,13 +41,13 @@ from pramana.types import Codes, FloatArray, Form
 
 @dataclass(frozen=True)
 class Composition:
-    """What several releases promise together.
+    """The guarantees of several releases together.
 
     Attributes:
         releases: how many.
         alone: k and epsilon of each.
-        promised: what they promise together, by the rule that applies.
-        k: what remains of k for who can tell which records belong together.
+        promised: their guarantees together, by the rule that applies.
+        k: what remains of k against anyone who can tell which records belong together.
         epsilon: what remains of epsilon.
         breach: what remains against a breach.
         anonymity_set: the fewest records that are known to share what may be known.
@@ -71,24 +66,20 @@ class Composition:
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         each = ", ".join(f"k = {text_down(k)} and epsilon = {text_up(e)}" for k, e in self.alone)
-        return [
+        lines = [
             f"Each release alone has {each}.",
             *self.promised.sentences(),
-            f"For who can tell, by whatever else, which records belong together, {self.releases} "
-            f"releases have k = {text_down(self.k.k)} and epsilon = "
+            "Against anyone who can tell which records belong together, "
+            f"{self.releases} releases have k = {text_down(self.k.k)} and epsilon = "
             f"{text_up(self.epsilon.epsilon)}.",
             self.k.sentence(),
-            *self._single(),
         ]
-
-    def _single(self) -> list[str]:
-        if not self.alone_by:
-            return []
-        return [
-            f"Nothing says that all releases show the same in {', '.join(self.alone_by)}; put "
-            "together, these columns may leave a person alone, so that an anonymity set of 1 is "
-            "taken."
-        ]
+        if self.alone_by:
+            lines.append(
+                f"The releases may differ in {', '.join(self.alone_by)}; together these columns "
+                "may leave a person alone, so that an anonymity set of 1 is taken."
+            )
+        return lines
 
     def to_json(self) -> Form:
         """A plain form; null represents no bound."""
@@ -136,8 +127,8 @@ def compose_releases(
         )
     prints = owned or [{}] * len(certificates)
     seen = [
-        replace(disclosed(c), owned=own, forms=dict.fromkeys(c.schema.names, "as released"))
-        for c, own in zip(certificates, prints, strict=True)
+        replace(disclosed(c), owned=rows, forms=dict.fromkeys(c.schema.names, "as released"))
+        for c, rows in zip(certificates, prints, strict=True)
     ]
     tied = TiedReleases(tuple(seen), same_people=True)
     alone = tuple(
@@ -187,30 +178,29 @@ def _mechanism(certificate: Certificate) -> Mechanism:
 def _product(mechanisms: Sequence[Mechanism]) -> Mechanism:
     """All steps of all releases, the columns of each release named apart.
 
-    Of reports, the set that tells most represents all: how often a set is asked for cancels in
-    every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
+    Of attribute sets, the one that tells most represents all: how often a set is asked for cancels
+    in every ratio, and the largest ratio of a report is that set's (docs/proofs/reports.md).
     """
     steps = []
-    for number, mechanism in enumerate(mechanisms):
-        own = mechanism.steps
+    for number, mechanism in enumerate(mechanisms, start=1):
+        parts = mechanism.steps
         if isinstance(mechanism, AttributeSampler):
-            most = max(mechanism.sets, key=lambda asked: asked.matrix.gamma)
-            own = (Step(most.columns, most.matrix),)
-        for step in own:
-            columns = tuple(f"{name} ({number + 1})" for name in step.columns)
+            most = max(mechanism.sets, key=lambda attribute_set: attribute_set.matrix.gamma)
+            parts = (Step(most.columns, most.matrix),)
+        for step in parts:
+            columns = tuple(f"{name} ({number})" for name in step.columns)
             steps.append(Step(columns, step.matrix, step.strata, step.by_stratum))
     return Mechanism(tuple(steps))
 
 
 def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
-    """Folders beside ``folder`` that look like releases of the same people.
+    """Folders next to ``folder`` that look like releases of the same people.
 
     A certificate says nothing about the original data, so that only columns and the number of
-    records can
-    be compared: a reason to warn, not a proof.
+    records can be compared: a reason to warn, not a proof.
     """
-    found = []
     place = folder.resolve()
+    earlier = []
     for other in sorted(place.parent.glob(f"*/{CERTIFICATE}")):
         if other.parent == place:
             continue
@@ -220,8 +210,8 @@ def earlier_releases(folder: Path, certificate: Certificate) -> list[Path]:
             continue
         same = known.schema.names == certificate.schema.names
         if same and known.records == certificate.records:
-            found.append(other.parent)
-    return found
+            earlier.append(other.parent)
+    return earlier
 
 
 @dataclass(frozen=True)
@@ -246,7 +236,7 @@ class Round:
 
     def to_json(self) -> Form:
         """Values for JSON."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain(self)
 
 
 @dataclass(frozen=True)
@@ -300,7 +290,7 @@ def repeated_attack(
         released: the released codes.
         keystream: where the attacker's randomness comes from.
         times: how many perturbations in all, the release's own included.
-        prior: what the attacker knows about the frequencies of true values; none: all alike.
+        prior: the frequencies of true values, as the attacker knows them; otherwise uniform.
     """
     require_number("times", times, low=1)
     if matrix.size > 2_000:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -283,14 +284,15 @@ class Links:
         With ``most`` no more than this many people are linked, where the table has more.
         """
         sizes = code_sizes(mechanism)
-        people = {"sizes": sizes, "targets": _targets(truth, sizes, keystream, most)}
+        targets = _targets(truth, sizes, keystream, most)
+        attack = partial(link, sizes=sizes, targets=targets)
         near, strongest = nearest_scores(mechanism, schema, truth), likelihood_scores(mechanism)
         nearest, likely = [], []
         for run in range(max(1, -(-trials // len(truth)))):
             released = rerun(mechanism, truth, keystream=keystream, stream=Stream("run", run))
             offsets = -expected_released(mechanism, truth, released)  # refuses what is too large
-            nearest.append(link(near, truth, released, **people))
-            likely.append(link(strongest, truth, released, **people, offsets=offsets))
+            nearest.append(attack(near, truth, released))
+            likely.append(attack(strongest, truth, released, offsets=offsets))
         guess = float(np.mean(1 / np.bincount(truth.anonymity_set)[truth.anonymity_set]))
         return cls(tuple(nearest), tuple(likely), guess)
 

@@ -1,4 +1,4 @@
-"""Data recovery: spectral filtering and principal components against noise.
+"""Data recovery: spectral filtering and principal components against noise and replacement.
 
 Both attacks see correlated columns plus independent noise and keep the directions in which the data
 vary more than the noise:
@@ -8,16 +8,12 @@ vary more than the noise:
     pca        [Huang05]     cov(X) = cov(Y) - Sigma, and of that the dominant components: those
                              before the deepest fall, in proportion, between eigenvalues
 
-``posterior`` is the attack made for random replacement: the most likely true value given the
-released one, the matrix and the frequencies. A figure near 1 means that nothing was recovered.
-
-Data recovery against random replacement: what the attacks made for noise get from a release.
-
-Values stand at the centres of their bins or at their positions. Read as truth plus noise, random
-replacement has noise that depends on the original data [Dowd, Thm 1]; an attacker who ignores that
-can still estimate its variance from the matrix and the frequencies, and filter. ``posterior`` uses
-what the attacker really knows: the mean true value given the released one. Of reports each set is
-attacked by itself: its records tell the same columns, and nothing of the others.
+Read as truth plus noise, random replacement has noise that depends on the original data
+[Dowd, Thm 1]; an attacker who ignores that can still estimate its variance from the matrix and the
+frequencies, and filter. ``posterior`` is the attack made for random replacement: the mean true
+value given the released one, the matrix and the frequencies. Values are the centres of their bins
+or their positions. If nearly all of the noise is left, nothing was recovered. With attribute
+sampling each set is attacked by itself.
 """
 
 from __future__ import annotations
@@ -66,13 +62,6 @@ class Recovery:
     def left(self) -> float:
         """The share of the noise that is left: 1 says that nothing was recovered."""
         return self.error / self.noise if self.noise else 1.0
-
-    def sentence(self) -> str:
-        """The finding in plain words."""
-        return (
-            f"{self.method}: {percent_down(self.left)} of the noise is left after recovery "
-            f"({self.components} of {self.columns} directions kept)."
-        )
 
     def to_json(self) -> Form:
         """Values for JSON."""
@@ -124,12 +113,12 @@ def recovery_attack(
         raise InvalidNumber("The true and the released records must be the same ones.")
     units = np.sqrt(np.broadcast_to(np.asarray(variance, dtype=np.float64), (seen.shape[1],)))
     noise = _error(original, seen, units)
-    found = []
+    attacks = []
     for method in METHODS:
         cleaned, kept = recover(seen, variance=variance, method=method)
         error = _error(original, cleaned, units)
-        found.append(Recovery(method, noise, error, kept, seen.shape[1]))
-    return tuple(found)
+        attacks.append(Recovery(method, noise, error, kept, seen.shape[1]))
+    return tuple(attacks)
 
 
 def _error(truth: FloatArray, other: FloatArray, units: FloatArray) -> float:
@@ -138,14 +127,14 @@ def _error(truth: FloatArray, other: FloatArray, units: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class ReleaseRecovery:
-    """What recovery attacks get from random replacement, and from plain noise of the same size.
+    """Recovery attacks on random replacement, and on plain noise of the same size.
 
     Attributes:
         columns: the columns read as numbers.
         replacement: the attacks on the release's mechanism.
         noise: the same attacks on the same truths with Gaussian noise of the same variance.
-        exact: the share of values that the best attack on replacement gets exactly right.
-        released_exact: the share of values that are released as they were.
+        exact: the share of values that the most likely value gets right.
+        released_exact: the share of values that are released unchanged.
         guess: the share that naming the most frequent value gets right.
     """
 
@@ -164,7 +153,7 @@ class ReleaseRecovery:
             f"Of the noise that replacement adds, {percent_down(best.left)} is left after the best "
             f"attack ({best.method}); of plain noise of the same size {percent_down(easy.left)}.",
             f"The most likely value is right for {percent_up(self.exact)} of values; "
-            f"{percent_up(self.released_exact)} are released as they were, and naming the most "
+            f"{percent_up(self.released_exact)} are released unchanged, and naming the most "
             f"frequent value gets {percent_down(self.guess)}.",
         ]
 
@@ -189,13 +178,15 @@ def recovery_of_release(
         )
     parts = [_attacked(views, keystream, number) for number, views in enumerate(groups)]
     weights = [float(views[0].before.shape[0]) for views in groups]
+    means = {
+        name: float(np.average([getattr(part, name) for part in parts], weights=weights))
+        for name in ("exact", "released_exact", "guess")
+    }
     return ReleaseRecovery(
         columns=mechanism.columns,
         replacement=_pooled([part.replacement for part in parts], weights),
         noise=_pooled([part.noise for part in parts], weights),
-        exact=float(np.average([part.exact for part in parts], weights=weights)),
-        released_exact=float(np.average([part.released_exact for part in parts], weights=weights)),
-        guess=float(np.average([part.guess for part in parts], weights=weights)),
+        **means,
     )
 
 
@@ -240,17 +231,15 @@ def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseR
 
 def _pooled(parts: list[tuple[Recovery, ...]], weights: list[float]) -> tuple[Recovery, ...]:
     """The same attacks on several groups of records as one: squared errors are averaged."""
-    found = []
+    pooled = []
     for same in zip(*parts, strict=True):
-        values = np.array([[own.noise**2, own.error**2] for own in same])
-        cells = np.array(weights) * [own.columns for own in same]
-        noise, error = np.sqrt(np.average(values, axis=0, weights=cells)).tolist()
-        kept, columns = (sum(getattr(own, name) for own in same) for name in PLACES)
-        found.append(Recovery(same[0].method, noise, error, kept, columns))
-    return tuple(found)
-
-
-PLACES = ("components", "columns")
+        squares = [[attack.noise**2, attack.error**2] for attack in same]
+        cells = np.array(weights) * [attack.columns for attack in same]
+        noise, error = np.sqrt(np.average(squares, axis=0, weights=cells)).tolist()
+        components = sum(attack.components for attack in same)
+        columns = sum(attack.columns for attack in same)
+        pooled.append(Recovery(same[0].method, noise, error, components, columns))
+    return tuple(pooled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,33 +255,31 @@ class _View:
     guess: float
 
 
-def _view(schema: Schema, step: Step, own: IntArray, seen: IntArray) -> _View:
+def _view(schema: Schema, step: Step, truth: IntArray, released: IntArray) -> _View:
     matrix = step.matrices[0]
-    shares = np.bincount(own, minlength=matrix.size) / len(own)
+    shares = np.bincount(truth, minlength=matrix.size) / len(truth)
     joint = shares[:, None] * matrix.values
     posterior = joint / np.maximum(joint.sum(axis=0), 1e-300)
-    values = np.stack(_numbers(schema, step.columns, step.labels), axis=1)
+    values = np.stack([_numbers(schema, step, place) for place in range(len(step.columns))], axis=1)
     gaps = [(joint * (v[:, None] - v[None, :]) ** 2).sum() for v in values.T]
     return _View(
-        before=values[own],
-        after=values[seen],
-        means=(posterior.T @ values)[seen],
+        before=values[truth],
+        after=values[released],
+        means=(posterior.T @ values)[released],
         variance=np.maximum(gaps, 1e-12),
-        right=float((posterior.argmax(axis=0)[seen] == own).mean()),
-        kept=float((own == seen).mean()),
+        right=float((posterior.argmax(axis=0)[released] == truth).mean()),
+        kept=float((truth == released).mean()),
         guess=float(shares.max()),
     )
 
 
-def _numbers(schema: Schema, columns: tuple[str, ...], labels: Any) -> list[FloatArray]:
-    """For each column of a step the number that each of its cells represents."""
-    found = []
-    for place, name in enumerate(columns):
-        column = schema.column(name)
-        own: list[float] = [float(at) for at in range(len(column.labels))]
-        if isinstance(column.domain, Bins) and np.isfinite(column.domain.edges).all():
-            own[: column.domain.size] = [float(centre) for centre in column.domain.centres]
-        where = dict(zip(column.labels, own, strict=True))
-        cells = labels if len(columns) == 1 else [cell[place] for cell in labels]
-        found.append(np.array([where[label] for label in cells]))
-    return found
+def _numbers(schema: Schema, step: Step, place: int) -> FloatArray:
+    """The number that each cell of a step represents in one of its columns."""
+    column = schema.column(step.columns[place])
+    numbers = [float(position) for position in range(len(column.labels))]
+    if isinstance(column.domain, Bins) and np.isfinite(column.domain.edges).all():
+        numbers[: column.domain.size] = map(float, column.domain.centres)
+    number_of = dict(zip(column.labels, numbers, strict=True))
+    cells: Any = step.labels
+    labels = cells if len(step.columns) == 1 else [cell[place] for cell in cells]
+    return np.array([number_of[label] for label in labels])

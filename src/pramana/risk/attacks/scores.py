@@ -170,7 +170,7 @@ class SetScores:
             places = np.flatnonzero(asks[sets])
             if len(places):
                 agree[:, places] &= truth.codes[column][:, None] == released.codes[column][places]
-        return np.where(agree, self._logs[sets, 1], self._logs[sets, 0])
+        return np.asarray(np.where(agree, self._logs[sets, 1], self._logs[sets, 0]))
 
 
 def blocks(wanted: Cells, seen: Cells, *, most: int = BLOCK) -> Iterator[tuple[IntArray, IntArray]]:
