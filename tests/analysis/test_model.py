@@ -306,7 +306,7 @@ def test_a_grid_hands_out_what_its_cells_do_one_by_one(first, filled, ends):
                 masses[at][code, own] += count * (told * truth + stands) / whole
             classes[fit] += count * (told * truth + alone) / whole
     assert isinstance(table.grid, CellGrid)
-    for road, way in itertools.product((table.handed, table._handed), range(2)):
+    for road, way in itertools.product((table.handed, table.handed_by_cell), range(2)):
         found = road(np.concatenate(seen), weights)[way]
         np.testing.assert_allclose(found, (np.concatenate(masses), classes)[way], rtol=1e-12)
 

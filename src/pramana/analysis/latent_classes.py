@@ -1,29 +1,21 @@
-"""A mixture of products: people fall into classes within which columns are independent.
+"""Fit latent classes: within a class the columns of a record are independent.
 
-The cells of answers, and how one step of a fit hands their mass to classes and to what was seen.
-
-Cells can be a grid: what stands beside (or the first feature) down, the rest across, with few of
-its places empty. Then the probabilities of all places are one product of matrices, and so is the
-mass handed back; the numbers of cells by classes are never written down, which takes a tenth of
-the time. Where most places of the grid were never released, each cell goes by itself.
-
-Fit latent classes by expectation-maximisation on the exact likelihood of what was released.
-
-The model of a record is P(x) = sum over classes r of q_r prod over axes j of theta_jr(x_j). For a
-cell u of a answer with probability p_u, released c_u times, the likelihood is
-c_u log(base + gain p_u): one step hands the mass w_u = c_u gain / (base + gain p_u) times
-q_r prod theta to the classes and to the values seen, and adds pseudo-records in proportion to the
-margins (a Dirichlet prior), so that a class about which little is known looks like everybody.
-Columns beside, released unchanged, are seen whether or not the answer comes from the base.
+The model of a record is P(x) = sum over classes r of q_r prod over axes j of theta_jr(x_j). It is
+fitted by expectation-maximisation on the exact likelihood of what was released. For an answer u
+with probability p_u, released c_u times, the log-likelihood is c_u log(base + gain p_u). One step
+hands the mass w_u = c_u gain / (base + gain p_u) times q_r prod theta to the classes and to the
+values seen, and adds pseudo-records in proportion to the margins (a Dirichlet prior), so that a
+class without much evidence stays near the margins. Columns beside the answer, released unchanged,
+are seen whether or not the answer comes from the base. Answers from the base carry no information
+and are left out, not shared out among all values: the likelihood is the same, the steps are many
+times longer.
 
 With several traits every record has a class of each, and each of its values comes from one of them:
 theta_j of a combination of classes is sum over traits t of s_jt theta_jt of the class of trait t,
-where the shares s_jt are fitted too. So what goes with age need not share its classes with what
-goes with the place, and far fewer numbers are fitted than combinations have.
+with fitted shares s_jt. So columns that depend on age need not share their classes with columns
+that depend on the place, and far fewer numbers are fitted than combinations have.
 
-What comes from the base tells nothing and is left out, not shared out among all truths: the
-likelihood climbed is the same, the steps are many times longer. Several fits from different
-starts climb side by side in one array.
+Several fits from different starts climb side by side in one array.
 """
 
 from __future__ import annotations
@@ -39,6 +31,30 @@ import numpy as np
 from pramana.analysis.observed import Answers, Feature, Observed
 from pramana.base.randomness import Keystream, Stream
 from pramana.types import FloatArray, IntArray
+
+TINY = 1e-300
+
+RAKINGS, RAKED = 500, 1e-9
+"""The most rounds of raking, and the error of a margin at which it ends."""
+
+ROOMY = 4
+"""A grid with more than so many places a cell is mostly empty: cells are worked on one by one."""
+
+LEAN = 0.3
+"""Pseudo-records of each value of a margin, beyond the one of a uniform prior.
+
+Measured on uneven and even margins, from much noise to little: with fewer strong noise makes a
+margin one value, with more rare values become frequent.
+"""
+
+PLENTY = 200.0
+"""From so many informative records on, fewer pseudo-records are added."""
+
+LEAST = 1e-3
+"""Added to every random start, as a share of the margin: no value begins at zero."""
+
+CLASS_PRIOR = SHARE_PRIOR = 1.0
+"""Pseudo-records of each class, and of each trait for each axis."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ class LatentClasses:
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """The average of several fits, each as good as the others.
+    """The average of several fits.
 
     Attributes:
         models: The fits.
@@ -93,7 +109,7 @@ class Blend:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each axis has."""
+        """The number of values of each axis."""
         return tuple(len(profile) for profile in self.models[0].profiles)
 
     def merged(self) -> LatentClasses:
@@ -106,10 +122,10 @@ class Blend:
         return LatentClasses(weights, profiles)
 
     def raked(self, margins: Sequence[tuple[int, IntArray, FloatArray]]) -> Blend:
-        """The distribution nearest to this one whose margins are these [Deming40].
+        """The distribution nearest to this one with the given margins [Deming40].
 
         Args:
-            margins: an axis, the group of each of its values, and the shares of the groups.
+            margins: An axis, the group of each of its values, and the shares of the groups.
         """
         if not margins:
             return self
@@ -136,17 +152,8 @@ class Blend:
         return mean
 
 
-TINY = 1e-300
-
-RAKINGS, RAKED = 500, 1e-9
-"""The most rounds of raking, and how far a margin may be off at the end."""
-
-ROOMY = 4
-"""A grid with more than this many places a cell is mostly empty: each cell goes by itself."""
-
-
 def tables_of(observed: Observed) -> list[AnsweredCells]:
-    """Questions of the same width and the same law, put together so that each is one array."""
+    """The cells of answers with equally many features, beside and in all, as one array each."""
     alike: dict[tuple[int, int], list[Answers]] = {}
     for answer in observed.answers:
         if len(answer.counts):
@@ -156,26 +163,29 @@ def tables_of(observed: Observed) -> list[AnsweredCells]:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredCells:
-    """AnsweredCells of answers with equally many features.
+    """Released cells of answers with equally many features.
 
     Attributes:
-        rows: One row a cell, for each of its features the row of what was seen, all features
+        rows: One row a cell: for each of its features the row of the value seen, with all features
             stacked one below the other.
-        beside: This many features, the first ones, were released unchanged.
+        counts: How often each cell was released.
+        base: The ``base`` of each cell.
+        gain: The ``gain`` of each cell.
+        size: The number of rows of all features.
+        beside: So many features, the first ones, were released unchanged.
     """
 
     rows: IntArray
     counts: FloatArray
     base: FloatArray
     gain: FloatArray
-    sizes: tuple[int, ...]
+    size: int
     beside: int
 
     @classmethod
     def of(cls, answers: list[Answers], features: tuple[Feature, ...]) -> AnsweredCells:
         """Put answers together."""
-        sizes = tuple(feature.size for feature in features)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
+        starts = np.cumsum([0, *(feature.size for feature in features)])
         rows = [answer.cells + starts[list(answer.features)][None, :] for answer in answers]
         lengths = [len(answer.counts) for answer in answers]
         return cls(
@@ -183,78 +193,90 @@ class AnsweredCells:
             np.concatenate([answer.counts for answer in answers]),
             np.repeat([answer.base for answer in answers], lengths).astype(np.float64),
             np.repeat([answer.gain for answer in answers], lengths).astype(np.float64),
-            sizes,
+            int(starts[-1]),
             answers[0].beside,
         )
 
     @cached_property
-    def told(self):  # type: ignore[no-untyped-def]
-        """Rows of what was answered by cells, 1 where a cell has it."""
-        return _incidence(self.rows[:, self.beside :], sum(self.sizes))
-
-    @cached_property
-    def stands_beside(self):  # type: ignore[no-untyped-def]
-        """The same of what stands beside."""
-        return _incidence(self.rows[:, : self.beside], sum(self.sizes))
-
-    @cached_property
     def grid(self) -> CellGrid | None:
-        """The same cells as a grid, where few of its places are empty."""
+        """The same cells as a grid, unless most of its places would be empty."""
         return CellGrid.of(self)
+
+    @cached_property
+    def _incidences(self) -> tuple[Any, Any]:
+        """Rows by cells, 1 where a cell has the value: of the answer, and of what is beside it."""
+        answer, beside = self.rows[:, self.beside :], self.rows[:, : self.beside]
+        return _incidence(answer, self.size), _incidence(beside, self.size)
 
     def _joints(
         self, stacked: FloatArray, weights: FloatArray
     ) -> tuple[FloatArray | None, FloatArray]:
-        """q_r prod theta of what stands beside each cell, and of all of it: by fits times classes.
+        """q_r prod theta of what is beside each cell, and of all of it, by fits times classes.
 
-        ``None`` where nothing stands beside.
+        The first is ``None`` where nothing is beside.
         """
         joint = (stacked * weights.ravel()).take(self.rows[:, 0], axis=0)
-        kept = None
+        beside = None
         for place in range(1, self.rows.shape[1]):
             if place == self.beside:
-                kept = joint.copy()
+                beside = joint.copy()
             joint *= stacked.take(self.rows[:, place], axis=0)
-        return kept, joint
+        return beside, joint
 
     def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mass of what was seen, all features one below the other, and of the classes."""
-        road = self._handed if self.grid is None else self.grid.handed
-        return road(stacked, weights)
+        """The mass handed to the values seen, all features stacked, and to the classes."""
+        if self.grid is not None:
+            return self.grid.handed(stacked, weights)
+        return self.handed_by_cell(stacked, weights)
 
-    def _handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Cell by cell."""
-        kept, joint = self._joints(stacked, weights)
-        below = 1.0 if kept is None else _by_fit(kept, weights.shape)
-        chance = self.base[:, None] * below + self.gain[:, None] * _by_fit(joint, weights.shape)
+    def handed_by_cell(
+        self, stacked: FloatArray, weights: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same without a grid."""
+        classes = weights.shape[1]
+
+        def by_fit(joint: FloatArray) -> FloatArray:
+            return np.asarray(np.einsum("cfr->cf", joint.reshape(-1, *weights.shape)))
+
+        beside, joint = self._joints(stacked, weights)
+        below = 1.0 if beside is None else by_fit(beside)
+        chance = self.base[:, None] * below + self.gain[:, None] * by_fit(joint)
         share = self.counts[:, None] / np.maximum(chance, TINY)
-        _scale(joint, share * self.gain[:, None], weights.shape)
-        handed = self.told @ joint
-        if kept is not None:
-            _scale(kept, share * self.base[:, None], weights.shape)
-            joint += kept
-            handed += self.stands_beside @ joint
+        joint *= np.repeat(share * self.gain[:, None], classes, axis=1)
+        of_answer, of_beside = self._incidences
+        handed = of_answer @ joint
+        if beside is not None:
+            beside *= np.repeat(share * self.base[:, None], classes, axis=1)
+            joint += beside
+            handed += of_beside @ joint
         return handed, np.add.reduce(joint, axis=0).reshape(weights.shape)
 
     def log_likelihoods(self, seen: list[FloatArray], weights: FloatArray) -> FloatArray:
         """The log-likelihood of one release of each cell under the average of all fits."""
-        kept, joint = self._joints(np.concatenate(seen), weights)
+        beside, joint = self._joints(np.concatenate(seen), weights)
         chance = joint.sum(axis=1) / len(weights)
-        if kept is not None:
-            chance /= np.maximum(kept.sum(axis=1) / len(weights), TINY)
-        found: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
-        return found
+        if beside is not None:
+            chance /= np.maximum(beside.sum(axis=1) / len(weights), TINY)
+        logs: FloatArray = np.log(np.maximum(self.base + self.gain * chance, TINY))
+        return logs
 
 
 @dataclass(frozen=True, eq=False)
 class CellGrid:
-    """Cells as a grid, with the law of each place; a place that was not released counts nothing.
+    """Cells as a grid: what is beside (or the first feature) down, the rest across.
+
+    The probabilities of all places are one product of matrices, and so is the mass handed back.
+    The numbers of cells by classes are never written down, which takes a tenth of the time. A place
+    that was not released has the count 0.
 
     Attributes:
-        down: For every row of the grid the rows of what was seen, as in ``AnsweredCells``.
+        down: For every row of the grid the rows of the values seen, as in ``AnsweredCells``.
         across: The same of its columns.
-        split: Whether what stands beside is down, and all else across.
-        size: How many values can be seen of all features.
+        counts: How often each place was released.
+        base: The ``base`` of each place.
+        gain: The ``gain`` of each place.
+        split: Whether what is beside is down, and all else across.
+        size: The number of rows of all features.
     """
 
     down: IntArray
@@ -267,7 +289,7 @@ class CellGrid:
 
     @classmethod
     def of(cls, cells: AnsweredCells) -> CellGrid | None:
-        """The grid of cells; ``None`` if it were mostly empty, or had two cells at one place."""
+        """The grid of cells; ``None`` if it is mostly empty or has two cells at one place."""
         cut = max(cells.beside, 1)
         if cells.rows.shape[1] == cut:
             return None
@@ -280,70 +302,58 @@ class CellGrid:
         counts, base, gain = (np.zeros(shape) for _ in range(3))
         counts.flat[places], base.flat[places] = cells.counts, cells.base
         gain.flat[places] = cells.gain
-        beside = cells.beside > 0
-        return cls(down, across, counts, base, gain, split=beside, size=sum(cells.sizes))
+        return cls(down, across, counts, base, gain, cells.beside > 0, cells.size)
 
     @cached_property
-    def _sides(self):  # type: ignore[no-untyped-def]
-        """What was seen by rows and by columns of the grid; no sums where each has one feature."""
-        return tuple(
-            _run(rows[:, 0]) if rows.shape[1] == 1 else _incidence(rows, self.size)
+    def _incidences(self) -> tuple[Any, Any]:
+        """Rows of values by rows and by columns of the grid; places if each has one feature."""
+        down, across = (
+            rows[:, 0] if rows.shape[1] == 1 else _incidence(rows, self.size)
             for rows in (self.down, self.across)
         )
+        return down, across
 
     @cached_property
-    def _plain(self) -> bool:
-        """Whether all that was released comes from the model: nothing from a base."""
+    def _without_base(self) -> bool:
+        """Whether all that was released comes from the model."""
         return not (self.split or self.base.any() or (self.gain != 1)[self.counts > 0].any())
 
     def handed(self, stacked: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """As of ``AnsweredCells``: everything by fits, rows or columns, and classes."""
-        down, across = (
-            self._along(rows, side, stacked, weights)
-            for rows, side in zip((self.down, self.across), self._sides, strict=True)
-        )
-        down = down * weights[:, None]
+        """As of ``AnsweredCells``; arrays are by fits, rows or columns of the grid, and classes."""
+
+        def along(rows: IntArray) -> FloatArray:
+            """The probability of the values seen at each row (or column)."""
+            joint = stacked.take(rows[:, 0], axis=0)
+            for place in range(1, rows.shape[1]):
+                joint *= stacked.take(rows[:, place], axis=0)
+            return joint.reshape(-1, *weights.shape).transpose(1, 0, 2)
+
+        down, across = along(self.down) * weights[:, None], along(self.across)
         chance = down @ across.transpose(0, 2, 1)
-        if self._plain:
-            told = self.counts / np.maximum(chance, TINY)
+        if self._without_base:
+            gained = self.counts / np.maximum(chance, TINY)
         else:
             below = np.add.reduce(down, axis=2, keepdims=True) if self.split else 1.0
             chance = self.base * below + self.gain * chance
             share = self.counts / np.maximum(chance, TINY)
-            told = share * self.gain
-        across_mass = across * (told.transpose(0, 2, 1) @ down)
-        factor = told @ across
+            gained = share * self.gain
+        across_mass = across * (gained.transpose(0, 2, 1) @ down)
+        factor = gained @ across
         if self.split:
             factor += np.add.reduce(share * self.base, axis=2, keepdims=True)
         down_mass = down * factor
         handed = np.zeros((self.size, weights.size))
-        for side, mass in zip(self._sides, (down_mass, across_mass), strict=True):
+        for incidence, mass in zip(self._incidences, (down_mass, across_mass), strict=True):
             flat = mass.transpose(1, 0, 2).reshape(mass.shape[1], -1)
-            if isinstance(side, slice | np.ndarray):  # no two rows of a side have the same feature
-                handed[side] += flat
+            if isinstance(incidence, np.ndarray):  # each value at one place only
+                handed[incidence] += flat
             else:
-                handed += side @ flat
+                handed += incidence @ flat
         return handed, np.add.reduce(down_mass, axis=1)
 
-    @staticmethod
-    def _along(rows: IntArray, side: Any, stacked: FloatArray, weights: FloatArray) -> FloatArray:
-        """The probability of what stands at each row (or column) of the grid."""
-        joint = stacked[side] if isinstance(side, slice) else stacked.take(rows[:, 0], axis=0)
-        for place in range(1, rows.shape[1]):
-            joint *= stacked.take(rows[:, place], axis=0)
-        return joint.reshape(-1, *weights.shape).transpose(1, 0, 2)
 
-
-def _run(places: IntArray) -> slice | IntArray:
-    """Places that follow each other, which are looked at where they lie; others as they are."""
-    first, many = int(places[0]), len(places)
-    if np.array_equal(places, np.arange(first, first + many)):
-        return slice(first, first + many)
-    return places
-
-
-def _incidence(rows: IntArray, size: int):  # type: ignore[no-untyped-def]
-    """What was seen by cells, 1 where a cell has it."""
+def _incidence(rows: IntArray, size: int) -> Any:
+    """Rows of values by cells, 1 where a cell has the value."""
     from scipy.sparse import csr_array
 
     cells, width = rows.shape
@@ -351,67 +361,12 @@ def _incidence(rows: IntArray, size: int):  # type: ignore[no-untyped-def]
     return csr_array((np.ones(cells * width), (rows.ravel(), places)), shape=(size, cells))
 
 
-# Sums along a short axis, and factors along it, take many times as long as a product of matrices.
-SHORT = 8
-"""Up to this many classes."""
-
-PIECE = 8_192
-"""A product of this many numbers is not handed to several threads, which wait for each other: of a
-matrix and a vector the library does so from 9,216 on."""
-
-
-def _by_fit(joint: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-    """Sums over the classes of each fit."""
-    if shape[1] > SHORT:
-        summed: FloatArray = joint.reshape(-1, *shape).sum(axis=2)
-        return summed
-    return _product(joint.reshape(-1, shape[1]), np.ones((shape[1], 1))).reshape(-1, shape[0])
-
-
-def _scale(joint: FloatArray, factors: FloatArray, shape: tuple[int, ...]) -> None:
-    """Each class times the factor of its fit."""
-    if shape[1] > SHORT:
-        whole = joint.reshape(-1, *shape)
-        whole *= factors[:, :, None]
-    else:
-        joint *= _product(factors.reshape(-1, 1), np.ones((1, shape[1]))).reshape(joint.shape)
-
-
-def _product(left: FloatArray, right: FloatArray) -> FloatArray:
-    found = np.empty((len(left), right.shape[1]))
-    rows = PIECE // right.size
-    for begin in range(0, len(left), rows):
-        np.matmul(left[begin : begin + rows], right, out=found[begin : begin + rows])
-    return found
-
-
-LEAN = 0.3
-"""Records of each value that are taken for granted, beyond the one of a prior that says nothing.
-
-Measured on uneven and even margins, from much noise to little: with fewer strong noise makes a
-margin one value, with more rare values become frequent.
-"""
-
-LEAST = 1e-3
-"""Added to every random start, as a share of the margin: no value begins at zero."""
-
-CLASS_PRIOR = 1.0
-"""Pseudo-records of each class."""
-
-SHARE_PRIOR = 1.0
-"""Pseudo-records of each trait for each axis."""
-
-
-PLENTY = 200.0
-"""Records that tell something: from this many on less is taken for granted."""
-
-
 class ClassClimb:
     """Several fits that climb side by side.
 
     Attributes:
-        weights: Classes of all fits side by side: fits by classes, or by combinations of them
-            where there are several traits.
+        weights: The shares of the classes: fits by classes, or by combinations of them if there
+            are several traits.
         profiles: Values of all axes one below the other, by fits times classes.
         parts: The same of each trait by itself: values, fits, classes.
         shares: How much of each axis comes from each trait: axes by fits.
@@ -428,13 +383,12 @@ class ClassClimb:
         keystream: Keystream,
         traits: int = 1,
     ) -> None:
-        self.observed, self.pull = observed, pull
-        self.margins = margins
-        self.starts = np.concatenate(([0], np.cumsum(observed.sizes)[:-1])).astype(np.int64)
+        self.observed, self.margins, self.pull = observed, margins, pull
         self.repeats = np.asarray(observed.sizes)
+        ends = np.cumsum(observed.sizes)
+        self.starts = (ends - self.repeats).astype(np.int64)
         self.axis_of = np.repeat(np.arange(len(self.repeats)), self.repeats)
-        ends = np.cumsum(observed.sizes).tolist()
-        self.places = [slice(*own) for own in zip([0, *ends], ends, strict=False)]
+        self.places = [slice(*ends) for ends in zip(self.starts, ends, strict=True)]
         self.prior = pull * margins[:, None]
         self.shape = (fits, *[classes] * traits)
         self.weights: FloatArray = np.full((fits, classes**traits), 1 / classes**traits)
@@ -446,7 +400,7 @@ class ClassClimb:
         self.tables = tuple(tables_of(observed))
 
     def _start(self, stream: Stream, keystream: Keystream) -> FloatArray:
-        """A random start of one trait; one class begins, and stays, at the margins."""
+        """A random start of one trait; a single class starts at the margins."""
         fits, classes = self.shape[:2]
         profiles = self.margins[:, None] * np.ones(fits * classes)
         if classes > 1:
@@ -455,31 +409,29 @@ class ClassClimb:
             profiles *= LEAST - np.log1p(-uniforms).reshape(rows, -1)
         return self._normalised(profiles).reshape(-1, fits, classes)
 
-    def _along(self, trait: int, array: FloatArray) -> FloatArray:
-        """Something by values, fits and classes of one trait, laid along that trait."""
-        shape = [len(array), self.shape[0], *[1] * (len(self.shape) - 1)]
-        shape[2 + trait] = array.shape[-1]
-        return array.reshape(shape)
-
-    def _shared(self, trait: int) -> FloatArray:
-        """What a trait brings: values, fits, classes."""
-        share = np.repeat(self.shares[trait], self.repeats, axis=0)
-        found: FloatArray = self.parts[trait] * share[:, :, None]
-        return found
-
-    def _composed(self) -> FloatArray:
-        """The distributions of values in each combination of classes."""
-        brought = [self._along(trait, self._shared(trait)) for trait in range(len(self.parts))]
-        whole: FloatArray = sum(brought[1:], start=brought[0])
-        return whole.reshape(len(self.margins), -1)
-
     def _normalised(self, profiles: FloatArray) -> FloatArray:
         sums = np.add.reduceat(profiles, self.starts, axis=0)
         scaled: FloatArray = profiles / np.maximum(sums, TINY).take(self.axis_of, axis=0)
         return scaled
 
+    def _shared(self, trait: int) -> FloatArray:
+        """The contribution of a trait: values, fits, classes."""
+        share = np.repeat(self.shares[trait], self.repeats, axis=0)
+        contribution: FloatArray = self.parts[trait] * share[:, :, None]
+        return contribution
+
+    def _composed(self) -> FloatArray:
+        """The distributions of values in each combination of classes."""
+        contributions = []
+        for trait in range(len(self.parts)):
+            shape = [len(self.margins), self.shape[0], *[1] * (len(self.shape) - 1)]
+            shape[2 + trait] = self.shape[1]
+            contributions.append(self._shared(trait).reshape(shape))
+        whole: FloatArray = sum(contributions[1:], start=contributions[0])
+        return whole.reshape(len(self.margins), -1)
+
     def _seen(self) -> list[FloatArray]:
-        """The probabilities of what is seen of each feature, by fits times classes."""
+        """The probabilities of the values seen of each feature, by fits times classes."""
         profiles, places = self.profiles, self.places
         return [feature.seen(profiles[places[feature.axis]]) for feature in self.observed.features]
 
@@ -488,32 +440,30 @@ class ClassClimb:
         seen = np.concatenate(self._seen())
         mass, classes = self.tables[0].handed(seen, self.weights)
         for table in self.tables[1:]:
-            more, others = table.handed(seen, self.weights)
-            mass += more
-            classes = classes + others
+            more_mass, more_classes = table.handed(seen, self.weights)
+            mass += more_mass
+            classes = classes + more_classes
         ratio = np.divide(mass, seen, out=np.zeros(mass.shape), where=seen > 0)
         moved, start = np.zeros(self.profiles.shape), 0
         for feature in self.observed.features:
-            own = slice(start, start + feature.size)
+            rows, place = slice(start, start + feature.size), self.places[feature.axis]
             start += feature.size
-            place = self.places[feature.axis]
-            target = moved[place]
             if feature.moves is None:
-                target += mass[own]
+                moved[place] += mass[rows]
             else:
-                target += self.profiles[place] * (feature.moves @ ratio[own])
+                moved[place] += self.profiles[place] * (feature.moves @ ratio[rows])
         self._maximise(moved, classes.reshape(self.shape))
 
     def _maximise(self, moved: FloatArray, classes: FloatArray) -> None:
-        """New shares of classes, and new distributions of values in them, from the mass handed out.
+        """New shares of classes, and new distributions of values in them, from the mass.
 
-        The mass of a value goes to the traits in proportion to what each brought.
+        The mass of a value goes to the traits in proportion to their contributions.
         """
-        if len(self.parts) == 1:  # which brings everything
+        if len(self.parts) == 1:
             self.profiles = self._normalised(moved + self.prior)
             self.parts = [self.profiles.reshape(-1, *self.shape)]
-            own = classes + CLASS_PRIOR
-            self.weights = own / np.add.reduce(own, axis=1, keepdims=True)
+            counts = classes + CLASS_PRIOR
+            self.weights = counts / np.add.reduce(counts, axis=1, keepdims=True)
             return
         ratio = np.divide(moved, self.profiles, out=np.zeros_like(moved), where=self.profiles > 0)
         ratio = ratio.reshape(-1, *self.shape)
@@ -525,8 +475,8 @@ class ClassClimb:
             mass += self.pull * self.margins[:, None, None]
             shape = mass.shape
             self.parts[trait] = self._normalised(mass.reshape(len(mass), -1)).reshape(shape)
-            own = classes.sum(axis=others, keepdims=True) + CLASS_PRIOR
-            weights = weights * (own / own.sum(axis=1 + trait, keepdims=True))
+            counts = classes.sum(axis=others, keepdims=True) + CLASS_PRIOR
+            weights = weights * (counts / counts.sum(axis=1 + trait, keepdims=True))
         self.shares = np.stack(totals) / sum(totals)
         self.weights = weights.reshape(len(weights), -1)
         self.profiles = self._composed()
@@ -538,9 +488,9 @@ class ClassClimb:
         return self
 
     def held_out(self, held: Observed) -> FloatArray:
-        """The log-likelihood that the average of the fits gives one release of each cell held out.
+        """The log-likelihood of one release of each held-out cell under the average of the fits.
 
-        Given what stands beside it; in the order of :meth:`held_counts`.
+        It is given the columns beside, in the order of :meth:`held_counts`.
         """
         seen = self._seen()
         parts = [table.log_likelihoods(seen, self.weights) for table in tables_of(held)]
@@ -554,30 +504,26 @@ class ClassClimb:
     def models(self) -> tuple[LatentClasses, ...]:
         """The fits as models."""
         fits, classes = self.weights.shape
-        found = []
+        models = []
         for fit in range(fits):
-            own = self.profiles[:, fit * classes : (fit + 1) * classes]
-            profiles = tuple(own[place].copy() for place in self.places)
-            found.append(LatentClasses(self.weights[fit].copy(), profiles))
-        return tuple(found)
+            columns = self.profiles[:, fit * classes : (fit + 1) * classes]
+            profiles = tuple(columns[place].copy() for place in self.places)
+            models.append(LatentClasses(self.weights[fit].copy(), profiles))
+        return tuple(models)
 
 
 def margins_of(observed: Observed, keystream: Keystream, *, steps: int = 100) -> FloatArray:
-    """The most likely distribution of every axis if axes were independent, one below the other.
+    """The most likely distribution of every axis under independence, one below the other.
 
-    Where there is noise alone, that would be a single value, whichever chance picks: a little of
-    every value is taken for granted, and the less the more the records tell.
+    With noise alone the most likely margin is a single random value: pseudo-records of every value
+    are added, fewer the more records are informative.
     """
-    every = np.ones(sum(observed.sizes))
-    pull = LEAN * min(1.0, PLENTY / max(_telling(observed), 1.0))
-    climb = ClassClimb(observed, every, classes=1, pull=pull, fits=1, keystream=keystream)
-    return climb.run(steps).profiles[:, 0]
-
-
-def _telling(observed: Observed) -> float:
-    """About how many records come from the truth and not from the base, were all cells alike."""
-    found = 0.0
+    informative = 0.0  # records from the model and not from the base, if all cells were alike
     for answers in observed.answers:
         cells = prod(observed.features[place].size for place in answers.features)
-        found += float(answers.counts.sum()) * answers.gain / (answers.base * cells + answers.gain)
-    return found
+        chance = answers.base * cells + answers.gain
+        informative += float(answers.counts.sum()) * answers.gain / chance
+    pull = LEAN * min(1.0, PLENTY / max(informative, 1.0))
+    every = np.ones(sum(observed.sizes))
+    climb = ClassClimb(observed, every, classes=1, pull=pull, fits=1, keystream=keystream)
+    return climb.run(steps).profiles[:, 0]

@@ -1,19 +1,19 @@
 """Draw synthetic records from an estimated distribution.
 
-From a joint table: given the released record l, the truth k has probability proportional to
-p_k prod_a P_a[k_a, l_a]. It is drawn axis by axis: the first from its margin, where the later axes
-are summed out through their matrices; the next given the first; and so on. Every sum is one line of
-a table that has been passed forward along the later axes, so a record costs the sum of the sizes,
-not their product.
+From a joint table: given the released record l, the original value k has probability proportional
+to p_k prod_a P_a[k_a, l_a]. It is drawn axis by axis: the first from its margin, with the later
+axes summed out through their matrices; the next given the first; and so on. Every sum is one line
+of a table that was passed forward along the later axes, so a record costs the sum of the sizes, not
+their product.
 
-From margins: handed out to records in the order of what was released of them [Dowd, Alg. 2].
+From margins: values are handed out in the order of the released values [Dowd, Alg. 2].
 
 From latent classes, with as little noise as n records allow. Each record has exactly the
 distribution of the model. Together they are spread evenly: classes get their number of records by
 systematic sampling, and inside a class the values of an axis are handed out by levels of a sequence
-that fills [0, 1) evenly (steps of the golden ratio from a random start), to the records in the
-order of the axes drawn before: those first that are asked for most often together with it. Tables
-of one and two columns come out closer to the model than those of independent draws.
+that fills [0, 1) evenly (steps of the golden ratio from a random start), to records sorted by the
+axes drawn before that matter most. Tables of one and two columns come out closer to the model than
+those of independent draws.
 """
 
 from __future__ import annotations
@@ -106,60 +106,46 @@ def ranked(
     *,
     fitted: bool = False,
 ) -> list[IntArray]:
-    """[Dowd, Alg. 2], on each axis by itself; within strata where the matrix depends on them.
+    """[Dowd, Alg. 2] on each axis alone; within strata if the matrix depends on them.
 
-    What is handed out are unbiased counts with negative ones cut off, or, ``fitted``, those of the
-    regularised EM, which is nearer to the truth the more noise there is.
-    Records with the same released value come in an order of chance, on each axis another: that of
-    the file would tie axes together that are independent.
+    It hands out unbiased counts with negative ones cut off or, if ``fitted``, those of the
+    regularised EM, which have less error the more noise there is. Records with the same released
+    value come in a random order, on each axis another: the order of the file would make independent
+    axes dependent.
     """
-    found = []
+    columns, sizes = [], channels.layout.shape
     for axis, seen in enumerate(places):
+        if channels.layout.axes[axis].step is None:
+            columns.append(seen)
+            continue
         strata = [place for place in channels.closure((axis,)) if place != axis]
-        shape = [channels.layout.shape[place] for place in strata]
+        shape = [sizes[place] for place in strata]
         group = cell_numbers([places[place] for place in strata], shape, records=len(seen))
         ties = keystream.words(Stream("rebuild", "ties", axis), 0, len(seen))
-        order = np.lexsort((ties, seen, group))
-        found.append(_rank_groups(seen, group, order, axis, strata, channels, fitted))
-    return found
+        table = np.bincount(group * sizes[axis] + seen, minlength=prod(shape) * sizes[axis])
+        sub = Channels(channels.layout.only([*strata, axis]))
+        released = table.reshape(*shape, sizes[axis]).astype(np.float64)
+        estimates = fitted_truth(released, sub) if fitted else sub.solve(released)
+        handed = [
+            _handed_out(estimate, counts)
+            for estimate, counts in zip(
+                estimates.reshape(-1, sizes[axis]), table.reshape(-1, sizes[axis]), strict=True
+            )
+        ]
+        result = np.empty_like(seen)
+        result[np.lexsort((ties, seen, group))] = np.concatenate(handed)
+        columns.append(result)
+    return columns
 
 
-def _rank_groups(
-    seen: IntArray,
-    group: IntArray,
-    order: IntArray,
-    axis: int,
-    strata: list[int],
-    channels: Channels,
-    fitted: bool,
-) -> IntArray:
-    if channels.layout.axes[axis].step is None:
-        return seen
-    size, sizes = channels.layout.shape[axis], [channels.layout.shape[s] for s in strata]
-    table = np.bincount(group * size + seen, minlength=prod(sizes) * size)
-    sub = Channels(channels.layout.only([*strata, axis]))
-    whole = table.reshape(*sizes, size).astype(np.float64)
-    found = fitted_truth(whole, sub) if fitted else sub.solve(whole)
-    estimates = found.reshape(-1, size)
-    result = np.empty_like(seen)
-    handed = [
-        np.repeat(np.arange(size), whole_numbers(_shares(estimate, counts), counts.sum()))
-        for estimate, counts in zip(estimates, table.reshape(-1, size), strict=True)
-        if counts.any()
-    ]
-    result[order] = np.concatenate(handed)
-    return result
-
-
-def _shares(estimate: FloatArray, counts: IntArray) -> FloatArray:
-    """What to hand out, in proportion: an estimate without negative counts.
-
-    Where nothing was moved, the counts as they are.
-    """
-    if np.array_equal(estimate, counts):
-        return estimate
-    own = clip(estimate)
-    return own if own.any() else np.ones(len(own))
+def _handed_out(estimate: FloatArray, counts: IntArray) -> IntArray:
+    """As many values as there are records, in order, in proportion to an estimate cut at 0."""
+    shares = estimate
+    if not np.array_equal(estimate, counts):  # otherwise nothing was moved
+        shares = clip(estimate)
+        shares = shares if shares.any() else np.ones(len(shares))
+    total = int(counts.sum())
+    return np.repeat(np.arange(len(counts)), whole_numbers(shares, total) if total else 0)
 
 
 # -- latent classes -----------------------------------------------------------------------
@@ -170,7 +156,7 @@ BLOCK = 2_000_000
 """Numbers that are worked on at once."""
 
 KEYS = 2
-"""By this many of the axes drawn before records are sorted: more would change little."""
+"""Records are sorted by so many of the axes drawn before: more would change little."""
 
 
 def draw_records(
@@ -179,18 +165,16 @@ def draw_records(
     """One array of values an axis, in random order of records.
 
     Args:
-        blend: the model.
-        records: how many.
-        keystream: where chance comes from.
-        together: axes by axes, how much a table of both matters; all alike where not given.
+        blend: The model.
+        records: The number of records.
+        keystream: The random numbers.
+        together: Axes by axes, how much a table of both matters; all alike if not given.
     """
     model = blend.merged()
-    cumulated = _cumulated(model.weights[:, None])[:, 0]
     start = float(keystream.uniforms("draw classes", 0, 1)[0])
     levels = (np.arange(records) + start) / records
-    classes = np.minimum(
-        np.searchsorted(cumulated, levels, side="right"), len(cumulated) - 1
-    ).astype(np.int64)
+    classes = np.searchsorted(_cumulated(model.weights), levels, side="right")
+    classes = np.minimum(classes, len(model.weights) - 1).astype(np.int64)
     drawn = _axes(model, len(model.profiles), classes, together, keystream)
     order = keystream.permutation(records, "draw order")
     return [column[order] for column in drawn]
@@ -205,18 +189,17 @@ def draw_beside(
 ) -> list[IntArray]:
     """The values of the first axes of each record, given those of the last ones, in their order.
 
-    First the class, by how likely it makes what stands beside; then the axes, spread evenly over
-    the records of each class.
+    First the class, by the likelihood of the given values; then the axes, spread evenly over the
+    records of each class.
     """
     model, records = blend.merged(), len(seen[0])
     first = len(model.profiles) - len(seen)
     beside = LatentClasses(model.weights, model.profiles[first:])
     features = [Feature(axis, len(profile)) for axis, profile in enumerate(beside.profiles)]
     levels = keystream.uniforms(Stream("beside class"), 0, records)
-    chosen = _class_given(beside, features, seen, levels)
-    order = np.argsort(chosen, kind="stable")
-    classes = chosen[order]
-    drawn = _axes(model, first, classes, together, keystream)
+    classes = _class_given(beside, features, seen, levels)
+    order = np.argsort(classes, kind="stable")
+    drawn = _axes(model, first, classes[order], together, keystream)
     back = np.empty_like(order)
     back[order] = np.arange(records)
     return [column[back] for column in drawn]
@@ -230,10 +213,10 @@ def draw_given(
     *,
     group: int = 0,
 ) -> list[IntArray]:
-    """The values of each record given what was seen of it: one feature an axis, one code a record.
+    """The values of each record given the values seen: one feature an axis, one code a record.
 
-    First the class, by how likely it makes all that was seen; then each axis within the class. An
-    axis that was seen as it is stays as it is. Groups of records draw from streams of their own.
+    First the class, by the likelihood of the values seen; then each axis within the class. An axis
+    that was seen as it is stays as it is. Each group of records has its own random numbers.
     """
     model, records = blend.merged(), len(seen[0])
     levels = keystream.uniforms(Stream("given class", group), 0, records)
@@ -246,12 +229,22 @@ def draw_given(
         pairs, places = np.unique(chosen * feature.size + codes, return_inverse=True)
         classes, values = np.divmod(pairs, feature.size)
         channel = feature.moves + feature.base
-        cumulated = _cumulated(model.profiles[axis][:, classes] * channel[:, values])
         levels = keystream.uniforms(Stream("given", group, axis), 0, records)
-        flat = (cumulated + np.arange(len(pairs))).T.ravel()
-        found = np.searchsorted(flat, levels + places, side="right") - places * len(cumulated)
-        drawn.append(np.clip(found, 0, len(cumulated) - 1).astype(np.int64))
+        drawn.append(
+            _value_at(model.profiles[axis][:, classes] * channel[:, values], places, levels)
+        )
     return drawn
+
+
+def _value_at(shares: FloatArray, columns: IntArray, levels: FloatArray) -> IntArray:
+    """The value at a level of the distribution in a column of ``shares``, for each record.
+
+    All records are one search: the distribution of column r is laid out in [r, r + 1).
+    """
+    size, number = shares.shape
+    flat = (_cumulated(shares) + np.arange(number)).T.ravel()
+    places = np.searchsorted(flat, levels + columns, side="right") - columns * size
+    return np.asarray(np.clip(places, 0, size - 1), dtype=np.int64)
 
 
 def _class_given(
@@ -289,57 +282,37 @@ def _axes(
     together: FloatArray | None,
     keystream: Keystream,
 ) -> list[IntArray]:
-    """The values of the first axes, each spread evenly over those drawn before that matter most."""
+    """The values of the first axes of records sorted by class.
+
+    Each is spread evenly over those drawn before that matter most.
+    """
+    records, classes_of_model = len(classes), len(model.weights)
+    sizes = np.bincount(classes, minlength=classes_of_model)
+    firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    rank = np.arange(records) - firsts[classes]
     drawn: list[IntArray] = []
     for axis in range(number):
-        places: list[int] = keystream.permutation(axis, Stream("draw keys", axis)).tolist()
+        before: list[int] = keystream.permutation(axis, Stream("draw keys", axis)).tolist()
         if together is not None:
-            places.sort(key=lambda place: -together[axis, place])
-        before = [(place, drawn[place]) for place in places[:KEYS]]
-        drawn.append(_axis(model, axis, classes, before, keystream))
+            before.sort(key=lambda place: -together[axis, place])
+        keys = [(drawn[place], len(model.profiles[place])) for place in before[:KEYS]]
+        words = keystream.words(Stream("draw axis", axis), 0, records)
+        starts = keystream.uniforms(Stream("draw starts", axis), 0, classes_of_model)
+        levels = np.mod(rank * GOLDEN + starts[classes], 1.0)
+        values = np.empty(records, dtype=np.int64)
+        order = _order(classes, classes_of_model, keys, words)
+        values[order] = _value_at(model.profiles[axis], classes, levels)
+        drawn.append(values)
     return drawn
 
 
-def _axis(
-    model: LatentClasses,
-    axis: int,
-    classes: IntArray,
-    before: list[tuple[int, IntArray]],
-    keystream: Keystream,
+def _order(
+    classes: IntArray, number: int, keys: Sequence[tuple[IntArray, int]], words: Words
 ) -> IntArray:
-    """The values of one axis, records of a class standing together."""
-    records, number = len(classes), len(model.weights)
-    sizes = np.bincount(classes, minlength=number)
-    firsts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    order = np.argsort(_key(axis, classes, before, model, keystream))
-    starts = keystream.uniforms(Stream("draw starts", axis), 0, number)
-    rank = np.arange(records) - firsts[classes]
-    levels = np.mod(rank * GOLDEN + starts[classes], 1.0)
-    profile = _cumulated(model.profiles[axis])
-    size = len(profile)
-    # All classes in one search: the distribution of class r lies in [r, r + 1).
-    flat = (profile + np.arange(number)).T.ravel()
-    places = np.searchsorted(flat, levels + classes, side="right") - classes * size
-    values = np.empty(records, dtype=np.int64)
-    values[order] = np.clip(places, 0, size - 1)
-    return values
-
-
-def _key(
-    axis: int,
-    classes: IntArray,
-    before: list[tuple[int, IntArray]],
-    model: LatentClasses,
-    keystream: Keystream,
-) -> Words:
-    """What to sort by: the class, then axes drawn before, then chance."""
-    number = len(model.weights)
+    """The order of records by class, then by codes with their sizes, then at random."""
     key, span = classes.astype(np.uint64), number
-    for place, values in before:
-        size = len(model.profiles[place])
-        key = key * np.uint64(size) + values.astype(np.uint64)
+    for codes, size in keys:
+        key = key * np.uint64(size) + codes.astype(np.uint64)
         span *= size
     bits = np.uint64(span.bit_length())
-    words = keystream.words(Stream("draw axis", axis), 0, len(classes))
-    mixed: Words = (key << (np.uint64(64) - bits)) | (words >> bits)
-    return mixed
+    return np.argsort((key << (np.uint64(64) - bits)) | (words >> bits))
