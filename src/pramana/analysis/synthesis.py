@@ -1,38 +1,36 @@
 """Draw synthetic records from a release: values that the original records could have had.
 
     rank       one column at a time [Dowd, Alg. 2]: sort the records by the released value and
-               assign the estimated original counts in that order; chance decides between equal
-               values. Margins are restored, dependence between columns is not.
+               assign the estimated original counts in that order, ties at random. Margins are
+               restored, associations are not.
     posterior  draw the values of each record from their distribution given the whole released
-               record and a model of the whole table, which holds no more dependence than records
-               held out confirm.
+               record and a model of the whole table, with only as much dependence as held-out
+               records confirm.
 
-The models of ``posterior`` are compared by the exact likelihood of records held out: independent
-columns, latent classes, and, where classes find dependence and the table is small enough, the
-whole joint table by the regularised EM, which knows dependence of every form. Where no dependence
-can be told from noise, records get the estimated margins alone.
+The models of ``posterior`` are compared by the exact likelihood of held-out records: independent
+columns, latent classes, and, if classes find dependence and the table is small enough, the whole
+joint table by the regularised EM. If no dependence can be told from noise, records get the
+estimated margins alone.
 
-A release is rich where a cell of a typical pair of columns has the weight of many records:
-n p_a**2 p_b**2 over the number of cells, p being what the matrices keep. There the estimated tables
-may tell more than a few classes can: the joint table, or, where that is too large, a model with one
-term for every pair of columns, if pairs of records held out are more likely by it:
+A release is rich if a cell of a typical pair of columns has the weight of many records:
+n p_a**2 p_b**2 over the number of cells, p being the retention. Then the estimated tables may hold
+more than a few classes can: the joint table or, if that is too large, a model with one term for
+every pair of columns, provided that pairs of held-out records are more likely by it:
 
     p(k) proportional to prod_a h_a(k_a) prod_{a<b} E_ab(k_a, k_b).
 
 The columns of a record are redrawn one at a time, given all others and the release (Gibbs
 sampling). The factors of a tree of the strongest pairs are known in closed form [Chow-Liu]; from
-there all factors are found by the same sweeps, on some of the records: wherever the drawn table of
-a pair falls short of its denoised estimate, the factor goes up. Pairs without dependence get no
+there all factors are found by the same sweeps, on some of the records: where the drawn table of a
+pair falls short of its denoised estimate, the factor goes up. Pairs without dependence have no
 factor.
 
-Columns released unchanged join the model, because a published income tells much about a degree
-that was randomised: text and truth values by their values, numbers by ten bins with about as many
-records each. They are never changed.
+Unchanged columns join the model, because a published income says much about a randomised degree:
+text and truth values by their values, numbers by ten bins of about equal mass. They stay unchanged.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,109 +74,119 @@ LARGEST_LOG = 4.0
 """No factor goes beyond exp(4): tables with empty cells would drive it to infinity."""
 
 
-@dataclass(frozen=True, eq=False)
-class PairTables:
-    """A table for every column, and for dependent pairs: shares, or what they lack."""
-
-    singles: list[FloatArray]
-    pairs: dict[tuple[int, int], FloatArray]
+Pairs = dict[tuple[int, int], FloatArray]
+"""A table for each dependent pair of columns."""
 
 
-class RecordSampler:
-    """Records being drawn, with the factors of the model."""
+class PairSampler:
+    """Records that are redrawn, one column at a time, by a model of all pairs.
+
+    Attributes:
+        truths: The current values, records by axes.
+        base: The factors of single columns.
+        logs: The logarithms of the factors of pairs.
+        sweeps: How often all columns were redrawn.
+    """
 
     def __init__(
-        self, places: list[IntArray], channels: Channels, targets: PairTables, keystream: Keystream
+        self,
+        places: list[IntArray],
+        channels: Channels,
+        singles: list[FloatArray],
+        pairs: Pairs,
+        keystream: Keystream,
     ) -> None:
-        self.channels, self.targets, self.keystream = channels, targets, keystream
-        self.sizes = channels.layout.shape
+        self.channels, self.keystream = channels, keystream
+        self.singles, self.pairs, self.sizes = singles, pairs, channels.layout.shape
         self.seen = [likelihood_of(axis, places, channels) for axis in range(len(places))]
-        self.truths: NDArray[np.int32] = np.ascontiguousarray(
-            np.stack(places, axis=1).astype(np.int32)
-        )
-        self.base = [single + 1e-12 for single in targets.singles]
-        self.logs = _tree_factors(targets, SMOOTHING / len(places[0]))
+        self.truths = np.ascontiguousarray(np.stack(places, axis=1).astype(np.int32))
+        self.base = [single + 1e-12 for single in singles]
+        self.logs = _tree_factors(singles, pairs, SMOOTHING / len(places[0]))
         self.sweeps = 0
 
     def sweep(self) -> None:
         """Redraw every randomised column of every record once."""
         from pramana.analysis.kernels import redraw_column
 
-        for axis in range(len(self.sizes)):
-            if self.channels.layout.axes[axis].step is None:
+        records = len(self.truths)
+        for axis, layout_axis in enumerate(self.channels.layout.axes):
+            if layout_axis.step is None:
                 continue
             likelihood, seen = self.seen[axis]
-            neighbours, factors, starts = self._factors(axis)
+            # The factors of the column's pairs, one after the other, its own value fastest.
+            neighbours, parts = [], [np.zeros(0)]
+            for (first, second), logs in self.logs.items():
+                if axis in (first, second):
+                    neighbours.append(first if axis == second else second)
+                    parts.append(np.exp(logs if axis == second else logs.T).ravel())
+            starts = np.cumsum([len(part) for part in parts])[: len(neighbours)]
             uniforms = self.keystream.uniforms(
-                Stream("rebuild", axis), self.sweeps * len(self.truths), len(self.truths)
+                Stream("rebuild", axis), self.sweeps * records, records
             )
             redraw_column(
-                self.truths, axis, seen, likelihood, self.base[axis], neighbours, factors, starts,
+                self.truths, axis, seen, likelihood, self.base[axis],
+                np.array(neighbours, np.int64), np.concatenate(parts), starts.astype(np.int64),
                 uniforms,
             )  # fmt: skip
         self.sweeps += 1
 
-    def _factors(self, axis: int) -> tuple[IntArray, FloatArray, IntArray]:
-        """The factors of a column's pairs, one after the other, the column's own value fastest."""
-        neighbours, parts, starts, start = [], [np.zeros(0)], [], 0
-        for (first, second), logs in self.logs.items():
-            if axis not in (first, second):
-                continue
-            part = np.exp(logs if axis == second else logs.T).ravel()
-            neighbours.append(first if axis == second else second)
-            parts.append(part)
-            starts.append(start)
-            start += part.size
-        return np.array(neighbours, np.int64), np.concatenate(parts), np.array(starts, np.int64)
-
-    def compare(self) -> tuple[float, PairTables]:
-        """How far drawn pairs are from their targets, and what each table lacks."""
+    def shortfall(self) -> tuple[float, list[FloatArray], Pairs]:
+        """The distance of drawn pairs from their targets, and the log ratios of all tables."""
         records = len(self.truths)
         few = SMOOTHING / records
         singles = []
         for axis, size in enumerate(self.sizes):
             drawn = np.bincount(self.truths[:, axis], minlength=size) / records
-            singles.append(np.log((self.targets.singles[axis] + few) / (drawn + few)))
+            singles.append(np.log((self.singles[axis] + few) / (drawn + few)))
         pairs, distance = {}, 0.0
-        for (first, second), target in self.targets.pairs.items():
+        for (first, second), target in self.pairs.items():
             flat = self.truths[:, first] * self.sizes[second] + self.truths[:, second]
             drawn = np.bincount(flat, minlength=target.size).reshape(target.shape) / records
             ratio = np.log((target + few) / (drawn + few))
             pairs[first, second] = ratio - singles[first][:, None] - singles[second]
             distance += float(np.abs(target - drawn).sum())
-        return distance / max(len(pairs), 1), PairTables(singles, pairs)
+        return distance / max(len(pairs), 1), singles, pairs
 
-    def adjust(self, lack: PairTables, rate: float) -> None:
-        """Move every factor towards what its table lacks."""
-        for axis, single in enumerate(lack.singles):
-            self.base[axis] = self.base[axis] * np.exp(rate * single)
-        for pair, table in lack.pairs.items():
-            logs = self.logs[pair] + rate * table
-            self.logs[pair] = np.clip(logs, -LARGEST_LOG, LARGEST_LOG)
+    def train(self) -> None:
+        """Sweep and adjust; if that leads away from the targets, go back and take smaller steps."""
+        rate = 1 / (1 + 0.5 * len(self.logs) / max(len(self.sizes), 1))
+        best, kept = np.inf, (list(self.base), dict(self.logs))
+        for sweep in range(TRAINING_SWEEPS):
+            self.sweep()
+            distance, singles, pairs = self.shortfall()
+            if distance > 1.15 * best:
+                self.base, self.logs = list(kept[0]), dict(kept[1])
+                rate /= 2
+                continue
+            if distance < best:
+                best, kept = distance, (list(self.base), dict(self.logs))
+            late = max(0, sweep - TRAINING_SWEEPS // 2)
+            step = rate / (1 + 0.3 * late)  # settle: average over the noise of draws
+            self.base = [b * np.exp(step * s) for b, s in zip(self.base, singles, strict=True)]
+            for pair, ratio in pairs.items():
+                logs = self.logs[pair] + step * ratio
+                self.logs[pair] = np.clip(logs, -LARGEST_LOG, LARGEST_LOG)
+        if distance > 1.15 * best:
+            self.base, self.logs = kept
 
-    def factors(self) -> tuple[list[FloatArray], dict[tuple[int, int], FloatArray]]:
-        """All factors, to come back to."""
-        return list(self.base), dict(self.logs)
 
-
-def _tree_factors(targets: PairTables, few: float) -> dict[tuple[int, int], FloatArray]:
-    """Factors of the tree of strongest dependence; 1 for all other pairs."""
+def _tree_factors(singles: list[FloatArray], pairs: Pairs, few: float) -> Pairs:
+    """Log factors of the tree of strongest dependence; 0 for all other pairs."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     logs, strengths = {}, []
-    for (first, second), table in targets.pairs.items():
-        independent = np.outer(targets.singles[first], targets.singles[second])
+    for (first, second), table in pairs.items():
+        independent = np.outer(singles[first], singles[second])
         ratio = np.log((table + few) / (independent + few))
         strengths.append(float((table * ratio).sum()))
         logs[first, second] = np.clip(ratio, -LARGEST_LOG, LARGEST_LOG)
     if not logs:
         return logs
     rows, columns = np.array(list(logs)).T
-    size = len(targets.singles)
     # The tree is the shortest one; a constant keeps all lengths positive.
     lengths = 1 + max(strengths) - np.array(strengths)
-    tree = minimum_spanning_tree(coo_array((lengths, (rows, columns)), shape=(size, size)))
+    tree = minimum_spanning_tree(coo_array((lengths, (rows, columns)), shape=[len(singles)] * 2))
     edges = set(zip(*(part.tolist() for part in tree.nonzero()), strict=True))
     return {pair: table if pair in edges else 0 * table for pair, table in logs.items()}
 
@@ -187,79 +195,56 @@ def draw_from_pairs(
     places: list[IntArray], channels: Channels, keystream: Keystream
 ) -> list[IntArray]:
     """Find the factors on some of the records, then draw all of them."""
-    targets = _targets(places, channels)
-    records = len(places[0])
-    if records > TRAINING_RECORDS:
-        # Released records are in random order, so the first ones are a random sample.
-        some = [place[:TRAINING_RECORDS] for place in places]
-        trained = RecordSampler(some, channels, targets, keystream)
-        _train(trained)
-        sampler = RecordSampler(places, channels, targets, keystream)
+    singles, pairs = _denoised_pairs(places, channels)
+    # Released records are in random order, so the first ones are a random sample.
+    some = [place[:TRAINING_RECORDS] for place in places]
+    sampler = PairSampler(some, channels, singles, pairs, keystream)
+    sampler.train()
+    if len(places[0]) > TRAINING_RECORDS:
+        trained = sampler
+        sampler = PairSampler(places, channels, singles, pairs, keystream)
         sampler.base, sampler.logs, sampler.sweeps = trained.base, trained.logs, TRAINING_SWEEPS
-    else:
-        sampler = RecordSampler(places, channels, targets, keystream)
-        _train(sampler)
     for _ in range(FINAL_SWEEPS):
         sampler.sweep()
     return [sampler.truths[:, axis].astype(np.int64) for axis in range(len(places))]
 
 
-def _train(sampler: RecordSampler) -> None:
-    """Sweep and adjust; where that leads away from the targets, go back and take smaller steps."""
-    rate = 1 / (1 + 0.5 * len(sampler.logs) / max(len(sampler.sizes), 1))
-    best, kept = np.inf, sampler.factors()
-    for sweep in range(TRAINING_SWEEPS):
-        sampler.sweep()
-        distance, lack = sampler.compare()
-        if distance > 1.15 * best:
-            sampler.base, sampler.logs = list(kept[0]), dict(kept[1])
-            rate /= 2
-            continue
-        if distance < best:
-            best, kept = distance, sampler.factors()
-        late = max(0, sweep - TRAINING_SWEEPS // 2)
-        sampler.adjust(lack, rate / (1 + 0.3 * late))  # settle: average over the noise of draws
-    if distance > 1.15 * best:
-        sampler.base, sampler.logs = kept
-
-
-def _targets(places: list[IntArray], channels: Channels) -> PairTables:
+def _denoised_pairs(places: list[IntArray], channels: Channels) -> tuple[list[FloatArray], Pairs]:
     """Denoised shares of all columns and of those pairs that depend on each other."""
-    sizes, records = channels.layout.shape, len(places[0])
+    layout, records = channels.layout, len(places[0])
+    sizes = layout.shape
 
     def counted(axes: tuple[int, ...]) -> FloatArray:
-        shape = [sizes[axis] for axis in axes]
-        return cell_counts([places[axis] for axis in axes], shape)
+        return cell_counts([places[axis] for axis in axes], [sizes[axis] for axis in axes])
 
-    axes = channels.layout.axes
     singles = [single_margin(counted, channels, axis) / records for axis in range(len(sizes))]
-    pairs: dict[tuple[int, int], FloatArray] = {}
+    pairs: Pairs = {}
     for pair in combinations(range(len(sizes)), 2):
-        if all(axes[axis].step is None for axis in pair):
+        if all(layout.axes[axis].step is None for axis in pair):
             continue  # neither will be redrawn
         rows, columns = (singles[axis] * records for axis in pair)
         table = pair_margin(counted, channels, pair, (rows, columns))
         if np.abs(table - np.outer(rows, columns) / records).sum() > 1e-6 * records:
             pairs[pair] = table / records
-    return PairTables(singles, pairs)
+    return singles, pairs
 
 
 JOINT_CELLS = 200_000
 """Up to this many cells the whole joint distribution is a candidate."""
 
 RICH = 40.0
-"""From this many effective records in a cell of the median pair on, a release is rich.
+"""From so many effective records in a cell of the median pair on, a release is rich.
 
 Below it pairs were worse than classes on every truth tried, by a half to three times; up to some
-400 they still are on most, and above that better where each column follows from the one before it.
+400 they still are on most, and above that better if each column follows from the one before it.
 """
 
 TINY = 1e-300
 PARTS = 3
-"""One part of this many is held out to choose between classes, pairs and the joint table."""
+"""One part of so many is held out to choose between classes, pairs and the joint table."""
 
 MOST_TRIED = 50_000
-"""This many records are enough to choose between classes and pairs."""
+"""So many records are enough to choose between classes and pairs."""
 
 
 def draw_from_model(
@@ -268,7 +253,7 @@ def draw_from_model(
     """The records, and how they were drawn."""
     evidence = _evidence(places, channels)
     small = prod(evidence.sizes) <= JOINT_CELLS
-    rich = _weight(evidence) >= RICH
+    rich = _records_a_cell(evidence) >= RICH
     if rich and small:
         return _from_joint(evidence, channels, keystream), "the estimated joint distribution."
     blend = fit_model(evidence, keystream)
@@ -279,15 +264,22 @@ def draw_from_model(
     if small and _joint_is_better(evidence, channels, blend, keystream):
         why = "the joint distribution, which explains records held out better than latent classes."
         return _from_joint(evidence, channels, keystream), why
-    return _drawn(evidence, blend, keystream), blend.why
+    drawn = [np.empty_like(codes) for codes in evidence.codes]
+    for number, features in enumerate(evidence.channels):
+        rows = np.flatnonzero(evidence.group == number)
+        seen = [codes[rows] for codes in evidence.codes]
+        parts = draw_given(blend, features, seen, keystream, group=number)
+        for whole, part in zip(drawn, parts, strict=True):
+            whole[rows] = part
+    return drawn, blend.why
 
 
-def _weight(evidence: WholeRecords) -> float:
-    """The weight of a cell of the median pair of axes, in records released unchanged."""
+def _records_a_cell(evidence: WholeRecords) -> float:
+    """The effective records in a cell of the median pair of axes."""
     features = evidence.channels[0]
     kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
     share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
-    pairs = [a * b for a, b in itertools.combinations(share, 2)]
+    pairs = [a * b for a, b in combinations(share, 2)]
     return len(evidence.group) * float(np.median(pairs or share))
 
 
@@ -301,46 +293,29 @@ def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream
 
 def _evidence(places: list[IntArray], channels: Channels) -> WholeRecords:
     """The records with what is seen of each axis, by stratum where matrices depend on it."""
-    axes = range(len(places))
+    axes, sizes = range(len(places)), channels.layout.shape
     seen = [likelihood_of(axis, places, channels) for axis in axes]
-    sizes = channels.layout.shape
     strata = [codes // size for (_, codes), size in zip(seen, sizes, strict=True)]
     patterns, group = np.unique(np.stack(strata, axis=1), axis=0, return_inverse=True)
+
+    def feature(axis: int, stratum: int) -> Feature:
+        size = sizes[axis]
+        if channels.layout.axes[axis].step is None:
+            return Feature(axis, size)
+        matrix = seen[axis][0][stratum * size : (stratum + 1) * size].T
+        return Feature.of_channel(axis, np.ascontiguousarray(matrix))
+
     features = tuple(
-        tuple(_feature(axis, seen[axis][0], int(pattern[axis]), channels) for axis in axes)
-        for pattern in patterns
+        tuple(feature(axis, int(pattern[axis])) for axis in axes) for pattern in patterns
     )
     return WholeRecords(sizes, features, group.ravel().astype(np.int64), tuple(places))
-
-
-def _feature(axis: int, rows: FloatArray, stratum: int, channels: Channels) -> Feature:
-    """What is seen of an axis in a stratum: its value through the matrix."""
-    size = channels.layout.shape[axis]
-    if channels.layout.axes[axis].step is None:
-        return Feature(axis, size)
-    own = rows[stratum * size : (stratum + 1) * size]
-    return Feature.of_channel(axis, np.ascontiguousarray(own.T))
-
-
-def _drawn(evidence: WholeRecords, blend: Blend, keystream: Keystream) -> list[IntArray]:
-    found = [np.empty_like(codes) for codes in evidence.codes]
-    for number, features in enumerate(evidence.channels):
-        rows = np.flatnonzero(evidence.group == number)
-        seen = [codes[rows] for codes in evidence.codes]
-        drawn = draw_given(blend, features, seen, keystream, group=number)
-        for whole, part in zip(found, drawn, strict=True):
-            whole[rows] = part
-    return found
-
-
-# -- pairs and the joint table, beside classes ---------------------------------------------
 
 
 def _pairs_are_better(
     evidence: WholeRecords, channels: Channels, blend: Blend, keystream: Keystream
 ) -> bool:
     """Whether pairs of columns of records held out are more likely by all estimated pairs."""
-    pairs = list(itertools.combinations(range(len(evidence.sizes)), 2))
+    pairs = list(combinations(range(len(evidence.sizes)), 2))
     if any(channels.closure(pair) != pair for pair in pairs):
         return False
     rest, held = next(evidence.parts(PARTS, keystream))
@@ -394,7 +369,7 @@ SYNTHESIS_METHODS: tuple[SynthesisMethod, ...] = ("posterior", "rank")
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRecords:
-    """Synthetic records, and how they were drawn."""
+    """Codes of synthetic records by column, and how they were drawn."""
 
     columns: tuple[str, ...]
     codes: tuple[NDArray[Any], ...]
@@ -415,14 +390,14 @@ def synthesize_records(
     channels = Channels(layout.only(range(len(layout.axes))))
     places = layout.positions(codes)
     if method == "rank":
-        found = ranked(places, channels, keystream)
+        drawn = ranked(places, channels, keystream)
         why = "one column at a time: margins come back, dependence between columns does not."
     else:
-        found, how = draw_from_model(places, channels, keystream)
+        drawn, how = draw_from_model(places, channels, keystream)
         why = f"drawn given each whole released record and a model of the whole table: {how}"
     synthesized = [
         codes_at_place[place]
-        for axis, place in zip(layout.axes, found, strict=True)
+        for axis, place in zip(layout.axes, drawn, strict=True)
         for codes_at_place in layout.codes_of(axis)
     ]
     same_kind = [new.astype(old.dtype) for new, old in zip(synthesized, codes, strict=True)]
@@ -440,31 +415,35 @@ def with_drawn_column(
 
 
 MOST_VALUES = 40
-"""A column of more values is too thinly spread to say much, as a name or a postcode is."""
+"""A column of more values, as a name or a postcode, is too thinly spread to help."""
 
 BINS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """A column as codes: labels, and the place of each record among them."""
+    """An unchanged column as codes: labels, and the place of each record among them."""
 
     labels: tuple[Label, ...]
     codes: IntArray
 
 
-def companion_of(column: pa.ChunkedArray) -> Companion | None:
-    """The column as codes, or ``None`` where it has too many values to be of help.
+def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
+    """Unchanged columns that can say something about the randomised ones."""
+    companions = {name: companion_of(table.column(name)) for name in names}
+    return {name: companion for name, companion in companions.items() if companion is not None}
 
-    >>> found = companion_of(pa.chunked_array([["a", None, "b", "a"]]))
-    >>> found.labels, found.codes.tolist()
+
+def companion_of(column: pa.ChunkedArray) -> Companion | None:
+    """The column as codes, or ``None`` if it has too many values to help.
+
+    >>> companion = companion_of(pa.chunked_array([["a", None, "b", "a"]]))
+    >>> companion.labels, companion.codes.tolist()
     (('a', 'b', None), [0, 2, 1, 0])
     """
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _of_numbers(
-            np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
-        )
+        return _binned(np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64))
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     elif not (
@@ -477,12 +456,11 @@ def companion_of(column: pa.ChunkedArray) -> Companion | None:
     values = values.take(pc.sort_indices(values))
     places = pc.index_in(column, value_set=values).fill_null(len(values))
     missing = (None,) if column.null_count else ()
-    return Companion(
-        (*values.to_pylist(), *missing), places.to_numpy(zero_copy_only=False).astype(np.int64)
-    )
+    codes = places.to_numpy(zero_copy_only=False).astype(np.int64)
+    return Companion((*values.to_pylist(), *missing), codes)
 
 
-def _of_numbers(numbers: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Companion | None:
+def _binned(numbers: FloatArray) -> Companion | None:
     known = numbers[~np.isnan(numbers)]
     if not len(known):
         return None
@@ -499,7 +477,7 @@ Margins: TypeAlias = str | Path | Mapping[str, Mapping[Label, float]]
 
 def margins_of(source: Margins, schema: Schema) -> dict[str, FloatArray]:
     """The published share of each value of some randomised columns, in the order of its labels."""
-    totals: dict[str, dict[str, float]] = {}
+    totals: dict[str, dict[str, object]] = {}
     if isinstance(source, Mapping):
         for name, values in source.items():
             totals[name] = {label_text(label): total for label, total in values.items()}
@@ -507,13 +485,13 @@ def margins_of(source: Margins, schema: Schema) -> dict[str, FloatArray]:
         table = open_table(source).to_arrow()
         if set(table.column_names) != {"column", "value", "total"}:
             raise InputError("A file of margins must have the columns column, value and total.")
-        rows = table.select(["column", "value", "total"]).to_pylist()
-        for name, value, total in (row.values() for row in rows):
-            totals.setdefault(str(name), {})[label_text(value)] = total
-    return {name: _margin_shares(schema, name, own) for name, own in totals.items()}
+        for row in table.to_pylist():
+            by_label = totals.setdefault(str(row["column"]), {})
+            by_label[label_text(row["value"])] = row["total"]
+    return {name: _margin_shares(schema, name, by_label) for name, by_label in totals.items()}
 
 
-def _margin_shares(schema: Schema, name: str, totals: Mapping[str, float]) -> FloatArray:
+def _margin_shares(schema: Schema, name: str, totals: Mapping[str, object]) -> FloatArray:
     if name not in schema.names or not schema.column(name).randomised:
         raise UnknownColumn(
             f"Margins name '{name}', which is no randomised column of the release.", column=name
@@ -526,21 +504,10 @@ def _margin_shares(schema: Schema, name: str, totals: Mapping[str, float]) -> Fl
             f"missing, {strange} are none of its values.",
             column=name,
         )
-    found = np.array([_total(name, totals[label]) for label in labels])
-    if not found.sum() > 0:
-        raise InvalidNumber(f"Margins of '{name}' must not all be 0.", column=name)
-    shares: FloatArray = found / found.sum()
-    return shares
-
-
-def _total(name: str, total: object) -> float:
-    number = float(total) if isinstance(total, int | float) else math.nan
-    if not 0 <= number < math.inf:
+    given = [totals[label] for label in labels]
+    numbers = np.array([float(t) if isinstance(t, int | float) else math.nan for t in given])
+    if not ((numbers >= 0) & (numbers < math.inf)).all():
         raise InvalidNumber(f"Margins of '{name}' must be numbers of 0 or more.", column=name)
-    return number
-
-
-def company_of(table: pa.Table, names: Sequence[str]) -> dict[str, Companion]:
-    """Columns released unchanged that can tell something about the randomised ones."""
-    found = {name: companion_of(table.column(name)) for name in names}
-    return {name: companion for name, companion in found.items() if companion is not None}
+    if not numbers.sum() > 0:
+        raise InvalidNumber(f"Margins of '{name}' must not all be 0.", column=name)
+    return np.asarray(numbers / numbers.sum())
