@@ -1,13 +1,13 @@
 """A first guess of a table from its one- and two-way margins, with the noise taken out.
 
 The Pearson residuals of a released two-way table are noise of variance (nearly) 1 in every entry,
-whatever the matrices, plus what is left of the dependence. Dependence mostly lives in a few
-directions, noise in all of them; so the singular values of the residuals are shrunk by the rule
-that is optimal under white noise [Gavish], or all of it by one factor where Stein's estimate of the
-error says that this is nearer, as it is in small tables [Candes]. Undoing the matrices then
-amplifies little noise; what it does amplify is weighed against how strongly columns usually depend
-(association.py). The two-way tables are put together by iterative proportional fitting, which adds
-nothing else: the result is a log-linear model with pairwise terms.
+whatever the matrices, plus what is left of the dependence. Dependence mostly lies in a few
+directions, noise in all of them. So the singular values of the residuals are shrunk by the rule
+that is optimal under white noise [Gavish], or all of it by one factor if Stein's estimate of the
+error is smaller then, as it is in small tables [Candes]. Undoing the matrices then amplifies little
+noise, which is weighed against the usual strength of dependence (association.py). The two-way
+tables are put together by iterative proportional fitting: the result is a log-linear model with
+pairwise terms.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from pramana.analysis.latent_classes import LEAN
 from pramana.types import FloatArray
 
 WIDEST = 600
-"""Singular values of a pair are only taken up to this many values on its smaller side."""
+"""Singular values of a pair are only computed up to so many values on its smaller side."""
 
 NO_NOISE = 1e-9
 
 ENOUGH = 4.0
-"""This many possible tables beyond one that count weigh as much as the guess from directions."""
+"""So many possible tables beyond one weigh as much as the guess from directions."""
 
 STEPS = 200
 NEXT_TO_NOTHING = 1e-14
-"""Steps end where a sum is so near its total; usually after five."""
+"""Newton's steps end where a sum is so near its total; usually after five."""
 
 INDEPENDENT_SHARE = 0.01
-"""What the guess keeps of the table of independence, so that no cell starts at 0."""
+"""The share of independence in the guess, so that no cell starts at 0."""
 
 
 def onto_simplex(estimate: FloatArray, total: float) -> FloatArray:
@@ -64,47 +64,39 @@ def onto_simplex(estimate: FloatArray, total: float) -> FloatArray:
 
 
 def leaning(estimate: FloatArray, se: FloatArray, total: float | FloatArray) -> FloatArray:
-    """The most probable positive table with the given total: even where there is noise alone.
+    """The most probable positive table with the given total.
 
-    The last axis is a table; where there are more, all of them at once, each with its own total.
+    The last axis is a table; further axes hold several tables, each with its own total.
 
-    Of cells with like Normal errors, under a Dirichlet prior of a little more than one record each;
-    where errors differ all cells still move by one constant, which is nearer than moves by error.
-    Without noise it is the nearest table; noise that is stronger than the table would make that one
-    a single cell, whichever chance picks, and this one nearly even counts.
+    The cells have like Normal errors and a Dirichlet prior of a little more than one record each.
+    If errors differ, all cells still move by one constant, which has less error than moves by
+    error. Without noise it is the nearest table. With noise stronger than the table, the nearest
+    table would be a single random cell, and this one has nearly even counts.
 
     >>> leaning(np.array([6.0, 5.0, -1.0]), np.full(3, 0.01), 10.0).round(2)
     array([5.5, 4.5, 0. ])
     >>> leaning(np.array([600.0, -500.0, -90.0]), np.full(3, 500.0), 10.0).round(2)
     array([3.42, 3.26, 3.32])
     """
-    table, whole = np.zeros_like(estimate), np.asarray(total, dtype=np.float64)
-    some = whole > 0
-    table[some] = _leaning(estimate[some], 4 * LEAN * se[some] ** 2, whole[some][:, None])
+    table, totals = np.zeros_like(estimate), np.asarray(total, dtype=np.float64)
+    some = totals > 0
+    values, apart, totals = estimate[some], 4 * LEAN * se[some] ** 2, totals[some][:, None]
+    # Newton's steps to the constant: the sum is convex and falls, so none from above goes too far.
+    middle = np.min(values, axis=1, keepdims=True) - totals
+    for _ in range(STEPS):
+        cells, width = _root(values - middle, apart)
+        size = np.add.reduce(cells, axis=1, keepdims=True)
+        above = size > totals * (1 + NEXT_TO_NOTHING)
+        if not above.any():
+            break
+        rises = np.add.reduce(divide(cells, width), axis=1, keepdims=True)
+        middle = np.where(above, middle + (size - totals) / rises, middle)
+    table[some] = cells * (totals / size)
     return table
 
 
-def _leaning(estimate: FloatArray, apart: FloatArray, total: FloatArray) -> FloatArray:
-    """By Newton's steps: the sum is convex and falls, so that none from above goes too far."""
-    middle = np.min(estimate, axis=1, keepdims=True) - total
-    found, width = _root(estimate - middle, apart)
-    size = np.add.reduce(found, axis=1, keepdims=True)
-    for _ in range(STEPS):
-        above = size > total * (1 + NEXT_TO_NOTHING)
-        if not above.any():
-            break
-        rises = np.add.reduce(divide(found, width), axis=1, keepdims=True)
-        middle = np.where(above, middle + (size - total) / rises, middle)
-        found, width = _root(estimate - middle, apart)
-        size = np.add.reduce(found, axis=1, keepdims=True)
-    return np.asarray(found * (total / size), dtype=np.float64)
-
-
 def _root(moved: FloatArray, apart: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The positive x with x (x - moved) = apart / 4, to all digits on either side of 0.
-
-    Beside it what it is to be divided by to tell how fast it grows.
-    """
+    """The positive x with x (x - moved) = apart / 4, exact on either side of 0; and x / (dx/dm)."""
     width = np.sqrt(moved**2 + apart)
     length = np.abs(moved) + width
     return np.where(moved > 0, length / 2, divide(apart / 2, length)), width
@@ -127,16 +119,17 @@ Signal = tuple[FloatArray, float, int]
 """A table, its squared length in errors, and in how many coordinates."""
 
 Shrinker = Callable[[FloatArray], Signal]
+MarginPair = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
 class FirstGuess:
-    """A positive table that fits all denoised two-way margins of the truth.
+    """A positive table that fits all denoised two-way margins of the original data.
 
     Attributes:
         table: The counts.
         evidence: For the dependence of two columns, as a logarithm (association.py).
-        averaged: Whether it is the mean of all that two columns could be (association.py).
+        averaged: Whether it is the mean of all possible tables of two columns (association.py).
     """
 
     table: FloatArray
@@ -145,7 +138,7 @@ class FirstGuess:
 
     @property
     def settled(self) -> bool:
-        """Whether who followed the data further would follow their noise."""
+        """Whether following the data further would follow their noise."""
         return self.averaged and self.evidence < SURE
 
     def believed(self, table: FloatArray) -> FloatArray:
@@ -160,62 +153,43 @@ class FirstGuess:
 def first_guess(released: FloatArray, channels: Channels) -> FirstGuess:
     """The best guess from one- and two-way margins alone."""
     total, ways = float(released.sum()), released.ndim
-    if total <= 0:  # the rest of a single record that is held out
+    if total <= 0:  # a single record, which is held out
         return FirstGuess(np.ones(released.shape))
 
     def counted(axes: tuple[int, ...]) -> FloatArray:
         out = tuple(axis for axis in range(ways) if axis not in axes)
         return np.asarray(released.sum(axis=out), dtype=np.float64)
 
+    def spanning(table: FloatArray, axes: tuple[int, ...]) -> FloatArray:
+        """The same table in a shape that broadcasts against all axes."""
+        return table.reshape([released.shape[a] if a in axes else 1 for a in range(ways)])
+
     singles = [single_margin(counted, channels, axis) for axis in range(ways)]
     independent = np.full(released.shape, total)
     for axis, single in enumerate(singles):
-        independent = independent * _spanning(single / max(total, 1e-300), (axis,), ways)
-    guess, found = independent, []
+        independent = independent * spanning(single / max(total, 1e-300), (axis,))
     pairs = list(combinations(range(ways), 2))
-    if pairs:
-        found = [
-            _usual_pair(counted, channels, pair, (singles[pair[0]], singles[pair[1]]))
-            for pair in pairs
-        ]
-        targets = [_spanning(own.table, pair, ways) for own, pair in zip(found, pairs, strict=True)]
-        guess = _assemble(independent, targets, pairs)
+    guesses = [_usual_pair(counted, channels, (a, b), (singles[a], singles[b])) for a, b in pairs]
+    targets = [spanning(guess.table, pair) for guess, pair in zip(guesses, pairs, strict=True)]
+    table = independent
+    for _ in range(20 if table.size > 100_000 else 60):
+        fitted = fit_margins(table, targets, pairs)
+        moved = float(np.abs(fitted - table).sum())
+        table = fitted
+        if moved < 1e-3 * total:
+            break
     floor = 1e-6 * total / released.size  # EM can never leave an exact 0 again
-    guess = (1 - INDEPENDENT_SHARE) * guess + INDEPENDENT_SHARE * independent + floor
-    return replace(found[0], table=guess) if ways == 2 else FirstGuess(guess)
+    table = (1 - INDEPENDENT_SHARE) * table + INDEPENDENT_SHARE * independent + floor
+    return replace(guesses[0], table=table) if ways == 2 else FirstGuess(table)
 
 
 def pair_margin(
-    counted: Counted,
-    channels: Channels,
-    pair: tuple[int, int],
-    margins: tuple[FloatArray, FloatArray],
+    counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
 ) -> FloatArray:
     """The two-way table of two axes with the given margins, its dependence of right strength."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence = seen.white(of_right_strength)[0] if seen.alone else seen.unbiased
     return _fitting(seen.independent + dependence, margins)
-
-
-def _spanning(table: FloatArray, axes: tuple[int, ...], ways: int) -> FloatArray:
-    """The same table in a shape that broadcasts against one of this many ways."""
-    shape = [1] * ways
-    for axis, size in zip(axes, table.shape, strict=True):
-        shape[axis] = size
-    return table.reshape(shape)
-
-
-def _assemble(
-    start: FloatArray, targets: list[FloatArray], pairs: list[tuple[int, int]]
-) -> FloatArray:
-    table, total = start, float(start.sum())
-    for _ in range(20 if start.size > 100_000 else 60):
-        new = fit_margins(table, targets, pairs)
-        moved = float(np.abs(new - table).sum())
-        table = new
-        if moved < 1e-3 * total:
-            break
-    return table
 
 
 def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray:
@@ -228,7 +202,7 @@ def single_margin(counted: Counted, channels: Channels, axis: int) -> FloatArray
     even = np.full(estimate.size, total / estimate.size)
     variance = np.maximum(_marginal(sub.spread(seen), places, (axis,)) - estimate, 0)
     # [James-Stein]: towards even counts by as much as noise alone would have moved them away; not
-    # at all where most of the way is no noise, as uneven counts are not nearer to even ones then.
+    # at all if most of the way is no noise, as uneven counts are not nearer to even ones then.
     distance = float(((estimate - even) ** 2).sum())
     real = max(0.0, 1 - float(variance.sum()) / distance) if distance > 0 else 0.0
     keep = min(1.0, 2 * real)
@@ -241,26 +215,21 @@ def _marginal(table: FloatArray, places: tuple[int, ...], keep: tuple[int, ...])
 
 
 def _usual_pair(
-    counted: Counted,
-    channels: Channels,
-    pair: tuple[int, int],
-    margins: tuple[FloatArray, FloatArray],
+    counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
 ) -> FirstGuess:
     """The two-way margin whose dependence is no stronger than noise and experience allow."""
     seen = ReleasedPair.of(counted, channels, pair, margins)
     dependence, square, free = seen.white(shrunk) if seen.alone else seen.in_strata()
     keep, evidence = usual_part(strength_of(dependence, seen.independent), square, free)
-    found, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
+    kept, averaged = keep * dependence, seen.small and seen.noise > NO_NOISE
     if averaged:
         mean, counting, evidence = mean_table(seen.table, seen.channels, margins, seen.noise)
-        found += (mean - found) / (1 + (ENOUGH / max(counting - 1, 1e-9)) ** 2)
-    found = believable(found, seen.independent, evidence)
-    return FirstGuess(_fitting(seen.independent + found, margins), evidence, averaged)
+        kept += (mean - kept) / (1 + (ENOUGH / max(counting - 1, 1e-9)) ** 2)
+    kept = believable(kept, seen.independent, evidence)
+    return FirstGuess(_fitting(seen.independent + kept, margins), evidence, averaged)
 
 
-def usual_pair(
-    unbiased: FloatArray, se: FloatArray, margins: tuple[FloatArray, FloatArray]
-) -> FloatArray:
+def usual_pair(unbiased: FloatArray, se: FloatArray, margins: MarginPair) -> FloatArray:
     """The same of a table that was undone already, from its standard errors.
 
     The margins may be known better than from the table itself.
@@ -285,13 +254,9 @@ class ReleasedPair:
 
     @classmethod
     def of(
-        cls,
-        counted: Counted,
-        channels: Channels,
-        pair: tuple[int, int],
-        margins: tuple[FloatArray, FloatArray],
+        cls, counted: Counted, channels: Channels, pair: tuple[int, int], margins: MarginPair
     ) -> ReleasedPair:
-        """Counted, with the given margins of the truth."""
+        """Counted, with the given margins of the original data."""
         places = channels.closure(pair)
         seen = counted(places)
         independent = np.outer(*margins) / max(float(seen.sum()), 1e-300)
@@ -304,28 +269,28 @@ class ReleasedPair:
 
     @property
     def small(self) -> bool:
-        """Whether all tables that it could be can be thought of."""
+        """Whether all possible tables can be enumerated."""
         wide = min(self.table.shape) > 1 and self.table.sum() > 0
         return self.alone and wide and self.table.size <= SMALL
 
     @cached_property
     def noise(self) -> float:
-        """The share of chance in where a record ends up, by the table of independence.
+        """The share of chance in the released cell of a record, under independence.
 
-        Values that stay put for sure make none: columns as they are, retention near 1.
+        It is 0 if all values stay for certain: unchanged columns, retention 1.
         """
         total = max(float(self.table.sum()), 1e-300)
         return 1 - float(self.channels.squared(self.independent).sum()) / total
 
     @property
     def unbiased(self) -> FloatArray:
-        """What the solved table differs from independence."""
+        """The difference of the solved table to independence."""
         solved = _marginal(self.channels.solve(self.table), self.places, self.pair)
         total = max(float(self.table.sum()), 1e-300)
         return solved - np.outer(solved.sum(axis=1), solved.sum(axis=0)) / total
 
     def white(self, shrinker: Shrinker) -> Signal:
-        """Released minus independent, denoised, and undone; and how long that is in errors."""
+        """Released minus independent, denoised, and undone; and its length in errors."""
         total = max(float(self.table.sum()), 1e-300)
         expected = np.outer(self.table.sum(axis=1), self.table.sum(axis=0)) / total
         scale = np.sqrt(expected)
@@ -348,40 +313,37 @@ class ReleasedPair:
         return dependence, power * free / expected, free
 
 
-def _fitting(table: FloatArray, margins: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """The nearest table that can be, brought to its margins: a value left empty is independent."""
-    total = float(margins[0].sum())
+def _fitting(table: FloatArray, margins: MarginPair) -> FloatArray:
+    """The nearest possible table, brought to its margins; an empty value becomes independent."""
+    rows, columns = margins
+    total = float(rows.sum())
     near = onto_simplex(table, total)
-    told = np.outer(near.sum(axis=1), near.sum(axis=0)) > 0
-    return _with_margins(np.where(told, near, np.outer(*margins) / max(total, 1e-300)), *margins)
-
-
-def _with_margins(table: FloatArray, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    occurs = np.outer(near.sum(axis=1), near.sum(axis=0)) > 0
+    fitted = np.where(occurs, near, np.outer(rows, columns) / max(total, 1e-300))
     for _ in range(50):
-        table = table * divide(rows, table.sum(axis=1))[:, None]
-        factors = divide(columns, table.sum(axis=0))
-        table = table * factors
+        fitted = fitted * divide(rows, fitted.sum(axis=1))[:, None]
+        factors = divide(columns, fitted.sum(axis=0))
+        fitted = fitted * factors
         if np.abs(factors * (columns > 0) - (columns > 0)).max() < 1e-4:
             break
-    return table
+    return np.asarray(fitted)
 
 
 def shrunk(residuals: FloatArray) -> Signal:
-    """Where the signal lies in signal plus noise of variance 1.
+    """The signal in signal plus noise of variance 1.
 
-    Either in all directions alike, or in a few, with singular values shrunk one by one: whichever
-    Stein's unbiased estimate of the squared error says is nearer. And how long it is in errors,
-    squared, and in how many coordinates: how much of it to keep is asked afterwards.
+    It is shrunk in all directions alike, or in a few, with singular values shrunk one by one:
+    whichever has the smaller error by Stein's unbiased estimate. Its squared length in errors and
+    their number of coordinates are for the later decision how much of it to keep.
     """
     rows, columns = residuals.shape[0] - 1, residuals.shape[1] - 1
     power, free = float((residuals**2).sum()), rows * columns
     if power <= 0 or free < 1:
         return residuals, 0.0, 1
-    factor = max(0.0, 1 - free / power)
     if min(residuals.shape) > WIDEST:
         return residuals, power, free
     left, values, right = np.linalg.svd(residuals, full_matrices=False)
-    risk = free + (4 - free) * free / power if factor > 0 else power - free
+    risk = free + (4 - free) * free / power if power > free else power - free
     if risk <= _spectral_risk(values, rows, columns):
         return residuals, power, free
     kept = shrink_singular_values(values, rows, columns)
@@ -403,15 +365,14 @@ def _largest_score(values: FloatArray, rows: int, columns: int) -> float:
 def _spectral_risk(values: FloatArray, rows: int, columns: int) -> float:
     """The unbiased estimate of the squared error of shrunk singular values [Candes]."""
     fewer, more = sorted((rows, columns))
-    own = np.maximum(values[:fewer], 1e-9)
-    found = shrink_singular_values(own, rows, columns)
-    step = 1e-4
-    slope = shrink_singular_values(own + step, rows, columns) - found
-    gaps = own[:, None] ** 2 - own**2
-    pulled = divide(np.broadcast_to((own * found)[:, None], gaps.shape), np.abs(gaps))
-    divergence = (more - fewer) * (found / own).sum() + slope.sum() / step
+    before, step = np.maximum(values[:fewer], 1e-9), 1e-4
+    after = shrink_singular_values(before, rows, columns)
+    slope = shrink_singular_values(before + step, rows, columns) - after
+    gaps = before[:, None] ** 2 - before**2
+    pulled = divide(np.broadcast_to((before * after)[:, None], gaps.shape), np.abs(gaps))
+    divergence = (more - fewer) * (after / before).sum() + slope.sum() / step
     divergence += 2 * (pulled * np.sign(gaps)).sum()
-    return float(((found - own) ** 2).sum() - rows * columns + 2 * divergence)
+    return float(((after - before) ** 2).sum() - rows * columns + 2 * divergence)
 
 
 def of_right_strength(residuals: FloatArray) -> Signal:
