@@ -1,8 +1,8 @@
 """Parse regression formulas to terms, and evaluate the terms on columns.
 
-A formula is a text of a stranger: it may stand in a plan file or in a request to the studio. It is
-parsed to a tree of columns, numbers, operators and the functions of a fixed table. Nothing is
-evaluated as Python. The grammar is that of R:
+A formula may be a text of a stranger, in a plan file or in a request to the studio. It is parsed to
+a tree of columns, numbers, operators and the functions of a fixed table. Nothing is evaluated as
+Python. The grammar is that of R:
 
     y ~ a + b       terms side by side, with an intercept; - 1 or + 0 leaves it out
     a:b  a*b  a/b   interaction; a + b + a:b; a + a:b
@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -74,7 +74,7 @@ TOKEN: Final = re.compile(
     rf"\s*(?:(?P<quoted>{QUOTED})|(?P<name>[^\W\d][\w.]*)|(?P<number>\d+)|(?P<sign>\*\*|[-+*/:^()]))"
 )
 STAND_IN: Final = "_quoted_"
-"""Begins the word that stands for a name in backticks while Python's grammar is applied."""
+"""Begins the word that replaces a name in backticks while Python's grammar is applied."""
 
 INSIDE: Final = re.compile(rf"{QUOTED}|'[^']*'|\"[^\"]*\"|[()]|[^`'\"()]+")
 """A piece of the text between the parentheses of a function."""
@@ -85,90 +85,85 @@ class Factor:
     """A column, or a function of columns, that is one part of a term.
 
     Attributes:
-        text: As it is written, with spaces as in Python; it names the factor in results.
+        text: The factor as it is written, with spaces as in Python; its name in results.
         tree: The expression.
-        quoted: The names of columns in backticks, by the word that stands for each in the tree.
+        quoted: The names of columns in backticks, by the word that replaces each in the tree.
+        columns: All columns that it names.
     """
 
     text: str
     tree: ast.expr = field(compare=False)
     quoted: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> frozenset[str]:
-        """All columns that it names."""
-        return frozenset(self._columns(self.tree))
+    columns: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def categories(self) -> str | None:
-        """The column of which it is ``C(column)``."""
+        """The column ``a`` of a factor ``C(a)``."""
         if isinstance(self.tree, ast.Call) and _function(self.tree) == "C":
-            return self._column(self.tree.args[0])
+            return _column(self.tree.args[0], self.quoted)
         return None
 
     @property
     def is_column(self) -> bool:
         """Whether it is a column and no function."""
-        return self._column(self.tree) is not None
+        return _column(self.tree, self.quoted) is not None
 
     def evaluate(self, frame: Any) -> Any:
         """Its values on all rows of a data frame: a column, numbers, or categories."""
         import pandas as pd
 
-        column = self._column(self.tree)
-        if column is not None:
-            return frame[column]
-        assert isinstance(self.tree, ast.Call)  # noqa: S101 - all other factors are calls
-        if _function(self.tree) != "C":
-            values = np.broadcast_to(self._values(self.tree, frame), len(frame))
-            return pd.Series(values, index=frame.index)
-        named = self.categories
-        values = self._values(self.tree.args[0], frame) if named is None else frame[named]
-        return pd.Series(pd.Categorical(values), index=frame.index)
+        name = _column(self.tree, self.quoted)
+        if name is not None:
+            return frame[name]
+        if isinstance(self.tree, ast.Call) and _function(self.tree) == "C":
+            column = self.categories
+            if column is not None:
+                return pd.Series(pd.Categorical(frame[column]), index=frame.index)
+            values = _value(self.tree.args[0], self.quoted, frame.__getitem__)
+            return pd.Series(pd.Categorical(values), index=frame.index)
+        values = _value(self.tree, self.quoted, frame.__getitem__)
+        return pd.Series(np.broadcast_to(values, len(frame)), index=frame.index)
 
-    def _columns(self, node: ast.AST) -> Iterable[str]:
-        column = self._column(node)
-        if column is not None:
-            return [column]
-        inner = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
-        return [name for child in inner for name in self._columns(child)]
 
-    def _column(self, node: ast.AST) -> str | None:
-        """The column that a node is; names of columns may have dots."""
-        name = _dotted(node)
-        if name is not None and name.startswith(STAND_IN):
-            return self.quoted[int(name.removeprefix(STAND_IN))]
-        return name
+def _column(node: ast.AST, quoted: Sequence[str]) -> str | None:
+    """The column that a node is; names of columns may have dots."""
+    name = _dotted(node)
+    if name is not None and name.startswith(STAND_IN):
+        return quoted[int(name.removeprefix(STAND_IN))]
+    return name
 
-    def _values(self, node: ast.AST, frame: Any) -> Any:
-        """The value of an expression that ``_require_allowed`` has passed."""
-        column = self._column(node)
-        if column is not None:
-            return np.asarray(frame[column], dtype=np.float64)
-        match node:
-            case ast.Constant(value=int() | float() as number):
-                return np.float64(number)
-            case ast.UnaryOp():
-                return OPERATORS[type(node.op)](self._numbers(node.operand, frame))
-            case ast.BinOp():
-                left, right = self._numbers(node.left, frame), self._numbers(node.right, frame)
-                return OPERATORS[type(node.op)](left, right)
-            case ast.Compare():
-                return self._compared(node, frame)
-            case ast.Call():
-                return FUNCTIONS[_function(node)](self._numbers(node.args[0], frame))
-        raise AssertionError(type(node).__name__)
 
-    def _numbers(self, node: ast.AST, frame: Any) -> Any:
-        """The value of an expression; a comparison that holds is 1."""
-        return self._values(node, frame) * 1.0
+def _value(node: ast.AST, quoted: Sequence[str], column: Callable[[str], Any]) -> Any:
+    """The value of an expression of columns, numbers, arithmetic, comparisons and known functions.
 
-    def _compared(self, node: ast.Compare, frame: Any) -> Any:
-        """A column beside a text is compared as text, everything else as numbers."""
-        compare, right = COMPARISONS[type(node.ops[0])], node.comparators[0]
-        if isinstance(right, ast.Constant) and isinstance(right.value, str):
-            return np.asarray(compare(frame[self._column(node.left)].astype(object), right.value))
-        return compare(self._numbers(node.left, frame), self._numbers(right, frame))
+    Every other node is refused: an expression is checked by evaluating it on empty columns.
+    """
+
+    def number(inner: ast.AST) -> Any:
+        """The value as a number; a comparison that holds is 1."""
+        return _value(inner, quoted, column) * 1.0
+
+    name = _column(node, quoted)
+    if name is not None:
+        return np.asarray(column(name), dtype=np.float64)
+    match node:
+        case ast.Constant(value=int() | float() as constant) if not isinstance(constant, bool):
+            return np.float64(constant)
+        case ast.UnaryOp() if type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](number(node.operand))
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](number(node.left), number(node.right))
+        case ast.Compare(ops=[op], comparators=[right]) if type(op) in COMPARISONS:
+            compare, name = COMPARISONS[type(op)], _column(node.left, quoted)
+            if not (isinstance(right, ast.Constant) and isinstance(right.value, str)):
+                return compare(number(node.left), number(right))
+            if name is not None and isinstance(op, ast.Eq | ast.NotEq):  # a column and a text
+                return np.asarray(compare(column(name).astype(object), right.value))
+        case ast.Call() if _function(node) in FUNCTIONS:
+            return FUNCTIONS[_function(node)](number(_argument(node)))
+        case ast.Call():
+            _argument(node)
+    raise SyntaxError
 
 
 Term: TypeAlias = tuple[Factor, ...]
@@ -214,7 +209,7 @@ class _Parser:
         self._at = 0
 
     def parse(self, terms: list[Term]) -> list[Term]:
-        """All terms of the text, after those that stand there without being written."""
+        """All terms of the text, after those that are implied."""
         terms = self._sum(terms)
         if self._next() is not None:
             raise SyntaxError
@@ -238,7 +233,11 @@ class _Parser:
                 sign, operand = "-" if sign == "+" else "+", INTERCEPT
             else:
                 operand = self._product()
-            terms = _union(terms, operand) if sign == "+" else _without(terms, operand)
+            if sign == "+":
+                terms = _union(terms, operand)
+            else:
+                left_out = {frozenset(term) for term in operand}
+                terms = [term for term in terms if frozenset(term) not in left_out]
             sign = self._take("+", "-") or ""
         return terms
 
@@ -293,16 +292,11 @@ def _union(*sides: Sequence[Term]) -> list[Term]:
     return list(terms.values())
 
 
-def _without(terms: Sequence[Term], gone: Sequence[Term]) -> list[Term]:
-    left_out = {frozenset(term) for term in gone}
-    return [term for term in terms if frozenset(term) not in left_out]
-
-
 def _crossed(left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
     """Every term of one side times every term of the other."""
     if len(left) * len(right) > MOST_TERMS:
         raise InvalidNumber(f"A formula has at most {MOST_TERMS:,} terms.")
-    return _union([tuple(dict.fromkeys((*one, *other))) for one in left for other in right])
+    return _union([tuple(dict.fromkeys((*a, *b))) for a in left for b in right])
 
 
 def _tokens(text: str) -> list[str | Factor]:
@@ -311,24 +305,24 @@ def _tokens(text: str) -> list[str | Factor]:
     text = text.rstrip()
     at = 0
     while at < len(text):
-        found = TOKEN.match(text, at)
-        if found is None:
+        token = TOKEN.match(text, at)
+        if token is None:
             raise SyntaxError
-        at = found.end()
-        if found["quoted"]:
-            tokens.append(_factor(found["quoted"]))
-        elif found["name"] and text.startswith("(", at):
-            begin, at = found.start("name"), _end_of_call(text, at)
+        at = token.end()
+        if token["quoted"]:
+            tokens.append(_factor(token["quoted"]))
+        elif token["name"] and text.startswith("(", at):
+            begin, at = token.start("name"), _end_of_call(text, at)
             tokens.append(_factor(text[begin:at]))
-        elif found["name"]:
-            tokens.append(_factor(f"`{found['name']}`"))
+        elif token["name"]:
+            tokens.append(_factor(f"`{token['name']}`"))
         else:
-            tokens.append(found["number"] or found["sign"])
+            tokens.append(token["number"] or token["sign"])
     return tokens
 
 
 def _end_of_call(text: str, at: int) -> int:
-    """Where the parenthesis that opens at a place is closed."""
+    """The end of the call whose parenthesis opens here."""
     depth = 0
     while piece := INSIDE.match(text, at):
         at = piece.end()
@@ -339,65 +333,35 @@ def _end_of_call(text: str, at: int) -> int:
 
 
 def _factor(text: str) -> Factor:
-    """A column in backticks, or a call, as a tree that holds nothing but what is allowed."""
+    """A column in backticks, or a call, as a tree that holds only allowed nodes."""
     quoted: list[str] = []
 
-    def stand_in(name: re.Match[str]) -> str:
+    def replaced(name: re.Match[str]) -> str:
         quoted.append(name[0].strip("`"))
         return f"{STAND_IN}{len(quoted) - 1}"
 
     if STAND_IN in re.sub(QUOTED, "", text):
         raise SyntaxError
-    tree = ast.parse(re.sub(QUOTED, stand_in, text), mode="eval").body
+    tree = ast.parse(re.sub(QUOTED, replaced, text), mode="eval").body
     if isinstance(tree, ast.Name):
-        return Factor(quoted[0], tree, tuple(quoted))
+        return Factor(quoted[0], tree, tuple(quoted), frozenset(quoted))
     if not isinstance(tree, ast.Call):
         raise SyntaxError
-    if _dotted(tree.func) == "C":
-        _require_one_argument(tree)
-        _require_allowed(tree.args[0])
-    else:
-        _require_allowed(tree)
-    stands_for = {f"{STAND_IN}{number}": f"`{name}`" for number, name in enumerate(quoted)}
-    written = re.sub(rf"{STAND_IN}\d+", lambda word: stands_for[word[0]], ast.unparse(tree))
-    return Factor(written, tree, tuple(quoted))
+    columns: set[str] = set()
+
+    def empty(name: str) -> Any:
+        columns.add(name)
+        return np.zeros(0)
+
+    with np.errstate(all="ignore"):
+        _value(_argument(tree) if _dotted(tree.func) == "C" else tree, quoted, empty)
+    names = {f"{STAND_IN}{number}": f"`{name}`" for number, name in enumerate(quoted)}
+    written = re.sub(rf"{STAND_IN}\d+", lambda word: names[word[0]], ast.unparse(tree))
+    return Factor(written, tree, tuple(quoted), frozenset(columns))
 
 
-def _require_allowed(node: ast.AST) -> None:
-    """Refuse every node but columns, numbers, arithmetic, comparisons and known functions."""
-    match node:
-        case ast.Name() | ast.Attribute() if _dotted(node) is not None:
-            return
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            float(number)  # an integer beyond all floating-point numbers is refused here
-            return
-        case ast.UnaryOp() | ast.BinOp() if type(node.op) in OPERATORS:
-            inner = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
-        case ast.Compare() if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
-            inner = [node.left] if _is_text_compared(node) else [node.left, *node.comparators]
-        case ast.Call():
-            _require_one_argument(node)
-            if _function(node) not in FUNCTIONS:
-                raise SyntaxError
-            inner = node.args
-        case _:
-            raise SyntaxError
-    for child in inner:
-        _require_allowed(child)
-
-
-def _is_text_compared(node: ast.Compare) -> bool:
-    """Whether a column is compared with a text: for being the same or not."""
-    right = node.comparators[0]
-    return (
-        isinstance(right, ast.Constant)
-        and isinstance(right.value, str)
-        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        and _dotted(node.left) is not None
-    )
-
-
-def _require_one_argument(node: ast.Call) -> None:
+def _argument(node: ast.Call) -> ast.expr:
+    """The one argument of a call."""
     name = _function(node)
     if name in WHOLE_COLUMN:
         raise NotCovered(
@@ -407,6 +371,7 @@ def _require_one_argument(node: ast.Call) -> None:
         )
     if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
         raise SyntaxError
+    return node.args[0]
 
 
 def _function(node: ast.Call) -> str:
