@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from pramana import api
-from pramana.analysis.attribute_sampling_regression import Needs, ToldBySet, rows_of_sets
+from pramana.analysis.attribute_sampling_regression import Needs, ReportedSet, rows_of_sets
 from pramana.analysis.regression import CorrectedScores
 from pramana.analysis.release import Release
 from pramana.base.rounding import TOTAL
@@ -56,7 +56,7 @@ def test_on_average_reports_say_what_is_true(sizes, kept, seed):
     needs = Needs(tuple(sizes), tuple(frozenset(own) for own in places[:3]))
     shares = [random.dirichlet(np.ones(size)) for size in sizes]
     sets = [
-        ToldBySet(own, reports, p, random.dirichlet(np.ones(np.prod([sizes[j] for j in own]))))
+        ReportedSet(own, reports, p, random.dirichlet(np.ones(np.prod([sizes[j] for j in own]))))
         for own, p, reports in zip(places, kept, (30.0, 5.0, 60.0, 9.0), strict=True)
     ]
     rows = rows_of_sets(needs, sets, shares)

@@ -1,9 +1,9 @@
-"""From a formula and released records to corrected scores.
+"""Fit a regression formula to released records.
 
 The formula is evaluated once on a grid: every combination of kept values that occurs, crossed with
-every truth that the randomised columns can have. A randomised column cut into bins stands for the
-centres of its bins; written as ``C(age)`` it stands for its bins as they are. Records whose truth
-is missing in a column of the model are left out, as a regression of the truth would leave them.
+every original value of the randomised columns. A randomised column cut into bins stands for the
+centres of its bins; written as ``C(age)`` it stands for its bins. Records whose original value is
+missing in a column of the model are left out, as a regression of the original data would do.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from pramana.analysis.regression_results import Regression
 from pramana.engine.base import SUMS, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
-from pramana.mechanisms.transition import Label
+from pramana.mechanisms.transition import Label, TransitionMatrix
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import is_number
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, TableLike
 
 MOST_NUMBERS = 60_000_000
-"""The largest grid: cells of kept values times truths times coefficients."""
+"""The largest grid: cells of kept values times original values times coefficients."""
 
 MOST_WORK = 50_000_000_000
-"""Every cell goes through all truths of its kind, some times over: more would take many minutes."""
+"""Cells times original values times coefficients: more would take many minutes."""
 
 MOST_POSITIONS = 4_000
 """The inverse of a larger matrix is not written out."""
@@ -78,15 +78,22 @@ class Model:
         import pandas as pd
         from formulaic import SimpleFormula
         from formulaic.errors import FormulaicError
+        from formulaic.parser import types
 
+        intercept = types.Term([types.Factor("1", eval_method="literal")])
+        looked_up = [
+            types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term])
+            if term
+            else intercept
+            for term in terms
+        ]
         factors = dict.fromkeys(factor for term in terms for factor in term)
         try:
-            with np.errstate(all="ignore"):  # what is no number is refused below, in one line
+            with np.errstate(all="ignore"):  # values without a number are refused below
                 columns = {factor.text: factor.evaluate(frame) for factor in factors}
                 data = pd.DataFrame(columns, index=frame.index)
-                matrix = SimpleFormula(
-                    [_formulaic_term(term) for term in terms], _ordering="none"
-                ).get_model_matrix(data, context={}, na_action="raise")
+                formula = SimpleFormula(looked_up, _ordering="none")
+                matrix = formula.get_model_matrix(data, context={}, na_action="raise")
         except (FormulaicError, ValueError, TypeError, KeyError) as error:
             raise InvalidNumber(
                 f"The formula {self.text!r} cannot be evaluated ({type(error).__name__}): "
@@ -117,33 +124,45 @@ def columns_of(terms: Iterable[Term]) -> set[str]:
     return {name for term in terms for factor in term for name in factor.columns}
 
 
-def _formulaic_term(term: Term) -> Any:
-    """A term whose factors Formulaic looks up by their texts; the intercept is the number 1."""
-    from formulaic.parser import types
-
-    if not term:
-        return types.Term([types.Factor("1", eval_method="literal")])
-    return types.Term([types.Factor(factor.text, eval_method="lookup") for factor in term])
-
-
 def variables_of(text: str) -> tuple[str, ...]:
     """All columns that a formula names."""
     model = Model.of(text)
     return tuple(dict.fromkeys((*model.response, *model.covariates)))
 
 
+@dataclass(frozen=True)
+class ModelAsked:
+    """A model to fit, and how each of its columns enters.
+
+    Attributes:
+        model: The formula.
+        family: The family.
+        changed: The columns that were randomised.
+        kept: The columns that were released unchanged.
+        summed: The response, if sums of its values are enough.
+        question: The filter, the weights and the level.
+    """
+
+    model: Model
+    family: Family
+    changed: tuple[str, ...]
+    kept: tuple[str, ...]
+    summed: str | None
+    question: Question
+
+
 @dataclass(frozen=True, eq=False)
 class ModelCells:
-    """Released records by cells, and the truths of which each cell tells.
+    """Released records by cells, and the original values that each cell can have.
 
     Attributes:
         table: One row a cell: kept columns and sums.
-        names: The columns of the truths.
-        truths: Their values; ``None`` where a truth is left out of the model.
+        names: The randomised columns.
+        truths: Their values; ``None`` where an original value is left out of the model.
         undone: For each factor its rows, and the row that each cell has (CorrectedScores).
-        apart: Which cells come from the same draw, where there were several draws.
-        squares: Whether squares of scores can be told as well.
-        basis: What makes the numbers right.
+        basis: What makes the estimates right.
+        apart: The draw of each cell, if there were several draws of fixed size.
+        squares: Whether squares of scores can be estimated as well.
         errors: What the standard errors are.
     """
 
@@ -157,18 +176,6 @@ class ModelCells:
     errors: str = "robust standard errors"
 
 
-@dataclass(frozen=True)
-class ModelAsked:
-    """A model that was asked for: its formula, and which columns stand for what."""
-
-    model: Model
-    family: Family
-    changed: tuple[str, ...]
-    kept: tuple[str, ...]
-    summed: str | None
-    question: Question
-
-
 def fit_formula(
     records: ReleasedRecords,
     text: str,
@@ -177,17 +184,17 @@ def fit_formula(
     family: Family,
     cells: Callable[[ModelAsked], ModelCells],
 ) -> Regression:
-    """Fit the model to the truth behind the records.
+    """Fit the model to the original data behind the records.
 
-    ``cells`` tells what the records say of the truth: it differs by what was done to them.
+    ``cells`` gives the records by cells: it differs by how they were randomised.
     """
     model = Model.of(text)
     names = (*model.response, *model.covariates)
     records.require_without_noise(model.covariates)
-    changed = records.changed(names)
-    own = {name: records.certificate.schema.column(name) for name in names}
-    require_values(*([own[n] for n in side] for side in (model.response, model.covariates)))
-    centred = [name for name in own if stands_for_centres(own[name], model)]
+    changed = tuple(records.changed(names))
+    columns = {name: records.certificate.schema.column(name) for name in names}
+    require_values(*([columns[n] for n in side] for side in (model.response, model.covariates)))
+    centred = [name for name in columns if stands_for_centres(columns[name], model)]
     for name in set(centred) & set(model.response):
         raise NotCovered(
             f"'{name}' left in bins, so that there is no model of its values. Ask for shares of "
@@ -195,59 +202,79 @@ def fit_formula(
             column=name,
         )
     summed = _summed_response(records, model, changed, family)
-    kept = tuple(name for name in dict.fromkeys(names) if name not in changed and name != summed)
-    found = cells(ModelAsked(model, family, tuple(changed), kept, summed, question))
-    if not found.table.num_rows:
+    kept = tuple(name for name in columns if name not in changed and name != summed)
+    released = cells(ModelAsked(model, family, changed, kept, summed, question))
+    if not released.table.num_rows:
         raise InvalidTable("No released record has a value in every column of the model.")
-    frame, which, present = _grid(records, model, found, kept)
+    frame, kinds, present = _grid(records, model, released, kept)
     terms, design, response, event = _sides(model, frame, family, summed)
-    grid = frame[list(model.covariates)].drop_duplicates()
-    _require_size(len(which), len(present) * len(terms), design.size)
-    sums = dict.fromkeys(SUMS, np.zeros(found.table.num_rows)) | sums_in(found.table)
-    if not all(np.isfinite(own).all() for own in sums.values()):
+    _require_size(len(kinds), len(present) * len(terms), design.size)
+    sums = dict.fromkeys(SUMS, np.zeros(released.table.num_rows)) | sums_in(released.table)
+    if not all(np.isfinite(values).all() for values in sums.values()):
         raise InvalidNumber("The response or the weight of some records is not finite.")
     scores = CorrectedScores(
         family=family,
         design=design.reshape(-1, len(present), len(terms)) * present[:, None],
         response=None if response is None else response.reshape(-1, len(present)) * present,
-        kept=which,
-        undone=found.undone,
-        apart=found.apart,
+        kept=kinds,
+        undone=released.undone,
+        apart=released.apart,
         **{name: sums[name] for name in SUMS},
     )
-    rounding = _rounding(model, frame, found, own, (design, response), scores)
+    rounding = _rounding(model, frame, released, columns, (design, response), scores)
     scores = replace(scores, rounding=rounding)
-    if not found.squares:
+    if not released.squares:
         question = replace(question, infer="population")
-    solved = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
-    basis = f"{event}{found.basis}"
-    remarks = f"{_who_is_left_out(records, changed)}{recoded_words(own.values())}"
+    solution = solve_scores(scores, terms, infer=question.infer, z=question.z(len(terms)))
+    basis = f"{event}{released.basis}"
+    remarks = _remarks(records, model, family, columns, changed, centred)
+    grid = frame[list(model.covariates)].drop_duplicates()
+    return Regression(
+        formula=text,
+        family=family,
+        names=terms,
+        coefficients=solution.coefficients,
+        covariance=solution.covariance,
+        reach=solution.reach,
+        from_zero=solution.from_zero,
+        question=question,
+        records=round(scores.records),
+        why=f"{basis}; {released.errors}.{remarks}",
+        basis=basis,
+        predictor=Predictor(model, family, tuple(columns.values()), grid, terms),
+    )
+
+
+def _remarks(
+    records: ReleasedRecords,
+    model: Model,
+    family: Family,
+    columns: Mapping[str, Column],
+    changed: Sequence[str],
+    centred: Sequence[str],
+) -> str:
+    """What a reader must know of the columns.
+
+    The number of records reveals the records without a value in unchanged columns only.
+    """
+    remarks = ""
+    may_lack = [n for n in changed if {None, *stand_for_missing(records, n)} & {*columns[n].labels}]
+    if may_lack:
+        remarks += f" Who lacks {' or '.join(may_lack)} is left out."
+    remarks += recoded_words(columns.values())
     if centred:
         remarks += (
             f" The centre of each bin stands for the values of {' and '.join(centred)}: intervals "
             "do not cover what this changes."
         )
-    rounded = [name for name in model.covariates if own[name].gridded]
+    rounded = [name for name in model.covariates if columns[name].gridded]
     if rounded:
         remarks += f" Rounding of {' and '.join(rounded)} to the grid is " + (
             "taken off as if numbers rose or fell evenly between points."
             if family == "linear"
             else "not undone: intervals do not cover what it changes."
         )
-    return Regression(
-        formula=text,
-        family=family,
-        names=terms,
-        coefficients=solved.coefficients,
-        covariance=solved.covariance,
-        reach=solved.reach,
-        from_zero=solved.from_zero,
-        question=question,
-        records=round(scores.records),
-        why=f"{basis}; {found.errors}.{remarks}",
-        basis=basis,
-        predictor=Predictor(model, family, tuple(own.values()), grid, terms),
-    )
+    return remarks
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,10 +294,8 @@ class Predictor:
         needed = [column for column in self.columns if column.name in self.model.covariates]
         attributes = [Attribute(c.name, None if c.domain is None else c.labels, c) for c in needed]
         rows = raw_records(attributes, table)
-        new = pd.DataFrame(
-            {own.name: self._values(own, rows[own.name]) for own in attributes},
-            index=range(rows.num_rows),
-        )
+        values = {a.name: self._values(a, rows[a.name]) for a in attributes}
+        new = pd.DataFrame(values, index=range(rows.num_rows))
         known = ~new.isna().any(axis=1).to_numpy()
         # The grid brings every category, so that each keeps its place and its reference.
         frame = pd.concat([new[known], self.grid[list(new.columns)]], ignore_index=True)
@@ -292,13 +317,6 @@ class Predictor:
         if not isinstance(fitted.dtype, pd.CategoricalDtype):
             return pd.Series(labels)
         return pd.Series(pd.Categorical(labels, dtype=fitted.dtype))
-
-
-def _who_is_left_out(records: ReleasedRecords, changed: Sequence[str]) -> str:
-    """The number of records tells who lacks a value released unchanged, and of no other."""
-    labels = {name: records.certificate.schema.column(name).labels for name in changed}
-    may = [n for n in changed if {None, *stand_for_missing(records, n)} & set(labels[n])]
-    return f" Who lacks {' or '.join(may)} is left out." if may else ""
 
 
 def cells_of_steps(records: ReleasedRecords, mechanism: Mechanism, asked: ModelAsked) -> ModelCells:
@@ -331,12 +349,14 @@ def stands_for_centres(column: Column, model: Model) -> bool:
 def _summed_response(
     records: ReleasedRecords, model: Model, changed: Sequence[str], family: Family
 ) -> str | None:
-    """The response, if its values need not be told apart: least squares of a kept number."""
-    name = model.response[0] if len(model.response) == 1 else None
-    plain = len(model.left) == 1 and [factor.is_column for factor in model.left[0]] == [True]
-    if family != "linear" or not plain or name in changed or name in model.covariates:
+    """The response, if sums of its values are enough: least squares of an unchanged number."""
+    if family != "linear" or len(model.response) != 1:
         return None
-    records.require(str(name))
+    (name,) = model.response
+    is_column = len(model.left) == 1 and [factor.is_column for factor in model.left[0]] == [True]
+    if not is_column or name in changed or name in model.covariates:
+        return None
+    records.require(name)
     return name if is_number(records.opened.schema.field(name).type) else None
 
 
@@ -361,18 +381,16 @@ def _require_size(cells: int, each: int, numbers: int) -> None:
 def _grid(
     records: ReleasedRecords, model: Model, cells: ModelCells, kept: Sequence[str]
 ) -> tuple[Any, IntArray, BoolArray]:
-    """Kinds of kept values crossed with truths; the kind of each cell; truths that count."""
+    """Kinds of kept values crossed with original values; the kind of each cell; values present."""
     import pandas as pd
 
     table = cells.table
-    own = pd.DataFrame(
-        {name: _column(table.column(name)) for name in kept}, index=range(table.num_rows)
-    )
+    values = {name: _column(table.column(name)) for name in kept}
+    kinds = pd.DataFrame(values, index=range(table.num_rows))
+    which = np.zeros(table.num_rows, dtype=np.int64)
     if kept:
-        which = own.groupby(list(kept), sort=False, observed=True).ngroup().to_numpy()
-        kinds = own.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
-    else:
-        which, kinds = np.zeros(table.num_rows, dtype=np.int64), own.iloc[:1]
+        which = kinds.groupby(list(kept), sort=False, observed=True).ngroup().to_numpy()
+    kinds = kinds.iloc[np.unique(which, return_index=True)[1]].reset_index(drop=True)
     _require_size(table.num_rows, len(cells.truths), len(kinds) * len(cells.truths))
     gone = [(None, *stand_for_missing(records, name)) for name in cells.names]
     frame = kinds.loc[kinds.index.repeat(len(cells.truths))].reset_index(drop=True)
@@ -387,7 +405,7 @@ def _grid(
 
 
 def stand_for_missing(records: ReleasedRecords, name: str) -> tuple[Label, ...]:
-    """Labels by which a survey says why there is no value: no model takes them for one."""
+    """Labels by which a survey says why a value is missing."""
     domain = records.certificate.schema.column(name).domain
     return () if domain is None else domain.missing_labels
 
@@ -400,7 +418,7 @@ def _column(column: pa.ChunkedArray) -> Any:
 
 
 def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[Label]) -> Any:
-    """What the labels of a randomised column stand for; any value where one is missing."""
+    """The values of labels of a randomised column; any value where one is missing."""
     import pandas as pd
 
     column = records.certificate.schema.column(name)
@@ -425,7 +443,7 @@ def _values(records: ReleasedRecords, model: Model, name: str, labels: Sequence[
 def _sides(
     model: Model, frame: Any, family: Family, summed: str | None
 ) -> tuple[tuple[str, ...], FloatArray, FloatArray | None, str]:
-    """Names and design of the right side; where it is not summed up, the response and its event."""
+    """Names and design of the right side; the response, unless it is summed, and its event."""
     terms, design = model.evaluate(frame, model.right)
     if summed is not None:
         return terms, design, None, ""
@@ -440,12 +458,12 @@ def _sides(
         )
     values = response[:, 0]
     if family == "logistic" and not np.isin(values, (0.0, 1.0)).all():
-        found = np.unique(values)
-        if len(found) != 2:
+        levels = np.unique(values)
+        if len(levels) != 2:
             raise InvalidNumber(
                 "The response of a logistic model must be 0 or 1, or have two values."
             )
-        values, event = (values == found[1]) * 1.0, f"the event is {names[0]} = {found[1]:g}; "
+        values, event = (values == levels[1]) * 1.0, f"the event is {names[0]} = {levels[1]:g}; "
     if family == "poisson" and (values < 0).any():
         raise InvalidNumber("The response of a Poisson model must not be negative.")
     return terms, design, values, event
@@ -461,28 +479,31 @@ def _rounding(
 ) -> FloatArray | None:
     """How design and response rise with each number on a grid, times its error by rounding.
 
-    One layer a number; rows are kinds of kept values by truths. Both must be straight lines in it.
+    One layer a number; rows are kinds of kept values by original values. Both must be straight
+    lines in the number.
     """
     layers = []
+    design, response = sides
+    before = np.column_stack([design, np.zeros(len(design)) if response is None else response])
     for place, name in enumerate(cells.names):
         if name not in columns or not columns[name].gridded:
             continue  # others are filtered on
         column = columns[name]
-        labels = {label: at for at, label in enumerate(column.labels)}
-        numbers = np.array([0.0 if own is None else float(str(own)) for own in column.labels])
-        at = np.array([labels[truth[place]] for truth in cells.truths])
+        codes = {label: at for at, label in enumerate(column.labels)}
+        numbers = np.array([0.0 if v is None else float(str(v)) for v in column.labels])
+        at = np.array([codes[truth[place]] for truth in cells.truths])
         counts = np.zeros(len(numbers))
         np.add.at(counts, at, scores.truths)
-        each = rounding_variance(column, numbers, GapShape.of(column, counts))
-        error = np.sqrt(each)[at]
+        error = np.sqrt(rounding_variance(column, numbers, GapShape.of(column, counts)))[at]
         rises = []
-        for far in (1.0, 2.0):
-            moved = frame.assign(**{name: frame[name] + far})
-            parts = [model.evaluate(moved, model.right)[1]]
-            if sides[1] is not None:
-                parts.append(_sides(model, moved, scores.family, None)[2][:, None])  # type: ignore[index]
-            before = [own if own.ndim > 1 else own[:, None] for own in sides if own is not None]
-            rises.append(np.hstack([b - a for a, b in zip(before, parts, strict=True)]) / far)
+        for distance in (1.0, 2.0):
+            moved = frame.assign(**{name: frame[name] + distance})
+            after = [model.evaluate(moved, model.right)[1]]
+            if response is None:
+                after.append(np.zeros((len(design), 1)))
+            else:
+                after.append(_sides(model, moved, scores.family, None)[2][:, None])  # type: ignore[index]
+            rises.append((np.hstack(after) - before) / distance)
         size = float(np.abs(rises[0]).max(initial=1e-300))
         straight = np.allclose(rises[0], rises[1], rtol=1e-6, atol=1e-6 * size)
         if not straight or model.names_categories(name):
@@ -491,8 +512,6 @@ def _rounding(
                 f"to undo: write {name} as it is, without functions, powers or C().",
                 column=name,
             )
-        if sides[1] is None:
-            rises[0] = np.hstack([rises[0], np.zeros((len(rises[0]), 1))])
         layers.append(rises[0] * np.tile(error, len(frame) // len(error))[:, None])
     return np.array(layers) if layers and scores.family == "linear" else None
 
@@ -500,25 +519,26 @@ def _rounding(
 def _undone(
     axis: Axis, step: Step, layout: Layout, places: list[IntArray]
 ) -> tuple[FloatArray, IntArray]:
-    """The rows of the inverse of a step, merged into truths, and the row of each cell."""
+    """The rows of the inverse of a step, merged into original values, and the row of each cell."""
     place = layout.axes.index(axis)
     if axis.size > MOST_POSITIONS:
         raise TooLarge(
             f"The columns {', '.join(axis.columns)} were randomised together over {axis.size:,} "
             f"cells; regressions serve at most {MOST_POSITIONS:,}."
         )
-    eye = np.eye(axis.size)
+
+    def inverse(matrix: TransitionMatrix) -> FloatArray:
+        return channel_of(0, axis, matrix).along("solve", np.eye(axis.size)).T
+
     if step.matrix is not None:
-        return channel_of(0, axis, step.matrix).along("solve", eye).T, places[place]
+        return inverse(step.matrix), places[place]
     strata = [next(i for i, a in enumerate(layout.axes) if a.columns == (n,)) for n in step.strata]
-    cells = list(itertools.product(*([c[0] for c in layout.axes[s].cells] for s in strata)))
-    inverses = {
-        own: channel_of(0, axis, m).along("solve", eye).T for own, m in step.by_stratum.items()
-    }
     number = np.zeros(len(places[place]), dtype=np.int64)
     for stratum in strata:
         number = number * layout.axes[stratum].size + places[stratum]
-    if any(cells[own] not in inverses for own in np.unique(number)):
+    cells = list(itertools.product(*([c[0] for c in layout.axes[s].cells] for s in strata)))
+    inverses = {stratum: inverse(matrix) for stratum, matrix in step.by_stratum.items()}
+    if any(cells[occurring] not in inverses for occurring in np.unique(number)):
         raise NotCovered(
             f"Some released records of {', '.join(axis.columns)} stand in strata for which the "
             "certificate has no matrix. Filter on the strata that it has."

@@ -1,4 +1,4 @@
-"""What a regression is: coefficients by name with their errors, and how they came about."""
+"""The result of a regression: coefficients by name with their errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from pramana.errors import NotCovered, UnknownColumn, harmless
 from pramana.types import FloatArray, Form, TableLike
 
 HEADS = ("coefficient", "se", "z", "p_value", "low", "high")
+DIGITS = (".5g", ".5g", ".3f", ".3f", ".5g", ".5g")
 
 
 @dataclass(frozen=True)
 class JointTest:
-    """Whether several coefficients are all 0, by Wald's statistic."""
+    """Wald's test that several coefficients are all 0."""
 
     names: tuple[str, ...]
     statistic: float
@@ -32,25 +33,25 @@ class JointTest:
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Coefficients of a model of the truth.
+    """Coefficients of a model of the original data.
 
     Attributes:
-        formula: What was asked.
+        formula: The formula.
         family: ``linear``, ``logistic`` or ``poisson``.
         names: One name a coefficient.
         coefficients: One number each.
-        covariance: Of the coefficients, the randomisation included.
-        reach: How far the interval of each goes below and above it; not given, as far as the
-            quantile times its standard error.
-        from_zero: By how many standard errors the test of which the interval has the ends finds
-            each off 0; not given, as many as ``z``.
-        degrees: Degrees of freedom of the covariance, where replicate weights told it.
+        covariance: Of the coefficients, randomisation included.
         question: What the intervals mean.
         records: The number of released records behind them.
         why: One sentence on what makes them right, with their errors.
-        basis: The same without the errors.
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
+        reach: How far the interval of each goes below and above it; by default the quantile times
+            its standard error.
+        from_zero: How many standard errors each is off 0 by the test of its interval; by default
+            ``z``.
+        degrees: Degrees of freedom of the covariance, if it comes from replicate weights.
+        basis: What makes the estimates right, without their errors.
         predictor: Gives the expected response of records by the coefficients.
     """
 
@@ -78,6 +79,41 @@ class Regression:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     @property
+    def z(self) -> FloatArray:
+        """Coefficients in units of their standard errors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.coefficients / self.se
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Two-sided, of the hypothesis that the coefficient is 0: 0.05 at an end of 95 %."""
+        off = self.z if self.from_zero is None else self.from_zero
+        if self.degrees < inf:
+            from scipy.special import stdtr
+
+            beyond = 2 * stdtr(self.degrees, -np.abs(off))
+            return np.asarray(np.nan_to_num(beyond, nan=1.0), dtype=np.float64)
+        return np.array([erfc(abs(z) / sqrt(2)) if z == z else 1.0 for z in off])
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of the intervals."""
+        return np.asarray(self.coefficients - self._reach[0], dtype=np.float64)
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the intervals."""
+        return np.asarray(self.coefficients + self._reach[1], dtype=np.float64)
+
+    @property
+    def _reach(self) -> FloatArray:
+        if self.reach is not None:
+            return self.reach
+        return np.tile(students(self.question.z(len(self.names)), self.degrees) * self.se, (2, 1))
+
+    # -- the names that users of statsmodels know ---------------------------------------------
+
+    @property
     def params(self) -> Any:
         """The coefficients as a pandas series."""
         return self._series(self.coefficients)
@@ -91,6 +127,12 @@ class Regression:
     def pvalues(self) -> Any:
         """The p-values as a pandas series."""
         return self._series(self.p_value)
+
+    def cov_params(self) -> Any:
+        """The covariance of the coefficients as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
 
     def conf_int(self) -> Any:
         """The ends of the intervals as a pandas data frame with columns 0 and 1."""
@@ -116,64 +158,37 @@ class Regression:
             raise NotCovered("This model holds no formula to predict by.")
         return self.predictor(table, self.coefficients)
 
-    @property
-    def z(self) -> FloatArray:
-        """Coefficients in units of their standard errors."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return self.coefficients / self.se
-
-    @property
-    def p_value(self) -> FloatArray:
-        """Two-sided, of the hypothesis that the coefficient is 0: 0.05 at an end of 95 %."""
-        off = self.z if self.from_zero is None else self.from_zero
-        if self.degrees < inf:
-            from scipy.special import stdtr
-
-            beyond = 2 * stdtr(self.degrees, -np.abs(off))
-            return np.asarray(np.nan_to_num(beyond, nan=1.0), dtype=np.float64)
-        tails = [erfc(abs(value) / sqrt(2)) if value == value else 1.0 for value in off]
-        return np.array(tails)
-
-    @property
-    def low(self) -> FloatArray:
-        """Lower ends of the intervals."""
-        return np.asarray(self.coefficients - self._reach[0], dtype=np.float64)
-
-    @property
-    def high(self) -> FloatArray:
-        """Upper ends of the intervals."""
-        return np.asarray(self.coefficients + self._reach[1], dtype=np.float64)
-
-    @property
-    def _reach(self) -> FloatArray:
-        if self.reach is not None:
-            return self.reach
-        return np.tile(students(self.question.z(len(self.names)), self.degrees) * self.se, (2, 1))
-
-    def __getitem__(self, name: str) -> dict[str, float]:
-        """One coefficient with its figures."""
-        (place,) = self._places((name,))
-        figures = (self.coefficients, self.se, self.z, self.p_value, self.low, self.high)
-        return {head: float(own[place]) for head, own in zip(HEADS, figures, strict=True)}
-
     def test(self, *names: str) -> JointTest:
-        """Whether these coefficients are all 0: all of a factor's, say."""
-        places = self._places(names)
-        own = self.coefficients[places]
+        """Test whether these coefficients, all of a factor say, are all 0."""
+        places = [self._place(name) for name in names]
+        tested = self.coefficients[places]
         part = self.covariance[np.ix_(places, places)]
-        statistic = float(own @ np.linalg.solve(part, own))
-        p_value = chi_square_tail(statistic, len(own))
-        if self.degrees < inf:  # as many as the replicates tell apart, those of the test taken off
+        statistic, size = float(tested @ np.linalg.solve(part, tested)), len(tested)
+        p_value = chi_square_tail(statistic, size)
+        if self.degrees < inf:  # Hotelling's test
             from scipy.special import fdtrc
 
-            left = self.degrees - len(own) + 1
+            left = self.degrees - size + 1
             if left < 1:
                 raise NotCovered(
-                    f"{self.degrees + 1:.0f} replicates do not tell how {len(own)} coefficients "
+                    f"{self.degrees + 1:.0f} replicates do not tell how {size} coefficients "
                     "vary together. Test fewer of them."
                 )
-            p_value = float(fdtrc(len(own), left, statistic * left / (self.degrees * len(own))))
-        return JointTest(names, statistic, len(own), p_value)
+            p_value = float(fdtrc(size, left, statistic * left / (self.degrees * size)))
+        return JointTest(names, statistic, size, p_value)
+
+    def __getitem__(self, name: str) -> dict[str, float]:
+        """One coefficient with its statistics."""
+        place = self._place(name)
+        columns = (self.coefficients, self.se, self.z, self.p_value, self.low, self.high)
+        return {head: float(column[place]) for head, column in zip(HEADS, columns, strict=True)}
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise UnknownColumn(
+                f"The model has no coefficient '{name}'. It has: {', '.join(self.names)}."
+            )
+        return self.names.index(name)
 
     def to_arrow(self) -> pa.Table:
         """One row a coefficient."""
@@ -187,6 +202,11 @@ class Regression:
 
     def to_json(self) -> Form:
         """As JSON."""
+        coefficients = [
+            {"name": name}
+            | {head: value if isfinite(value) else None for head, value in self[name].items()}
+            for name in self.names
+        ]
         return {
             "formula": self.formula,
             "family": self.family,
@@ -195,11 +215,8 @@ class Regression:
             "infer": self.question.infer,
             "weight": self.weight,
             "why": self.why,
-            "coefficients": [{"name": name, **self._plain(name)} for name in self.names],
+            "coefficients": coefficients,
         }
-
-    def _plain(self, name: str) -> dict[str, float | None]:
-        return {head: own if isfinite(own) else None for head, own in self[name].items()}
 
     def plot(self) -> Any:
         """A chart of the coefficients with their intervals (Altair)."""
@@ -209,7 +226,7 @@ class Regression:
 
     @property
     def note(self) -> str:
-        """How the numbers came about."""
+        """The number of records and what makes the estimates right."""
         weighted = f" Weighted by {self.weight}." if self.weight else ""
         return f"{self.records:,} records; {self.why}{weighted}"
 
@@ -225,15 +242,6 @@ class Regression:
         ends = f"[{(1 - level) / 2:.3g}", f"{(1 + level) / 2:.3g}]"
         rows = [["", "coef", "std err", "z", "P>|z|", *ends]]
         for name in self.names:
-            digits = (".5g", ".5g", ".3f", ".3f", ".5g", ".5g")
-            figures = zip(self[name].values(), digits, strict=True)
-            rows.append([name, *(f"{figure:{digit}}" for figure, digit in figures)])
+            figures = zip(self[name].values(), DIGITS, strict=True)
+            rows.append([name, *(f"{figure:{digits}}" for figure, digits in figures)])
         return rows
-
-    def _places(self, names: tuple[str, ...]) -> list[int]:
-        for name in names:
-            if name not in self.names:
-                raise UnknownColumn(
-                    f"The model has no coefficient '{name}'. It has: {', '.join(self.names)}."
-                )
-        return [self.names.index(name) for name in names]
