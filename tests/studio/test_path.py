@@ -759,7 +759,7 @@ def test_reports_and_files_for_a_colleague(opened: Visitor) -> None:
     assert done.returncode == 0, done.stderr
     both = [load(folder / name).certificate.schema for name in ("by_program", "told")]
     assert both[0] == both[1]
-    states = opened.session.told()
+    states = opened.session.history()
     opened.post("/code/back", {"at": "0"})
     assert opened.session.now.file == ""
     opened.post("/code/back", {"at": str(len(states) - 1)})

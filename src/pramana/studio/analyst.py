@@ -1,4 +1,4 @@
-"""What an analyst asks of a release, and the files to take along."""
+"""Tasks on a release: checks, codebook, tables, regressions; and their results as files."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ MOST_VALUES: Final = 200
 MOST_CELLS: Final = 20_000
 NUMBERS: Final = ("int", "uint", "float", "double", "decimal", "halffloat")
 SHARES: Final = {"share": True, "row": "row", "column": "column"}
+HEADS: Final = {
+    "count": "Number of people",
+    "share": "Share of all",
+    "row": "Share within a row",
+    "column": "Share within a column",
+    "mean": "Mean of ",
+    "total": "Total of ",
+}
 LEVEL_OF_FACTOR: Final = re.compile(r"(?:C\()?([^\[\](),:]+)(?:,[^\[\]]*)?\)?\[(?:T\.)?([^\]]*)\]")
 
 
@@ -98,63 +106,49 @@ def tabulate(
     """A table of counts, shares, means or totals, with intervals, in the words of the labels."""
     bench.say("Estimating the table")
     release = release_at(bench, path, stamp)
-    asked: dict[str, Any] = {
-        "where": only or None,
-        "level": level,
-        "infer": infer,
-        "weighted": weighted,
-    }
+    records: dict[str, Any] = {
+        "where": only or None, "level": level, "infer": infer, "weighted": weighted
+    }  # fmt: skip
     if what in ("mean", "total"):
         if not of:
             raise InputError(f"Choose the column of numbers whose {what} is wanted.")
-        found = getattr(release, what)(of, by=by, **asked)
+        estimate = getattr(release, what)(of, by=by, **records)
     else:
-        found = release.crosstab(*by, share=SHARES.get(what, False), **asked)
-    if len(found) > MOST_CELLS:
+        estimate = release.crosstab(*by, share=SHARES.get(what, False), **records)
+    if len(estimate) > MOST_CELLS:
         raise InputError(
-            f"The table has {len(found):,} cells, and at most {MOST_CELLS:,} are shown. Take "
+            f"The table has {len(estimate):,} cells, and at most {MOST_CELLS:,} are shown. Take "
             "columns with fewer values."
         )
-    told = release.in_words(found)
-    cells = [_cell(cell, told, what) for cell in told.cells]
+    table = release.in_words(estimate)
+    cells = [_cell(cell, table, what) for cell in table.cells]
+    title = release.certificate.labels.title(of) if of else ""
     return {
-        "what": _what(what, of, release),
-        "by": list(told.by),
+        "what": HEADS[what] + title,
+        "by": list(table.by),
         "cells": cells,
-        "note": told.note,
-        "weight": told.weight,
+        "note": table.note,
+        "weight": table.weight,
         "level": level,
-        "no_interval": told.no_interval,
+        "no_interval": table.no_interval,
         "unreliable": sum(cell["unreliable"] for cell in cells),
-        "across": list(told.labels[-1]) if len(told.by) > 1 else [],
-        **_chart(told),
+        "across": list(table.labels[-1]) if len(table.by) > 1 else [],
+        **_chart(table),
     }
 
 
-def _what(what: str, of: str, release: Any) -> str:
-    title = release.certificate.labels.title(of) if of else ""
-    return {
-        "count": "Number of people",
-        "share": "Share of all",
-        "row": "Share within a row",
-        "column": "Share within a column",
-        "mean": f"Mean of {title}",
-        "total": f"Total of {title}",
-    }[what]
-
-
-def _cell(cell: dict[str, Any], told: Any, what: str) -> dict[str, Any]:
+def _cell(cell: dict[str, Any], table: Any, what: str) -> dict[str, Any]:
     """One number in words, with the figures behind it."""
     number, se, low, high = (cell[name] for name in ("estimate", "se", "low", "high"))
     if math.isinf(low) and math.isinf(high):  # a group that may be empty: it could be any number
         number = math.nan
     sure = math.isfinite(number) and math.isfinite(se) and se <= UNRELIABLE * abs(number)
     return {
-        "labels": [str(cell[name]) for name in told.names],
+        "labels": [str(cell[name]) for name in table.names],
         "text": _text(number, what),
         "interval": _interval(low, high, what),
         "unreliable": not sure,
-        "figures": [_plain(one) for one in (number, se, low, high)],
+        "figures": [_finite(figure) for figure in (number, se, low, high)],
     }
 
 
@@ -185,7 +179,7 @@ def _text(number: float, what: str = "") -> str:
     return f"{number:,.4g}"
 
 
-def _plain(number: float) -> float | None:
+def _finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
@@ -212,45 +206,40 @@ def model(
     """A regression of the true records, its coefficients in words."""
     bench.say("Fitting the model")
     release = release_at(bench, path, stamp)
-    found = release.regress(
-        formula,
-        family=family,
-        where=only or None,
-        level=level,
-        infer=infer,
-        weighted=weighted,
+    fit = release.regress(
+        formula, family=family, where=only or None, level=level, infer=infer, weighted=weighted
     )
     rows = []
-    for name in found.names:
-        own = found[name]
+    for name in fit.names:
+        term = fit[name]
+        heads = ("coefficient", "se", "low", "high", "p_value")
         rows.append(
             {
                 "name": name,
                 "words": _term(name, release.certificate.labels),
-                "text": _text(own["coefficient"]),
-                "se": _text(own["se"]),
-                "interval": _interval(own["low"], own["high"], ""),
-                "p": "< 0.001" if own["p_value"] < 0.001 else f"{own['p_value']:.3f}",
-                "unreliable": own["low"] <= 0 <= own["high"],
-                "figures": [_plain(own[head]) for head in ("coefficient", "se", "low", "high")]
-                + [_plain(own["p_value"])],
+                "text": _text(term["coefficient"]),
+                "se": _text(term["se"]),
+                "interval": _interval(term["low"], term["high"], ""),
+                "p": "< 0.001" if term["p_value"] < 0.001 else f"{term['p_value']:.3f}",
+                "unreliable": term["low"] <= 0 <= term["high"],
+                "figures": [_finite(term[head]) for head in heads],
             }
         )
-    note = {"note": found.note, "weight": found.weight, "level": level}
     words = tuple(row["words"] for row in rows)
-    told = replace(found, names=words) if len(set(words)) == len(words) else found
-    return {"formula": formula, "family": family, "rows": rows, **note, **_chart(told)}
+    worded = replace(fit, names=words) if len(set(words)) == len(words) else fit
+    about = {"note": fit.note, "weight": fit.weight, "level": level}
+    return {"formula": formula, "family": family, "rows": rows, **about, **_chart(worded)}
 
 
 def _term(name: str, labels: Any) -> str:
     """A coefficient by the labels of its columns and values: ``C(q1)[T.2]`` is ``Sex: Woman``."""
 
-    def worded(found: re.Match[str]) -> str:
-        column, code = found.group(1).strip().strip("`"), found.group(2)
-        own = {str(value): text for value, text in labels.values.get(column, {}).items()}
-        return f"{labels.title(column)}: {own.get(code.removesuffix('.0'), code)}"
+    def in_words(match: re.Match[str]) -> str:
+        column, code = match.group(1).strip().strip("`"), match.group(2)
+        texts = {str(value): text for value, text in labels.values.get(column, {}).items()}
+        return f"{labels.title(column)}: {texts.get(code.removesuffix('.0'), code)}"
 
-    words = LEVEL_OF_FACTOR.sub(worded, name)
+    words = LEVEL_OF_FACTOR.sub(in_words, name)
     return labels.title(words) if words == name else words
 
 
@@ -265,11 +254,6 @@ COMPUTED: Final = re.compile(r"[\t\r]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 PARTING: Final = re.compile(r"[,;\t\r\n\"]")
 """What may part cells: spreadsheets of some countries take semicolons."""
-
-
-def media_type(ending: str) -> str:
-    """What a browser is told about the file."""
-    return MEDIA[ending]
 
 
 @dataclass(frozen=True)
@@ -288,20 +272,19 @@ class Exported:
             (*cell["labels"], *cell["figures"], "yes" if cell["unreliable"] else "no")
             for cell in result["cells"]
         )
-        return cls(heads, rows, (("What", result["what"]), *_told(result), *about))
+        return cls(heads, rows, (("What", result["what"]), *_notes(result), *about))
 
     @classmethod
     def of_model(cls, result: dict[str, Any], about: Sequence[tuple[str, str]]) -> Exported:
         """One row a coefficient."""
         heads = ("term", "in words", "coefficient", "standard error", "from", "to", "p")
         rows = tuple((row["name"], row["words"], *row["figures"]) for row in result["rows"])
-        return cls(heads, rows, (("Formula", result["formula"]), *_told(result), *about))
+        return cls(heads, rows, (("Formula", result["formula"]), *_notes(result), *about))
 
     def write(self, ending: str) -> bytes:
         """The file."""
-        return self._csv() if ending == "csv" else self._excel()
-
-    def _csv(self) -> bytes:
+        if ending == "xlsx":
+            return self._excel()
         lines = (",".join(map(_spreadsheet_cell, row)) for row in (self.heads, *self.rows))
         return "".join(f"{line}\n" for line in lines).encode()
 
@@ -331,32 +314,24 @@ class Exported:
         return out.getvalue()
 
 
-def _not_computed(value: Any) -> Any:
-    """A value of a text file; one that a spreadsheet would compute has a mark before it.
-
-    >>> _not_computed("=1+1"), _not_computed("-5"), _not_computed(None), _not_computed(-2.5)
-    ("'=1+1", '-5', '', -2.5)
-    """
-    if isinstance(value, str) and COMPUTED.match(value) and not NUMBER.fullmatch(value):
-        return f"'{value}"
-    return "" if value is None else value
-
-
 def _spreadsheet_cell(value: Any) -> str:
-    """A cell of a text file, between quotes where something in it could part it.
+    """A cell of a text file; a text that a spreadsheet would compute has a mark before it.
 
-    >>> _spreadsheet_cell("x;=1+1"), _spreadsheet_cell(0.5), _spreadsheet_cell("plain")
-    ('"x;=1+1"', '0.5', 'plain')
+    >>> _spreadsheet_cell("=1+1"), _spreadsheet_cell("-5"), _spreadsheet_cell(None)
+    ("'=1+1", '-5', '')
+    >>> _spreadsheet_cell("x;=1+1"), _spreadsheet_cell(-2.5), _spreadsheet_cell("plain")
+    ('"x;=1+1"', '-2.5', 'plain')
     """
-    text = str(_not_computed(value))
+    text = "" if value is None else str(value)
+    if isinstance(value, str) and COMPUTED.match(value) and not NUMBER.fullmatch(value):
+        text = f"'{value}"
     doubled = text.replace('"', '""')
     return f'"{doubled}"' if PARTING.search(text) else text
 
 
-def _told(result: dict[str, Any]) -> list[tuple[str, str]]:
-    weight = result["weight"]
+def _notes(result: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Level of the intervals", f"{percent(result['level'], 6)}"),
-        ("Weighted by", weight or "no column"),
+        ("Weighted by", result["weight"] or "no column"),
         ("How", result["note"]),
     ]

@@ -1,18 +1,18 @@
-"""What was chosen, state after state, so that it can be undone, closed and opened again.
+"""The steward's decisions, state after state, so that they can be undone, closed and reopened.
 
-All of it lies in ``FOLDER/.pramana-studio``, which nobody else on the machine may look into.
+They are kept in ``FOLDER/.pramana-studio``, which no other user of the machine can read.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from pramana.base.atomic_files import (
     STUDIO,
@@ -33,8 +33,6 @@ MOST_PATH: Final = 1000
 BY_FLAG: Final = re.compile(r"(?:;|\.)(?=[^;.]*--[a-z])[^;.]*")
 """What a message says about an option of the command line: a page has its own ways."""
 
-UNREADABLE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError,
-                     RecursionError)  # fmt: skip
 UPLOADED: Final = "uploaded//"
 """Begins the name of a file that was dropped on the page and is gone when the studio ends.
 
@@ -42,29 +40,28 @@ No file of the folder has two strokes in its name.
 """
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """All that the steward has decided.
 
     Attributes:
         file: The original data, by its name in the folder.
-        part: The sheet, object or table in it, where it has several.
-        encoding: Of a text file, where it is not to be found out.
-        rename: Whether columns that have one name are numbered.
+        part: The sheet, object or table in it, if it has several.
+        encoding: Of a text file, if it is not detected.
+        rename: Whether duplicate column names are numbered.
         schema: Variables, as TOML.
-        method: The method chosen; the usual one where empty.
-        wishes: What must come out well: its kind (table, mean, model) and its columns.
+        wishes: Planned analyses: kind (table, mean, model) and columns.
         chances: The targets that methods are tried at, as one in this many.
         tried: The methods that are tried.
-        target: Numbers by their letters, such as ``{"k": 100}``.
+        method: The method chosen; the usual one if empty.
+        target: Numbers of guarantees, such as ``{"k": 100}``.
         release: The name of the folder to write.
         name: Of the data, on reports.
         office: Who releases them, on reports.
         copies: Further formats of the released data.
         accepted: Columns whose risk the owner accepts although they identify people.
-        acknowledged: What was acknowledged: the digest of the list of what is released unchanged.
+        acknowledged: The digest of the list of unchanged columns that was acknowledged.
         analysed: The release folder that an analyst has opened.
-        did: What the last change was, in words.
+        did: The last change, in words.
     """
 
     file: str = ""
@@ -73,10 +70,10 @@ class Choices:
     rename: bool = False
     schema: str = ""
     wishes: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    chances: tuple[float, ...] = ()
+    chances: tuple[int | float, ...] = ()
     tried: tuple[str, ...] = ()
     method: str = ""
-    target: dict[str, float] = field(default_factory=dict)
+    target: dict[str, int | float] = {}
     release: str = "release"
     name: str = ""
     office: str = ""
@@ -86,15 +83,13 @@ class Choices:
     analysed: str = ""
     did: str = "Opened the studio"
 
-    @classmethod
-    def from_form(cls, form: dict[str, Any]) -> Choices:
-        """From what was saved; entries of another version are left out."""
-        known = {one.name for one in fields(cls)}
-        own = {name: value for name, value in form.items() if name in known}
-        for name in ("copies", "accepted", "chances", "tried"):
-            own[name] = tuple(own.get(name, ()))
-        own["wishes"] = tuple((kind, tuple(names)) for kind, names in own.get("wishes", ()))
-        return cls(**own)
+
+class SavedSession(msgspec.Struct):
+    """The file of a session; entries of another version are ignored."""
+
+    states: list[Choices]
+    at: int
+    number: int
 
 
 class StudioSession:
@@ -139,16 +134,16 @@ class StudioSession:
 
     def change(self, did: str, **choices: Any) -> None:
         """One more state; those that were undone are gone."""
-        new = replace(self.now, did=did, **choices)
-        if replace(new, did="") == replace(self.now, did=""):
+        if all(getattr(self.now, name) == value for name, value in choices.items()):
             return
+        new = msgspec.structs.replace(self.now, did=did, **choices)
         kept = self._states[: self._at + 1][-MOST_STATES:]
         self._states, self._at = [*kept, new], len(kept)
         self._step()
 
     def settle(self, **choices: Any) -> None:
         """Fill in what follows from the present state, as part of it: no page is out of date."""
-        self._states[self._at] = replace(self.now, **choices)
+        self._states[self._at] = msgspec.structs.replace(self.now, **choices)
         self._save()
 
     def undo(self) -> None:
@@ -163,9 +158,9 @@ class StudioSession:
         """To any state that is kept."""
         self._move(max(0, min(at, len(self._states) - 1)))
 
-    def told(self) -> list[dict[str, Any]]:
+    def history(self) -> list[dict[str, Any]]:
         """Every state by what was done, and which is the present one."""
-        return [{"did": own.did, "now": at == self._at} for at, own in enumerate(self._states)]
+        return [{"did": state.did, "now": at == self._at} for at, state in enumerate(self._states)]
 
     def _move(self, at: int) -> None:
         if at != self._at:
@@ -221,29 +216,24 @@ class StudioSession:
     def _load(self) -> tuple[list[Choices], int, int]:
         path = self.home / "session.json"
         try:
-            form = json.loads(path.read_text(encoding="utf-8"))
-            states = [Choices.from_form(one) for one in form["states"]]
-            at = min(int(form["at"]), len(states) - 1)
-            return states, range(len(states))[at], int(form["number"])
-        except FileNotFoundError:
-            return [Choices()], 0, 0
-        except UNREADABLE:
+            saved = msgspec.json.decode(path.read_bytes(), type=SavedSession)
+            if 0 <= saved.at < len(saved.states):
+                return saved.states, saved.at, saved.number
             path.replace(path.with_suffix(".unreadable"))
-            return [Choices()], 0, 0
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, RecursionError):
+            path.replace(path.with_suffix(".unreadable"))
+        return [Choices()], 0, 0
 
     def _step(self) -> None:
-        """What pages showed before is out of date."""
+        """Pages that were shown before are out of date."""
         self.number += 1
         self._save()
 
     def _save(self) -> None:
-        form = {
-            "number": self.number,
-            "at": self._at,
-            "states": [asdict(state) for state in self._states],
-        }
-        text = json.dumps(form, ensure_ascii=False)
-        write_whole(self.home / "session.json", text, force=True, mode=0o600)
+        content = msgspec.json.encode(SavedSession(self._states, self._at, self.number))
+        write_whole(self.home / "session.json", content.decode(), force=True, mode=0o600)
 
 
 def _require_own(folder: Path) -> None:

@@ -1,7 +1,4 @@
-"""What pages are made with: templates that escape everything, forms, parts that come later.
-
-Numbers in words, and the charts that a page draws while it is being made.
-"""
+"""Templates that escape everything, forms, parts of pages that are loaded later, number formats."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import asyncio
 import math
 import re
 import shlex
-import unicodedata
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,27 +37,11 @@ OTHERWISE: Final = {
 }
 """By the code of an analyst's error: the parameter to set, and what the link shows."""
 
-JOINERS: Final = "\u200c\u200d"
-LEFT: Final = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
-ANY_LEFTWARDS: Final = re.compile(f"[{LEFT}]")
-LEFTWARDS: Final = re.compile(
-    r"(<(pre|option|textarea|svg|title)\b.*?</\2>|<[^>]*>)|"
-    f"[{LEFT}](?:[{LEFT}{JOINERS} ]*[{LEFT}])?",
-    re.DOTALL,
+UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\ud800-\uf8ff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Marks, with parts of a page in which none may stand; or words from right to left."""
-
-EXACT: Final = re.compile(
-    r"(<(?:pre|option|textarea|svg|title)\b.*?</(?:pre|option|textarea|svg|title)>"
-    r'|(?:value|href|hx-get|data-[a-z]+)="[^"]*")',
-    re.DOTALL,
-)
-"""What stays letter by letter: it is pasted, drawn or sent back."""
-
-BREAKABLE: Final = re.compile("(?<=[0-9]) (?=%)")
-
-LATIN: Final = 0x24F
-"""The last letter of scripts in which nothing is joined."""
+"""Controls, surrogates, private characters, and those that turn the direction of text."""
 
 GLANCE: Final = 0.06
 """Seconds that an answer waits for work before it says that it is being done."""
@@ -273,25 +253,16 @@ async def form_of(request: Request) -> Form:
 
 
 def visible(value: object) -> object:
-    r"""Control characters, and those that turn the direction of text, as visible signs.
+    r"""Text in which characters that nobody sees, or that turn its direction, are visible signs.
 
-    What joins letters of Persian or Hindi stays.
+    Those that join letters of Persian or Hindi stay.
 
-    >>> visible("a\u202eb\u0000"), visible("می\u200cروم") == "می\u200cروم", visible("a\u200cb")
-    ('a�b␀', True, 'a�b')
+    >>> visible("a\u202eb\u0000"), visible("\u0645\u06cc\u200c\u0631") == "\u0645\u06cc\u200c\u0631"
+    ('a\ufffdb\u2400', True)
     """
     if not isinstance(value, str) or hasattr(value, "__html__"):
         return value
-    return "".join(map(_sign, value, f" {value}"))
-
-
-def _sign(letter: str, before: str) -> str:
-    if letter in "\n\t" or (letter in JOINERS and ord(before) > LATIN):
-        return letter
-    code = ord(letter)
-    if code < 32:
-        return chr(0x2400 + code)
-    return "\ufffd" if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co") else letter
+    return UNSEEN.sub(lambda sign: "\u2400" if sign[0] == "\0" else "\ufffd", value)
 
 
 @cache
@@ -305,13 +276,15 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "count": _count,
-        "duration": _duration,
+        "count": lambda number: f"{number:,.0f}",
+        "duration": duration,
         "below": below,
         "size": size,
-        "plain": _plain,
+        "plain": lambda words: BRACKETS.sub("", words),
+        # No line ends before a percent sign.
+        "percent": lambda *given: percent(*given).replace(" ", "\u00a0"),
+        "risk": lambda *given: risk(*given).replace(" ", "\u00a0"),
     }
-    made.filters |= {"percent": _unbroken(percent), "risk": _unbroken(risk)}
     return made
 
 
@@ -322,28 +295,10 @@ def load_templates() -> None:
         made.get_template(name)
 
 
-def _unbroken(words: Callable[..., str]) -> Callable[..., str]:
-    """The same words on one line."""
-    return lambda *given: words(*given).replace(" ", "\u00a0")
-
-
-def _plain(words: str) -> str:
-    """A sentence without what it says to who types commands.
-
-    >>> _plain('Ask for it (--tables "a,b"), or leave it out (role = "identifier" in the schema).')
-    'Ask for it, or leave it out.'
-    """
-    return BRACKETS.sub("", words)
-
-
-def _count(number: float) -> str:
-    return f"{number:,.0f}"
-
-
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
     """In words that do not flicker.
 
-    >>> _duration(8), _duration(200)
+    >>> duration(8), duration(200)
     ('8 seconds', '3 minutes')
     """
     if seconds is None:
@@ -353,28 +308,6 @@ def _duration(seconds: float | None) -> str:
             number = max(round(seconds / size), 1)
             return f"{number} {word}{'' if number == 1 else 's'}"
     return ""
-
-
-def isolated(html: str) -> str:
-    """Words that run from right to left stand for themselves, and turn nothing around them.
-
-    >>> isolated('<p title="مدن">مدن, 12</p><pre>مدن</pre>')
-    '<p title="مدن"><bdi>مدن</bdi>, 12</p><pre>مدن</pre>'
-    """
-    if not ANY_LEFTWARDS.search(html):
-        return html
-    return LEFTWARDS.sub(lambda own: own[0] if own[1] else f"<bdi>{own[0]}</bdi>", html)
-
-
-def unbroken(html: str) -> str:
-    r"""No line ends before a percent sign; what is sent back or pasted stays as it is.
-
-    >>> unbroken('<p>5 %</p><input value="5 %"><pre>5 %</pre>').replace("\u00a0", "_")
-    '<p>5_%</p><input value="5 %"><pre>5 %</pre>'
-    """
-    parts = EXACT.split(html)
-    parts[::2] = [BREAKABLE.sub("\u00a0", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def fragment(request: Request, template: str, status: int = 200, **context: Any) -> Response:
@@ -390,7 +323,7 @@ def fragment(request: Request, template: str, status: int = 200, **context: Any)
         known |= {"place": None, "coarser": None, "copy": None}
         known |= {} if job is None else _remedies(job)
     html = _templates().get_template(template).render(known | context)
-    return HTMLResponse(isolated(unbroken(html)), status)
+    return HTMLResponse(html, status)
 
 
 def _ways_out(code: str, here: str, query: str) -> list[tuple[str, str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -152,7 +152,7 @@ async def upload(request: Request, studio: Studio) -> Response:
 
 def _begin(session: StudioSession, name: str, **chosen: Any) -> None:
     """Another table: nothing that was decided about the one before holds for it."""
-    fresh = {own.name: getattr(Choices(), own.name) for own in fields(Choices)}
+    fresh = msgspec.structs.asdict(Choices())
     del fresh["did"]
     session.change(f"Opened {name}", **{**fresh, **chosen})
 

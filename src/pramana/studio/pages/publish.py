@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
@@ -191,7 +191,7 @@ def _asked(studio: Studio) -> dict[str, Any]:
 
 
 def _arguments(studio: Studio, **chosen: Any) -> dict[str, Any]:
-    now = replace(studio.session.now, **chosen)
+    now = msgspec.structs.replace(studio.session.now, **chosen)
     to = str(studio.session.place(now.release))
     return {
         **_asked(studio), "to": to, "copies": list(now.copies), "accept_risk": list(now.accepted)
@@ -386,7 +386,7 @@ async def show_code(request: Request, studio: Studio) -> Response:
         "code.html",
         files=_files(studio),
         ready=bool(studio.session.now.target),
-        states=studio.session.told(),
+        states=studio.session.history(),
     )
 
 
@@ -419,5 +419,5 @@ async def save_code(studio: Studio, form: Form) -> Response:
 async def go_to_state(studio: Studio, form: Form) -> Response:
     """To an earlier or later state."""
     session = studio.session
-    session.go(form.place("at", len(session.told())))
+    session.go(form.place("at", len(session.history())))
     return goto("/code")

@@ -1,14 +1,13 @@
-"""A release to analyse, and its codebook.
+"""A release to analyse: its checks, its codebook, tables and regressions.
 
-Tables and regressions from a release.
-
-What is asked is in the address: it can be kept, gone back to, and asked in two tabs at once.
+The question is in the address: it can be bookmarked, gone back to, and asked in two tabs at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +20,8 @@ from pramana import api
 from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError
 from pramana.studio import analyst
-from pramana.studio.analyst import Exported, media_type
+from pramana.studio.analyst import MEDIA, Exported
+from pramana.studio.jobs import Job
 from pramana.studio.session import StudioSession
 from pramana.studio.view import (
     Entry,
@@ -46,37 +46,37 @@ CERTIFICATE: Final = "certificate.json"
 HERE: Final = "."
 DEPTH: Final = 3
 MOST_FOLDERS: Final = 200
+IMPORT: Final = "import pramana as pm\n\n"
 
 STATES: Final = (
-    ("failed", "bad", "Failed", "What was looked at does not hold."),
-    ("asserted", "warn", "Asserted by the owner", "Nothing at hand shows or contradicts it."),
-    ("passed", "good", "Passed", "Computed again from the folder alone."),
+    ("failed", "bad", "Failed", "The check does not hold."),
+    ("asserted", "warn", "Asserted by the owner", "Cannot be verified from the folder."),
+    ("passed", "good", "Passed", "Recomputed from the folder alone."),
 )
 
 
 @PAGES.get("/release")
 async def show(request: Request, studio: Studio) -> Response:
-    """The release folders, and what was found in the chosen one."""
+    """The release folders, and the checks of the chosen one."""
     folder = studio.session.folder
     name = studio.session.now.analysed
-    # The release folders here and below.
-    found = []
+    found: list[str] = []
     for base, folders, names in os.walk(folder):
-        here = Path(base)
-        inside = len(here.relative_to(folder).parts)
-        folders[:] = sorted(f for f in folders if not f.startswith(".")) if inside < DEPTH else []
+        here = Path(base).relative_to(folder)
         if CERTIFICATE in names:
-            found.append(str(here.relative_to(folder)))
-            folders[:] = []
+            found.append(str(here))
+        deep = CERTIFICATE in names or len(here.parts) >= DEPTH
+        folders[:] = [] if deep else sorted(f for f in folders if not f.startswith("."))
         if len(found) >= MOST_FOLDERS:
             break
-    return page(
-        request,
-        "release.html",
-        folders=found,
-        folder=folder.name,
-        same=_same(name) if name else None,
-    )
+    same = None
+    if name:
+        python = (
+            f"verdict = pm.verify({name!r})\nprint(verdict)\nfor check in verdict.checks:\n"
+            "    print(check.state, check.name, check.detail)"
+        )
+        same = SameWork((("pramana", "verify", folder_word(name)),), f"{IMPORT}{python}")
+    return page(request, "release.html", folders=found, folder=folder.name, same=same)
 
 
 @PAGES.post("/release")
@@ -125,27 +125,13 @@ def folder_word(name: str) -> str:
     return f"./{name}" if name.startswith("-") else name
 
 
-def _same(name: str) -> SameWork:
-    return SameWork(
-        (("pramana", "verify", folder_word(name)),),
-        f"import pramana as pm\n\nverdict = pm.verify({name!r})\nprint(verdict)\n"
-        "for check in verdict.checks:\n    print(check.state, check.name, check.detail)",
-    )
-
-
 @PAGES.get("/codebook")
 async def show_codebook(request: Request, studio: Studio) -> Response:
     """The page; the columns come when they are read."""
     name = studio.session.now.analysed
-    return page(request, "codebook.html", same=_codebook_same(name) if name else None)
-
-
-def _codebook_same(name: str) -> SameWork:
-    python = (
-        f"import pramana as pm\n\nrelease = pm.load({name!r})\n"
-        "print(release)\nprint(release.certificate.labels)"
-    )
-    return SameWork((("cat", f"{folder_word(name)}/codebook.csv"),), python)
+    python = f"release = pm.load({name!r})\nprint(release)\nprint(release.certificate.labels)"
+    same = SameWork((("cat", f"{folder_word(name)}/codebook.csv"),), f"{IMPORT}{python}")
+    return page(request, "codebook.html", same=same if name else None)
 
 
 @PAGES.get("/codebook/listed")
@@ -165,84 +151,91 @@ WHAT: Final = {
     "mean": "Mean of a number",
     "total": "Total of a number",
 }
-PATIENCE: Final = 60.0
+FAMILIES: Final = {
+    "linear": "Linear: a number",
+    "logistic": "Logistic: yes or no",
+    "poisson": "Poisson: a count",
+}
+MOST_LETTERS: Final = 1000
+EXPORT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True)
-class Asking:
-    """What every question says beside its columns."""
+class Records:
+    """The records and intervals of a question.
 
-    only: str = ""
-    level: float = 0.95
-    infer: str = "records"
-    weighted: bool = True
+    Attributes:
+        only: Conditions, with semicolons between them.
+        level: Of the intervals.
+        infer: What intervals are about: ``records`` or ``population``.
+        weighted: Whether weights are used.
+        usual: What intervals are about if nothing is chosen.
+    """
+
+    only: str
+    level: float
+    infer: str
+    weighted: bool
+    usual: str
 
     @classmethod
-    def of(cls, form: Form, *, infer: str) -> Asking:
+    def of(cls, form: Form, *, usual: str) -> Records:
         """From the address of a page."""
         level = form.number("level") or 0.95
         if level not in LEVELS:
             raise InputError(f"The level must be one of {', '.join(map(str, LEVELS))}.")
-        about = form.get("infer") or infer
-        if about not in ("records", "population"):
-            raise InputError("Intervals speak of these records or of the population behind them.")
-        return cls(form.get("only"), level, about, not form.get("unweighted"))
-
-    @property
-    def conditions(self) -> list[str]:
-        """Which records, one condition after the other."""
-        return parts_of(self.only, ";")
+        infer = form.get("infer") or usual
+        if infer not in ("records", "population"):
+            raise InputError("Intervals are about these records or about the population.")
+        return cls(form.get("only"), level, infer, not form.get("unweighted"), usual)
 
     def arguments(self) -> dict[str, Any]:
         """As tasks take them."""
-        rest = {"level": self.level, "infer": self.infer, "weighted": self.weighted}
-        return {"only": self.conditions, **rest}
+        conditions = parts_of(self.only, ";")
+        return {
+            "only": conditions, "level": self.level, "infer": self.infer, "weighted": self.weighted
+        }  # fmt: skip
 
-    def words(self, *, infer: str) -> list[str]:
-        """As the command line takes them; what is usual is left out."""
-        found = [word for one in self.conditions for word in ("--where", one)]
-        found += ["--level", f"{self.level:g}"] if self.level != 0.95 else []
-        found += ["--infer", self.infer] if self.infer != infer else []
-        return found + ([] if self.weighted else ["--unweighted"])
+    def words(self) -> list[str]:
+        """Options of the command line, without defaults."""
+        words = [word for one in parts_of(self.only, ";") for word in ("--where", one)]
+        words += ["--level", f"{self.level:g}"] if self.level != 0.95 else []
+        words += ["--infer", self.infer] if self.infer != self.usual else []
+        return words + ([] if self.weighted else ["--unweighted"])
 
-    def python(self, *, infer: str) -> str:
-        """As Python takes them."""
-        found = f", where={self.conditions!r}" if self.conditions else ""
-        found += f", level={self.level:g}" if self.level != 0.95 else ""
-        found += f", infer={self.infer!r}" if self.infer != infer else ""
-        return found + ("" if self.weighted else ", weighted=False")
+    def python(self) -> str:
+        """Arguments in Python, without defaults."""
+        code = f", where={parts_of(self.only, ';')!r}" if self.only else ""
+        code += f", level={self.level:g}" if self.level != 0.95 else ""
+        code += f", infer={self.infer!r}" if self.infer != self.usual else ""
+        return code + ("" if self.weighted else ", weighted=False")
 
 
 @dataclass(frozen=True)
-class TableAsked:
-    """A table that is asked for."""
+class TableQuestion:
+    """A table: its columns, the kind of numbers, the column of a mean or total, the records."""
 
     by: tuple[str, ...]
     what: str
     of: str
-    asking: Asking
+    records: Records
 
     @classmethod
-    def of_form(cls, form: Form) -> TableAsked:
+    def of_form(cls, form: Form) -> TableQuestion:
         """From the address of a page."""
         what = form.get("what") or "count"
         if what not in WHAT:
-            raise InputError(f"What is asked for must be one of {', '.join(WHAT)}.")
+            raise InputError(f"The numbers must be one of {', '.join(WHAT)}.")
         by = tuple(name for place, _ in PLACES for name in form.exact(place)[-1:] if name)
         if len(set(by)) < len(by):
             raise InputError("A table has every column once. Choose another one.")
-        numbers = form.exact("of")[-1:] if what in ("mean", "total") else []
-        return cls(by, what, "".join(numbers), Asking.of(form, infer="records"))
+        numbers = form.last("of") if what in ("mean", "total") else ""
+        return cls(by, what, numbers, Records.of(form, usual="records"))
 
     @property
-    def whole(self) -> bool:
-        """Whether enough is said to answer."""
+    def complete(self) -> bool:
+        """Whether it can be answered."""
         return bool(self.by) or (self.what in ("mean", "total") and bool(self.of))
-
-    def arguments(self) -> dict[str, Any]:
-        """As the task takes them."""
-        own = {"by": list(self.by), "what": self.what, "of": self.of}
-        return own | self.asking.arguments()
 
     def same(self, name: str) -> SameWork:
         """The same by the command line and by Python."""
@@ -251,25 +244,25 @@ class TableAsked:
         share = {"share": "total", "row": "row", "column": "column"}.get(self.what)
         words += ["--share", share] if share else []
         words += [f"--{self.what}", self.of] if self.of else []
-        more = self.asking.python(infer="records")
+        more = self.records.python()
         if self.of:
             call = f"{self.what}({self.of!r}, by={list(self.by)!r}{more})"
         else:
-            told = f", share={share!r}" if share else ""
-            call = f"crosstab({', '.join(map(repr, self.by))}{told}{more})"
+            shares = f", share={share!r}" if share else ""
+            call = f"crosstab({', '.join(map(repr, self.by))}{shares}{more})"
         python = (
-            f"import pramana as pm\n\nrelease = pm.load({name!r})\ntable = release.{call}\n"
+            f"release = pm.load({name!r})\ntable = release.{call}\n"
             "print(release.in_words(table))\ntable.plot()"
         )
-        return SameWork(((*words, *self.asking.words(infer="records")),), python)
+        return SameWork(((*words, *self.records.words()),), f"{IMPORT}{python}")
 
 
 @PAGES.get("/table")
 async def show_table(request: Request, studio: Studio) -> Response:
     """The page; the columns to choose from come when they are read."""
-    asked = _asked(request)
+    question = TableQuestion.of_form(form_in(request))
     name = studio.session.now.analysed
-    same = asked.same(name) if asked.whole and name else None
+    same = question.same(name) if question.complete and name else None
     return page(request, "table.html", query=query_of(request), same=same)
 
 
@@ -277,85 +270,81 @@ async def show_table(request: Request, studio: Studio) -> Response:
 async def choices(request: Request, studio: Studio) -> Response:
     """The columns to choose from, and below them the table."""
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
+    form = form_in(request)
     return await part(
-        request, job, "parts/table_form.html", poll=poll_of(request), asked=_asked(request),
-        form=form_in(request), places=PLACES, what=WHAT, levels=LEVELS, query=query_of(request),
+        request, job, "parts/table_form.html", poll=poll_of(request), form=form,
+        asked=TableQuestion.of_form(form), places=PLACES, what=WHAT, levels=LEVELS,
+        query=query_of(request),
     )  # fmt: skip
 
 
 @PAGES.get("/table/found")
-async def found(request: Request) -> Response:
+async def found(request: Request, studio: Studio) -> Response:
     """The table."""
+    job = _table_job(request, studio)
     return await part(
-        request, _job(request), "parts/table.html", poll=poll_of(request),
-        query=query_of(request), limit=analyst.UNRELIABLE,
+        request, job, "parts/table.html", poll=poll_of(request), query=query_of(request),
+        limit=analyst.UNRELIABLE,
     )  # fmt: skip
 
 
 @PAGES.get("/table/export.{ending}")
-async def export(request: Request) -> Response:
+async def export(request: Request, studio: Studio) -> Response:
     """The table as a file."""
-    return await exported(request, _job(request), Exported.of_table, _asked(request).same)
+    question = TableQuestion.of_form(form_in(request))
+    return await _exported(request, _table_job(request, studio), Exported.of_table, question.same)
 
 
-async def exported(request: Request, job: Any, make: Any, same: Any) -> Response:
-    """What came of a job as the file that the address ends in."""
+def _table_job(request: Request, studio: Studio) -> Job:
+    question = TableQuestion.of_form(form_in(request))
+    if not question.complete:
+        raise InputError("Choose a column first.")
+    table = {"by": list(question.by), "what": question.what, "of": question.of}
+    return studio.jobs.ask(
+        analyst.tabulate, lane="analyst", **release_of(studio), **table,
+        **question.records.arguments(),
+    )  # fmt: skip
+
+
+async def _exported(
+    request: Request,
+    job: Job,
+    make: Callable[[Any, Any], Exported],
+    same: Callable[[str], SameWork],
+) -> Response:
+    """The result of a job as the file that the address ends in."""
     ending = request.path_params["ending"]
-    if ending not in ("csv", "xlsx"):
+    if ending not in MEDIA:
         raise InputError("A table is exported as csv or as xlsx.")
-    unfinished = await waiting(request, job, patience=PATIENCE)
+    unfinished = await waiting(request, job, patience=EXPORT_SECONDS)
     if unfinished is not None:
         raise InputError(job.words or "The numbers are not there yet. Try again in a moment.")
     name = studio_of(request).session.now.analysed
-    about = [("Release", name), ("Show code", same(name).shell)]
-    file = make(job.result, about).write(ending)
+    file = make(job.result, [("Release", name), ("Show code", same(name).shell)]).write(ending)
     headers = {"Content-Disposition": f'attachment; filename="table.{ending}"'}
-    return Response(file, media_type=media_type(ending), headers=headers)
+    return Response(file, media_type=MEDIA[ending], headers=headers)
 
 
 def form_in(request: Request) -> Form:
-    """What the address asks."""
+    """The question in the address."""
     return Form(list(request.query_params.multi_items()))
 
 
-def _asked(request: Request) -> TableAsked:
-    return TableAsked.of_form(form_in(request))
-
-
-def _job(request: Request) -> Any:
-    studio: Studio = studio_of(request)
-    asked = _asked(request)
-    if not asked.whole:
-        raise InputError("Choose a column first.")
-    return studio.jobs.ask(
-        analyst.tabulate, lane="analyst", **release_of(studio), **asked.arguments()
-    )
-
-
 def query_of(request: Request) -> str:
-    """The same again, without what is empty."""
+    """The same again, without empty fields."""
     return urlencode([(n, v) for n, v in request.query_params.multi_items() if v])
 
 
 def poll_of(request: Request) -> str:
-    """Where a part asks again: with all that was asked."""
+    """The address of a part with the whole question."""
     return f"{request.url.path}?{query_of(request)}"
-
-
-FAMILIES: Final = {
-    "linear": "Linear: a number",
-    "logistic": "Logistic: yes or no",
-    "poisson": "Poisson: a count",
-}
-MOST_LETTERS: Final = 1000
 
 
 @PAGES.get("/model")
 async def show_model(request: Request, studio: Studio) -> Response:
     """The page; the columns to choose from come when they are read."""
-    form = form_in(request)
-    name = studio.session.now.analysed
-    same = _same_table(form, name) if form.get("formula") and name else None
+    form, name = form_in(request), studio.session.now.analysed
+    same = _same_model(form, name) if form.get("formula") and name else None
     return page(request, "model.html", query=query_of(request), same=same)
 
 
@@ -363,52 +352,49 @@ async def show_model(request: Request, studio: Studio) -> Response:
 async def choices_model(request: Request, studio: Studio) -> Response:
     """The columns to choose from, and below them the coefficients."""
     job = studio.jobs.ask(analyst.describe, **release_of(studio))
+    form = form_in(request)
     return await part(
-        request, job, "parts/model_form.html", poll=poll_of(request),
-        form=form_in(request), asking=_asking(form_in(request)), families=FAMILIES, levels=LEVELS,
+        request, job, "parts/model_form.html", poll=poll_of(request), form=form,
+        asking=Records.of(form, usual="population"), families=FAMILIES, levels=LEVELS,
         query=query_of(request),
     )  # fmt: skip
 
 
 @PAGES.get("/model/found")
-async def found_model(request: Request) -> Response:
+async def found_model(request: Request, studio: Studio) -> Response:
     """The coefficients."""
-    job, poll = _model_job(request), poll_of(request)
+    job, poll = _model_job(request, studio), poll_of(request)
     return await part(request, job, "parts/model.html", poll=poll, query=query_of(request))
 
 
 @PAGES.get("/model/export.{ending}")
-async def export_model(request: Request) -> Response:
+async def export_model(request: Request, studio: Studio) -> Response:
     """The coefficients as a file."""
     form = form_in(request)
-    return await exported(
-        request, _model_job(request), Exported.of_model, lambda name: _same_table(form, name)
-    )
+    job = _model_job(request, studio)
+    return await _exported(request, job, Exported.of_model, lambda name: _same_model(form, name))
 
 
-def _asking(form: Form) -> Asking:
-    return Asking.of(form, infer="population")
-
-
-def _model_job(request: Request) -> Any:
-    studio, form = studio_of(request), form_in(request)
+def _model_job(request: Request, studio: Studio) -> Job:
+    form = form_in(request)
     formula, family = form.get("formula"), form.get("family") or "linear"
     if not formula or len(formula) > MOST_LETTERS:
         raise InputError(f"Write a formula of at most {MOST_LETTERS:,} letters.")
     if family not in FAMILIES:
         raise InputError(f"The family must be one of {', '.join(FAMILIES)}.")
-    own = {"formula": formula, "family": family, **_asking(form).arguments()}
-    return studio.jobs.ask(analyst.model, lane="analyst", **release_of(studio), **own)
+    records = Records.of(form, usual="population").arguments()
+    return studio.jobs.ask(
+        analyst.model, lane="analyst", **release_of(studio), formula=formula, family=family,
+        **records,
+    )  # fmt: skip
 
 
-def _same_table(form: Form, name: str) -> SameWork:
-    asking = _asking(form)
+def _same_model(form: Form, name: str) -> SameWork:
+    records = Records.of(form, usual="population")
     formula, family = form.get("formula"), form.get("family") or "linear"
-    other = family != "linear"
-    told = [*(("--family", family) if other else ()), *asking.words(infer="population")]
-    last = [*told, "--", formula] if formula.startswith("-") else [formula, *told]
-    words = ("pramana", "regress", folder_word(name), *last)
-    own = f", family={family!r}" if other else ""
-    call = f"release.regress({formula!r}{own}{asking.python(infer='population')})"
-    python = f"import pramana as pm\n\nrelease = pm.load({name!r})\nmodel = {call}\nprint(model)"
-    return SameWork((words,), python)
+    options = [*(("--family", family) if family != "linear" else ()), *records.words()]
+    last = [*options, "--", formula] if formula.startswith("-") else [formula, *options]
+    family_code = f", family={family!r}" if family != "linear" else ""
+    call = f"release.regress({formula!r}{family_code}{records.python()})"
+    python = f"{IMPORT}release = pm.load({name!r})\nmodel = {call}\nprint(model)"
+    return SameWork((("pramana", "regress", folder_word(name), *last),), python)
