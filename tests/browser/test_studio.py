@@ -165,8 +165,7 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     page.get_by_label("Islands").check()
     page.get_by_label("Lakes").check()
     page.get_by_label("Those ticked become").fill("Water")
-    page.get_by_text("than before").first.wait_for()
-    follow(page, page.get_by_role("button", name="Save", exact=True))
+    follow(page, page.get_by_role("button", name="Merge", exact=True))
     page.get_by_text("takes up Islands, Lakes").wait_for()
     follow(page, page.get_by_role("link", name="Re-identification risk", exact=True))
     follow(page, page.get_by_role("button", name=re.compile("Apply.*'age' in")))
@@ -278,7 +277,7 @@ def test_a_role_is_saved_before_the_header_leads_away(
     assert wide.get_by_role("button", name="Undo").is_enabled()
     studio.visit(wide, "/columns")
     changed = wide.locator("#role-6") if place == "list" else wide.get_by_label("Role").nth(
-        [own.inner_text() for own in wide.locator(".column-head h2").all()].index("region")
+        [own.inner_text() for own in wide.locator(".of-variable a").all()].index("region")
     )  # fmt: skip
     assert changed.input_value() == role
 
@@ -295,6 +294,41 @@ def test_two_roles_that_are_changed_quickly_are_both_saved(
     studio.visit(wide, "/columns")
     assert wide.locator("#role-6").input_value() == "identifier"
     assert wide.locator("#role-5").input_value() == "identifier"
+
+
+def test_variables_are_searched_sorted_and_set_together(wide: Any, studio: StudioProcess) -> None:
+    """Rows that do not match are hidden; a role for those selected; a panel recodes one of them."""
+    open_people(wide, studio)
+    studio.visit(wide, "/columns")
+    rows = wide.locator(".variables tbody tr")
+    names = rows.locator(".of-variable a")
+    wide.get_by_label("Search variables").fill("regi")
+    expect(rows.locator("visible=true").first).to_contain_text("region")
+    wide.get_by_label("Search variables").fill("")
+    wide.get_by_role("button", name="Distinct").click()
+    distinct = [
+        int(text.replace(",", "")) for text in rows.locator(".of-distinct").all_inner_texts()
+    ]
+    assert distinct == sorted(distinct)
+    wide.get_by_label("Show role", exact=True).select_option("key")
+    shown = rows.locator("visible=true").count()
+    assert 1 < shown < names.count()
+    wide.get_by_label("Select all variables shown").check()
+    wide.get_by_label("Role of the selected variables").select_option("public")
+    follow(wide, wide.get_by_role("button", name="Set", exact=True))
+    roles = wide.locator(".of-role select").evaluate_all("(all) => all.map((own) => own.value)")
+    assert roles.count("public") >= shown
+    assert "key" not in roles
+    follow(wide, wide.get_by_role("button", name="Undo"))
+    wide.get_by_role("button", name="Recode age").click()
+    panel = wide.get_by_role("dialog")
+    panel.get_by_label("Edges of bins").fill("0, 30, 60, 120")
+    panel.get_by_label("Edges of bins").press("Tab")
+    panel.get_by_text(re.compile("than before|as before")).wait_for()
+    with wide.expect_navigation():
+        panel.get_by_role("button", name="Close").click()
+    settled(wide)
+    expect(wide.get_by_role("button", name="Recode age")).to_have_text("bins")
 
 
 def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProcess) -> None:

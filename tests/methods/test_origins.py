@@ -24,7 +24,7 @@ from pramana.methods.plan import PlanFile
 from pramana.release.certificate import Certificate
 from pramana.risk.frequencies import UniquenessCounter
 from pramana.schema.origins import ALL_DECLARED, DataChoices, Provenance
-from pramana.studio.schema_form import changed_column
+from pramana.studio.pages.columns import changed_column
 from pramana.studio.view import Form
 
 SEXES, TOWNS = ("F", "M"), tuple(f"town {letter}" for letter in "abcdefgh")

@@ -245,7 +245,7 @@ def left_by_a_kill(folder: Path) -> Path:
 def test_a_copy_that_a_kill_has_left_is_named_by_who_writes_there(tmp_path: Path) -> None:
     """It is of the true table: whoever protects beside it learns of it, and can remove it."""
     left = left_by_a_kill(tmp_path)
-    with pytest.warns(Notice, match=r"999999999-0 is what was left of x.csv when the studio"):
+    with pytest.warns(Notice, match=r"999999999-0 holds x.csv, left when the studio"):
         write_whole(tmp_path / "anything", "")
     assert [one.folder for one in remove_leftovers(tmp_path)] == [left]
     assert not left.exists()

@@ -10,7 +10,7 @@ import pramana.studio
 HOME = Path(pramana.studio.__file__).parent
 SCROLLED = re.compile(r"\.([a-z-]+) \{[^}]*overflow(?:-[xy])?: auto")
 ELEMENT = re.compile(r'<[a-z]+\b[^>]*\bclass="([^"]*)"[^>]*>')
-HELD = {"steps", "files", "ticks", "ticks-wide"}
+HELD = {"steps", "files", "ticks", "ticks-wide", "panel"}
 """They hold links, buttons or boxes, which the keyboard reaches."""
 
 FITTING = "whole"

@@ -96,7 +96,7 @@ def test_columns_are_proposed_with_reasons_and_can_be_changed(opened: Visitor) -
     own = schema(opened)
     assert [str(column.role) for column in own.columns] == ["key", "key", "key", "sensitive"]
     text = words(opened.part("/columns/list"))
-    assert "Why: it has few values" in text
+    assert "it has few values" in text
     assert "of 400 people are unique by 3 keys" in text
     told = opened.post("/columns/roles", {"role-1": "identifier"}, **{"hx-request": "true"})
     assert "people are unique with this choice" in told.text

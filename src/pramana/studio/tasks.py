@@ -93,6 +93,19 @@ def _standing(bench: Workbench, opened: Any, schema: Any) -> dict[str, Any]:
     return asdict(counter.of(schema))
 
 
+def contributions(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, int]:
+    """By each key: how many people are no longer unique without it."""
+    bench.say("Counting who is unique")
+    opened, stated = bench.table(**table), Schema.from_toml(schema)
+    counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
+    names = [column.name for column in stated.keys]
+    unique = counter.of(stated).unique
+    return {
+        name: unique - counter.of(stated, among=[other for other in names if other != name]).unique
+        for name in names
+    }
+
+
 def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[str, Any]:
     """Re-identification risk by which keys, and how far each recoding would lower it."""
     bench.say("Measuring who stands out")

@@ -96,32 +96,71 @@ document.body.addEventListener("saved", (event) => {
   document.querySelector("form[action='/redo'] button").disabled = true;
 });
 
-// A change that is on its way is waited for before a link leads away.
+// A change that is being saved is waited for before a link leads away.
 let saving = 0, leaving = null;
-const saves = (event) => event.detail.requestConfig?.verb === "post" && event.detail.elt.matches("form[action='/columns/roles']");
-document.body.addEventListener("change", (event) => { if (event.target.closest("form[action='/columns/roles']")) saving += 1; });
+const autosaved = (element) => element.closest && element.closest("form[data-autosave]");
+document.body.addEventListener("change", (event) => {
+  const field = event.target;
+  if (autosaved(field) && (field.matches(".autosave") || field.hasAttribute("hx-post"))) saving += 1;
+});
 document.body.addEventListener("htmx:afterRequest", (event) => {
-  if (!saves(event)) return;
+  if (event.detail.requestConfig?.verb !== "post" || !autosaved(event.detail.elt)) return;
   saving = 0;
   if (leaving) window.location.assign(leaving);
 });
-
-// A form that is saved by a button is saved when any link leads away from it.
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
-  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  if (saving) {
-    event.preventDefault();
-    leaving = link.href;
-    return;
-  }
-  const form = document.querySelector("form[data-saved]");
-  const changed = (own) => own.type === "checkbox" ? own.checked !== own.defaultChecked
-    : own.options ? own.selectedIndex !== Math.max([...own.options].findIndex((option) => option.defaultSelected), 0)
-      : own.defaultValue !== undefined && own.type !== "hidden" && own.value !== own.defaultValue;
-  if (!form || ![...form.elements].some(changed)) return;
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || !saving) return;
   event.preventDefault();
-  const next = Object.assign(document.createElement("input"), { type: "hidden", name: "next", value: link.getAttribute("href") });
-  form.append(next);
-  form.submit();
+  leaving = link.href;
 });
+
+// The list of variables: search, filter by role, sort, select many.
+function variables(table) {
+  const form = table.closest("form"), body = table.tBodies[0], rows = [...body.rows];
+  const find = (name) => form.querySelector(`[data-${name}]`);
+  const search = find("search"), filter = find("filter"), all = find("all"), bulk = find("bulk");
+  const box = (row) => row.querySelector("[name=selected]"), role = (row) => row.querySelector(".of-role select");
+  const selected = () => {
+    const number = rows.filter((row) => box(row).checked).length;
+    find("selected").textContent = number;
+    bulk.hidden = !number;
+  };
+  const show = () => {
+    const words = search.value.trim().toLowerCase();
+    for (const row of rows) row.hidden = !row.dataset.text.includes(words) || (filter.value && role(row).value !== filter.value);
+    const shown = rows.filter((row) => !row.hidden).length;
+    find("shown").textContent = shown === rows.length ? `${rows.length} variables` : `${shown} of ${rows.length} variables`;
+  };
+  const value = (row, key) => {
+    if (key === "role") return role(row).value;
+    const cell = row.querySelector(`.of-${key === "name" ? "variable" : key}`), known = cell.dataset.value ?? cell.querySelector("[data-value]")?.dataset.value;
+    return known === undefined ? (key === "risk" ? -1 : cell.textContent.trim()) : key === "name" ? known : Number(known);
+  };
+  for (const button of table.querySelectorAll("[data-sort]")) {
+    button.addEventListener("click", () => {
+      const key = button.dataset.sort, head = button.closest("th"), up = head.getAttribute("aria-sort") !== "ascending";
+      table.querySelectorAll("[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const order = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+      body.append(...rows.sort((a, b) => (up ? 1 : -1) * order(value(a, key), value(b, key))));
+    });
+  }
+  search.addEventListener("input", show);
+  search.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  filter.addEventListener("change", show);
+  all.addEventListener("change", () => {
+    for (const row of rows) box(row).checked = all.checked && !row.hidden;
+    selected();
+  });
+  body.addEventListener("change", (event) => { if (event.target.name === "selected") selected(); });
+  show();
+}
+
+document.body.addEventListener("htmx:load", (event) => event.target.querySelectorAll("[data-variables]").forEach(variables));
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id === "panel" && !event.detail.target.open) event.detail.target.showModal();
+});
+document.getElementById("panel")?.addEventListener("close", () => { if (!saving && changedInPanel) window.location.reload(); });
+let changedInPanel = false;
+document.body.addEventListener("saved", () => { changedInPanel = Boolean(document.querySelector("#panel[open]")) || changedInPanel; });

@@ -1,12 +1,14 @@
-"""Columns: what each is, how it is recoded, and how many people stand out by the keys.
+"""Variables: roles, recodings and impossible combinations; re-identification risk by the keys.
 
-Re-identification risk: by which keys, as a chart, and how far each recoding would lower it.
+The list is a table in which roles are changed and saved at once. A panel and a page of each column
+recode it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -14,31 +16,23 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pramana import Bins, Column, Impossible, Recoding, Role, Schema, api
+from pramana import Bins, Categories, Column, Impossible, Recoding, Role, Schema, api
+from pramana.api import Provenance
+from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError, PramanaError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages.data import file_words, read_words, source_code, table_of
-from pramana.studio.schema_form import (
-    HOUSEHOLD,
-    MISSING,
-    ORIGINS,
-    ROLES,
-    changed_column,
-    entries_of,
-    role_named,
-    role_of,
-)
 from pramana.studio.view import (
+    OUT_OF_DATE,
     Entry,
     Form,
     Pages,
     SameWork,
     Studio,
-    drawn,
     fragment,
     goto,
-    nothing_new,
+    number_in,
     own_page,
     page,
     part,
@@ -53,6 +47,26 @@ PAGES: Final = Pages(
     Entry("/risk", "Re-identification risk", needs="schema"),
 )
 MOST_LOOKED: Final = 20_000
+HOUSEHOLD: Final = "household"
+ROLES: Final = {
+    "key": "Key: identifies people together with other keys; randomised",
+    "sensitive": "Sensitive: known to no outsider; released unchanged",
+    "public": "Public: may be known to others; released unchanged",
+    "weight": "Weight: how many people a record stands for",
+    HOUSEHOLD: "Household: its number; dropped, guarantees are stated for households",
+    "identifier": "Identifier: names and numbers of persons; dropped",
+}
+MISSING: Final = {
+    "": "decided by the data",
+    "category": "a value like others, randomised",
+    "keep": "stays missing",
+    "refuse": "must not occur",
+}
+ORIGINS: Final = {
+    Provenance.DECLARED: "Declared: known without a look at these data",
+    Provenance.READ_OFF: "Read off these data, or merged after a look at them",
+    Provenance.TRIALS: "Chosen by trials on these data",
+}
 PATIENCE: Final = 1.5
 """Seconds that a live count is waited for before its progress is shown."""
 
@@ -87,31 +101,49 @@ async def listed(request: Request, studio: Studio) -> Response:
         "parts/columns.html",
         schema=schema_of(session.now.schema),
         profiles={one["column"]: one for one in looked.result["columns"]},
-        roles=ROLES,
+        roles={role: words.partition(":") for role, words in ROLES.items()},
         role_of=role_of,
     )
 
 
+@PAGES.get("/columns/contributions")
+async def contributions(request: Request, studio: Studio) -> Response:
+    """How many people each key makes unique: cells of the list, filled in when they are counted."""
+    session = studio.session
+    about: dict[str, Any] = {"schema": session.now.schema, "table": table_of(studio)}
+    job = studio.jobs.ask(tasks.contributions, lane="risk", keep=False, quick=True, **about)
+    names = schema_of(session.now.schema).names
+    return await part(request, job, "parts/contributions.html", names=names)
+
+
 @PAGES.post("/columns/roles")
 async def roles(request: Request, studio: Studio, form: Form) -> Response:
-    """Save what the columns are, as soon as one is changed, and count who is unique then."""
+    """Save the roles as soon as one is changed, and count who is unique then."""
     before = require_schema(studio.session.now.schema)
-    after = _with_roles(before, form)
-    studio.session.change("Changed what columns are", schema=after.to_toml(), acknowledged="")
+    asked = [form.get(f"role-{at}", role_of(before, own)) for at, own in enumerate(before.columns)]
+    if form.get("selected-role"):
+        for place in form.all("selected"):
+            asked[place_in(place, len(asked))] = form["selected-role"]
+    after = with_roles(before, asked)
+    studio.session.change("Changed roles", schema=after.to_toml(), acknowledged="")
     if not request.headers.get("hx-request"):
         return goto(own_page(form.get("next"), "/columns"))
-    answer = await _counted(request, studio, {"then": after, "now": before})
+    return _saved(studio, await _counted(request, studio, {"then": after, "now": before}))
+
+
+def _saved(studio: Studio, answer: Response) -> Response:
+    """The page learns the number of the state, which its forms send."""
     answer.headers["HX-Trigger"] = json.dumps({"saved": studio.session.number})
     return answer
 
 
-def _with_roles(schema: Schema, form: Form) -> Schema:
-    asked = [form.get(f"role-{at}", role_of(schema, own)) for at, own in enumerate(schema.columns)]
-    if asked.count(HOUSEHOLD) > 1:
+def with_roles(schema: Schema, roles: Sequence[str]) -> Schema:
+    """The schema with these roles; rules and tables that need other roles are dropped."""
+    if roles.count(HOUSEHOLD) > 1:
         raise InputError("One column at most can number the households.")
     columns = tuple(
         column if role == role_of(schema, column) else _in_role(column, role_named(role))
-        for column, role in zip(schema.columns, asked, strict=True)
+        for column, role in zip(schema.columns, roles, strict=True)
     )
     gone = {column.name for column in columns if not column.randomised}
     known = {column.name: column.role for column in columns}
@@ -120,50 +152,82 @@ def _with_roles(schema: Schema, form: Form) -> Schema:
         columns=columns,
         impossible=tuple(rule for rule in schema.impossible if not gone & set(rule.columns)),
         strata=tuple(
-            own for own in schema.strata if known[own] is not Role.IDENTIFIER and own in gone
+            name for name in schema.strata if known[name] is not Role.IDENTIFIER and name in gone
         ),
         choices=tuple(choice for choice in schema.choices if not gone & set(choice)),
         tables=tuple(table for table in schema.tables if not gone & set(table)),
-        household=schema.names[asked.index(HOUSEHOLD)] if HOUSEHOLD in asked else None,
+        household=schema.names[roles.index(HOUSEHOLD)] if HOUSEHOLD in roles else None,
     )
 
 
 def _in_role(column: Column, role: Role) -> Column:
-    """The column in another role; what it no longer needs goes."""
+    """The column in another role.
+
+    What its values mean stays. Coarsening was chosen for the former role, and is dropped.
+    """
     if role is Role.IDENTIFIER:
         return Column(column.name, role)
-    if column.role is Role.WEIGHT:  # rounded and cut as a weight
-        kept = Recoding(missing_codes=column.recoding.missing_codes)
-    else:
-        kept = replace(column.recoding, noise=None) if column.recoding else Recoding()
-    domain = column.domain if role in (Role.KEY, Role.SENSITIVE) else None
+    before = column.recoding
+    kept = Recoding(
+        missing_codes=before.missing_codes, date=before.date, date_format=before.date_format
+    )
+    keeps_domain = role in (Role.KEY, Role.SENSITIVE) and not before.merged
+    domain = column.domain if keeps_domain else None
     return replace(column, role=role, domain=domain, recoding=kept, exempt=(), randomise=None)
+
+
+def role_of(schema: Schema, column: Column) -> str:
+    """The role of a column as pages name it; the column of household numbers has its own."""
+    return HOUSEHOLD if column.name == schema.household else str(column.role)
+
+
+def role_named(word: str) -> Role:
+    """The role of a schema for a role of a page."""
+    if word not in ROLES:
+        raise InputError(OUT_OF_DATE)
+    return Role.IDENTIFIER if word == HOUSEHOLD else Role(word)
+
+
+# -- one column ------------------------------------------------------------------------------------
 
 
 @PAGES.get("/columns/{place}")
 async def one(request: Request, studio: Studio) -> Response:
-    """The form of one column."""
+    """The page of one column."""
+    _propose(studio, described(studio))
+    about = _form_of(request, studio)
+    total = len(schema_of(studio.session.now.schema).columns)
+    return page(request, "column.html", same=_same(studio), total=total, **about)
+
+
+@PAGES.get("/columns/{place}/panel")
+async def panel(request: Request, studio: Studio) -> Response:
+    """The form of one column, beside the list."""
+    return fragment(request, "parts/column_panel.html", **_form_of(request, studio))
+
+
+def _form_of(request: Request, studio: Studio) -> dict[str, Any]:
+    """All that the form of a column shows."""
     looked = described(studio)
-    _propose(studio, looked)
     schema, place = _column_at(request)
     column = schema.columns[place]
     profiles = looked.result["columns"] if looked.condition == "done" else []
-    profile = next((profile for profile in profiles if profile["column"] == column.name), None)
-    return page(
-        request,
-        "column.html",
-        place=place,
-        column=column,
-        profile=profile,
-        own=entries_of(column),
-        role=role_of(schema, column),
-        texts=_texts(looked, column.name),
-        roles=ROLES,
-        missing=MISSING,
-        origins=ORIGINS,
-        total=len(schema.columns),
-        same=_same(studio),
-    )
+    recoding, domain = column.recoding, column.domain
+    return {
+        "place": place,
+        "column": column,
+        "profile": next((own for own in profiles if own["column"] == column.name), None),
+        "role": role_of(schema, column),
+        "texts": _texts(looked, column.name),
+        "roles": ROLES,
+        "missing": MISSING,
+        "origins": ORIGINS,
+        "edges": ", ".join(map(_text, domain.edges)) if isinstance(domain, Bins) else "",
+        "categories": list(map(_text, domain.values)) if isinstance(domain, Categories) else [],
+        "merged": [(new, list(map(_text, old))) for new, old in recoding.merged],
+        "codes": list(map(_text, recoding.missing_codes)),
+        "code_lines": "\n".join(as_part(_text(code), "\n") for code in recoding.missing_codes),
+    }
 
 
 @PAGES.get("/columns/{place}/shape")
@@ -174,48 +238,103 @@ async def shape(request: Request, studio: Studio) -> Response:
     return await part(request, job, "parts/values.html", name=schema.columns[place].name)
 
 
-@PAGES.get("/columns/{place}/drawn")
-async def shape_drawn(request: Request, studio: Studio) -> Response:
-    """The bars of one column as a small chart."""
-    schema, place = _column_at(request)
-    job = _shapes(studio)
-    name = schema.columns[place].name
-    if job.condition in ("waiting", "running"):
-        return fragment(request, "parts/chart_pending.html", place=place)
-    if job.condition != "done" or name not in job.result["shapes"]:
-        return nothing_new()
-    bars = tuple(tuple(own) for own in job.result["shapes"][name]["bars"])
-    identity = f"shape-{place}"
-    chart = await asyncio.to_thread(drawn, "drawn_shape", name, bars, identity=identity)
-    return fragment(request, "parts/chart.html", **chart)
-
-
 @PAGES.post("/columns/{place}/count")
 async def count_one(request: Request, studio: Studio, form: Form) -> Response:
-    """How many people would stand out if the form were saved; beside now, and without recoding."""
+    """How many people would be unique if the form were saved."""
     schema, place = _column_at(request)
-    column = schema.columns[place]
-    then = _with_column(schema, changed_column(column, form), form.get("role"))
-    asked = {"then": then, "now": schema}
+    then = _with_column(schema, changed_column(schema.columns[place], form), form.get("role"))
+    return await _counted(request, studio, _beside(schema, then, place))
+
+
+def _beside(before: Schema, after: Schema, place: int) -> dict[str, Schema]:
+    """Schemas to compare: with the change, before it, and without any recoding of the column."""
+    compared = {"then": after, "now": before}
+    column = before.columns[place]
     if column.randomised and (column.recoding or isinstance(column.domain, Bins)):
-        bare = Column(column.name, column.role)  # bins and categories may be of what was recoded
-        asked["bare"] = _with_column(schema, bare, str(column.role))
-    return await _counted(request, studio, asked)
+        bare = Column(column.name, column.role)  # bins and categories may be of recoded values
+        compared["bare"] = _with_column(before, bare, str(column.role))
+    return compared
 
 
 @PAGES.post("/columns/{place}")
 async def save_one(request: Request, studio: Studio, form: Form) -> Response:
-    """Take the form of a column."""
+    """Take the form of a column; fields are saved as they are changed, merges by a button."""
     schema, place = _column_at(request)
     column = schema.columns[place]
+    auto = bool(request.headers.get("hx-request"))
     try:
-        new = changed_column(column, form)
+        new = changed_column(column, form, merge=not auto)
         changed = _with_column(schema, new, form.get("role"))
     except ValueError as error:
         raise InputError(str(error)) from None
     studio.session.change(f"Changed column {place + 1}", schema=changed.to_toml(), acknowledged="")
-    studio.session.notice = "Saved."
-    return goto(own_page(form.get("next"), f"/columns/{place}"))
+    if not auto:
+        studio.session.notice = "Saved."
+        return goto(own_page(form.get("next"), f"/columns/{place}"))
+    if role_of(schema, column) != role_of(changed, changed.columns[place]):
+        return Response(status_code=204, headers={"HX-Refresh": "true"})  # the form is another one
+    return _saved(studio, await _counted(request, studio, _beside(schema, changed, place)))
+
+
+def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
+    """The column as the form states it."""
+    role = role_named(form.get("role", str(column.role)))
+    if role is Role.IDENTIFIER:
+        return Column(column.name, role)
+    if role is not column.role:
+        return _in_role(column, role)
+    missing: Any = form.get("missing") or None
+    word = form.get("origin")
+    origin = Provenance(word) if word in ORIGINS else column.origin
+    before = column.recoding
+    date: Any = form.get("date") or None
+    lines = form.get("codes").replace("\r\n", "\n")
+    codes = dict.fromkeys([*parts_of(lines, "\n"), *form.exact("code")])
+    recoding = replace(
+        before,
+        missing_codes=tuple(_code(text, before.missing_codes) for text in codes),
+        date=date,
+        date_format=before.date_format if date else None,
+        bottom=form.number("bottom"),
+        top=form.number("top"),
+        round=form.number("round"),
+    )
+    domain = _domain(column, form)
+    new = replace(column, missing=missing, recoding=recoding, domain=domain, origin=origin)
+    ticked = form.all("tick") if merge else []
+    if len(ticked) > 1 and isinstance(new.domain, Categories):
+        values = [new.domain.values[place_in(at, len(new.domain.values))] for at in ticked]
+        # The page shows how many records have each value: whoever merges here has looked.
+        looked = Provenance.weakest(new.origin, Provenance.READ_OFF)
+        new = replace(api.merge_values(new, values, form.get("into") or "other"), origin=looked)
+    return new
+
+
+def _domain(column: Column, form: Form) -> Bins | Categories | None:
+    domain, text = column.domain, form.get("edges")
+    if not text:
+        return domain if isinstance(domain, Categories) else None
+    wrong = "Edges of bins must be numbers, such as 0, 18, 65, 120."
+    edges = tuple(number_in(word, wrong) for word in re.split(r"[\s,;]+", text) if word)
+    if not isinstance(domain, Bins):
+        return Bins(edges)
+    names = domain.names if len(domain.names) == len(edges) - 1 else ()
+    release: Any = form.get("release") or domain.release
+    return replace(domain, edges=edges, names=names, release=release)
+
+
+def _code(text: str, known: tuple[Any, ...]) -> Any:
+    """A code as the data have it: a number where it reads as one."""
+    for code in known:
+        if _text(code) == text:
+            return code
+    return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else text
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @PAGES.post("/columns/{place}/coarser")
@@ -224,7 +343,7 @@ async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     schema, place = _column_at(request)
     column = schema.columns[place]
     own = replace(column.recoding, round=form.number("round"), top=form.number("top"))
-    origin = api.Provenance.weakest(column.origin, api.Provenance.READ_OFF)
+    origin = Provenance.weakest(column.origin, Provenance.READ_OFF)
     changed = schema.replace_columns([replace(column, recoding=own, origin=origin)])
     did = f"Rounded and cut column {place + 1}"
     studio.session.change(did, schema=changed.to_toml(), acknowledged="")
