@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import random
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy.stats import chi2
 
 from pramana.collect.definition import Definition
 from pramana.collect.folder import new_survey
+from pramana.collect.survey import SurveyQuestion
 from pramana.errors import InputError
 from tests.browser.conftest import Survey, free_port
 from tests.collect.conftest import survey_text
@@ -248,3 +250,24 @@ def test_a_person_of_a_panel_answers_every_wave_from_one_permanent_answer(
         survey.stop()
     assert kept[0] == kept[1]
     assert len(kept[0]) == 2
+
+
+ROUND = """(vectors) => vectors.map(([points, marks, step, value, word]) =>
+  pointOf({ points, marks, step }, value, BigInt(word)))"""
+
+
+def test_browser_and_python_round_numbers_alike(page: Any, looked_at: Survey) -> None:
+    """The same point for the same number and word, ends of intervals among them."""
+    rng, vectors, expected = random.Random(24), [], []
+    for points, step in (((0, 1000, 2000, 6000), 10), ((-5, 0, 2.5, 40), 0.5), ((18, 30, 90), 1)):
+        question = SurveyQuestion(name="x", text="X?", points=points, step=step)
+        marks = list(question.domain.marks)
+        for _ in range(VECTORS // 3):
+            value = rng.choice([rng.uniform(points[0], points[-1]), *points])
+            width = rng.choice([b - a for a, b in itertools.pairwise(marks)])
+            edge = rng.randrange(width + 1) * TOTAL // width + rng.choice([-1, 0])
+            word = rng.choice([rng.randrange(TOTAL), edge % TOTAL])
+            vectors.append([list(points), marks, step, value, str(word)])
+            expected.append(question.answers.index(question.point(value, word)))
+    page.goto(looked_at.address)
+    assert page.evaluate(ROUND, vectors) == expected

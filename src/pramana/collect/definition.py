@@ -377,9 +377,14 @@ def remember(definition: Definition) -> Remembered:
 
 
 def respond(
-    definition: Definition, answers: Mapping[str, str], *, remembered: Remembered | None = None
+    definition: Definition,
+    answers: Mapping[str, str | float],
+    *,
+    remembered: Remembered | None = None,
 ) -> SentRecord:
     """Randomise the answers of one person: what may be sent, and all that may be kept.
+
+    Answers to questions with points are numbers, which are rounded by chance first.
 
     A person who is asked again must send the same record again, not a new one. In a panel, what
     they remember goes into the record of every wave.
@@ -388,11 +393,16 @@ def respond(
     stream = Keystream.from_system()  # of this record alone: two that share chance can be compared
     if (definition.stages is None) != (remembered is None):
         raise InputError("A panel, and nothing else, needs what the person keeps: remember(...).")
+    texts = {name: str(answer) for name, answer in answers.items()}
+    for place, question in enumerate(definition.survey.questions):
+        if question.points is not None and question.name in answers:
+            (word,) = stream.words("round", place, 1).tolist()
+            texts[question.name] = question.point(answers[question.name], word)
     if remembered is not None:
         words = stream.words("respond", 0, len(remembered.cells)).tolist()
-        return definition.channel.send_wave(remembered, answers, words)
+        return definition.channel.send_wave(remembered, texts, words)
     words = stream.words("respond", 0, definition.channel.words).tolist()
-    return definition.channel.send(answers, words)
+    return definition.channel.send(texts, words)
 
 
 def define(survey: Survey, source: str) -> tuple[Definition, Plan]:

@@ -336,6 +336,9 @@ def questionnaire(definition: Definition) -> Form:
                 "answers": list(question.answers),
                 "labels": dict(question.labels),
                 "bins": list(question.bins) if question.bins else None,
+                "points": list(question.points) if question.points else None,
+                "step": question.step,
+                "marks": list(getattr(question.domain, "marks", ())),
             }
             for question in survey.questions
         ],

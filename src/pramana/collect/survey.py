@@ -30,6 +30,7 @@ its range is rounded outward.
 
 from __future__ import annotations
 
+import bisect
 import math
 import re
 import tomllib
@@ -43,10 +44,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from pramana.base.atomic_files import read_file
-from pramana.base.rounding import log_up
+from pramana.base.rounding import TOTAL, log_up
 from pramana.base.text import names_of_table, percent_down, percent_up, text_down, text_up
-from pramana.errors import InputError, InvalidSchema, PramanaError
-from pramana.schema.domains import Bins, Categories, Labels, label_text
+from pramana.errors import InputError, InvalidSchema, OutsideDomain, PramanaError
+from pramana.schema.domains import Bins, Categories, Labels, NumberGrid, label_text
 from pramana.schema.schema import REPORTED, Column, Impossible, Role, Schema
 from pramana.schema.schema_file import read_toml
 
@@ -80,6 +81,8 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
         listed: the answers to choose from; a table also gives the text of each.
         texts: what people read for an answer, where it is not the answer itself.
         bins: the edges, where people type a number.
+        points: the numbers to which a typed number is rounded by chance, so that sums and means of
+            the answers have no bias; ``step`` is the unit of what is typed.
         months: the first and the last, where people choose a month.
         optional: whether people may prefer not to say.
         ordered: whether the answers are in order.
@@ -91,6 +94,8 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
     listed: list[Answer] | dict[str, Text] | None = field(default=None, name="answers")
     texts: dict[str, Text] = field(default_factory=dict, name="labels")
     bins: tuple[int | float, ...] | None = None
+    points: tuple[int | float, ...] | None = None
+    step: int | float = 1
     months: tuple[str, str] | None = None
     optional: bool = False
     ordered: bool = False
@@ -99,9 +104,13 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.name == REPORTED:
             raise self._wrong(f"name must be a word of letters, digits and _, got {self.name!r}")
-        if [self.listed, self.bins, self.months].count(None) != 2:
-            raise self._wrong(f"'{self.name}' must have one of answers, bins and months")
-        answers = self._stated_answers()
+        if [self.listed, self.bins, self.points, self.months].count(None) != 3:
+            raise self._wrong(f"'{self.name}' must have one of answers, bins, points and months")
+        if self.points is not None and (self.optional or self.ask_if):
+            raise self._wrong(
+                f"'{self.name}' has points: it cannot be optional, and cannot have ask_if"
+            )
+        answers = [] if self.points is not None else self._stated_answers()
         extra = {SKIPPED, NOT_SAID}.intersection(answers)
         if extra:
             raise self._wrong(f"'{self.name}' lists '{extra.pop()}', which is added by itself")
@@ -142,6 +151,8 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
     @cached_property
     def domain(self) -> Categories:
         """The answers, with those of people who are not asked or prefer not to say."""
+        if self.points is not None:
+            return NumberGrid(self.points, step=self.step)
         extra = [SKIPPED] if self.ask_if else []
         extra += [NOT_SAID] if self.optional else []
         ordered = self.ordered or self.listed is None
@@ -156,6 +167,25 @@ class SurveyQuestion(Struct, frozen=True, dict=True, forbid_unknown_fields=True,
     def labels(self) -> Mapping[str, str]:
         """What people read for an answer, where it is not the answer itself."""
         return (self.listed if isinstance(self.listed, dict) else {}) | self.texts
+
+    def point(self, number: str | float, word: int) -> str:
+        """The point that a number becomes: the next one for k / n of the words, k of n steps up."""
+        assert isinstance(self.domain, NumberGrid)  # noqa: S101 - a question with points has one
+        low, high = (float(str(self.domain.values[end])) for end in (0, -1))
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise OutsideDomain(
+                f"The answer to '{self.name}' must be a number from {low:g} to {high:g}.",
+                column=self.name,
+            )
+        marks = self.domain.marks
+        steps = math.floor((value - low) / self.step + 0.5)
+        below = min(bisect.bisect_right(marks, steps), len(marks) - 1) - 1
+        above, width = steps - marks[below], marks[below + 1] - marks[below]
+        return self.answers[below + (word < above * TOTAL // width)]
 
     def conditions(self) -> dict[str, list[str]]:
         """The answers to earlier questions with which it is asked."""
@@ -218,6 +248,8 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
     all_waves_epsilon: Annotated[float, Meta(gt=0, le=MOST_EPSILON)] | None = None
 
     def __post_init__(self) -> None:
+        if self.waves > 1 and any(question.points for question in self.questions):
+            raise InvalidSchema("A panel cannot have points: each wave would round anew. Use bins.")
         if (self.waves > 1) != (self.all_waves_epsilon is not None):
             raise InvalidSchema("A panel must state both waves, at least 2, and all_waves_epsilon.")
         if not 1 <= len(self.questions) <= MOST_QUESTIONS:
@@ -258,6 +290,8 @@ class Survey(Struct, frozen=True, dict=True, forbid_unknown_fields=True, kw_only
                     raise InvalidSchema(
                         f"ask_if of '{question.name}' must name a question before it, got '{name}'."
                     )
+                if before[name].points is not None:
+                    raise InvalidSchema(f"ask_if cannot name '{name}', which has points.")
                 if not answers or not {*answers} <= {*before[name].answers}:
                     raise InvalidSchema(
                         f"ask_if of '{question.name}' must list answers of '{name}': "
@@ -427,6 +461,7 @@ def consent_of(definition: Definition) -> list[str]:
         survey.said("consent_doubt"),
         survey.said("consent_contact", contact=survey.contact or not_stated),
         survey.said("consent_retention", retention=survey.retention or not_stated),
+        *_rounding(survey),
         survey.said("consent_after"),
         survey.said("consent_use"),
         *_number_of_questions(definition),
@@ -442,6 +477,12 @@ def _guarantees(definition: Definition) -> Iterator[str]:
     promised = definition.promised()
     for guarantee, sentence in zip(promised, definition.promises(promised), strict=True):
         yield definition.survey.guarantee(guarantee) or sentence
+
+
+def _rounding(survey: Survey) -> list[str]:
+    """That typed numbers are rounded, if any are."""
+    rounded = any(question.points for question in survey.questions)
+    return [survey.said("consent_points")] if rounded else []
 
 
 def tenths(kept: Sequence[float], survey: Survey) -> str:

@@ -213,7 +213,7 @@
   function ask(one) {
     const own = columns();
     const wrong = element("p", "", { class: "error", role: "alert", id: "wrong" });
-    const field = one.bins && applies(one) ? number(one) : choices(one);
+    const field = (one.bins ?? one.points) && applies(one) ? number(one) : choices(one);
     // Nothing is left to a browser that remembers what was typed.
     const form = element("form", [field.made, wrong, element("div", [element("button", text.next, { type: "submit" }), button(text.back, back, true)], { class: "buttons" })], { novalidate: "", class: "card", autocomplete: "off" });
     form.addEventListener("submit", (event) => {
@@ -247,8 +247,9 @@
   }
 
   function number(one) {
-    const low = one.bins[0];
-    const high = one.bins[one.bins.length - 1];
+    const ends = one.bins ?? one.points;
+    const low = ends[0];
+    const high = ends[ends.length - 1];
     const input = element("input", [], { type: "number", id: "answer", step: "any", inputmode: "decimal", autocomplete: "off", "aria-describedby": "wrong" });
     const rest = offered(one).filter(ours);
     const boxes = rest.map((answer, at) => {
@@ -267,6 +268,7 @@
         if (instead) return instead.value;
         const value = input.value === "" ? NaN : Number(input.value);
         if (!(value >= low && value <= high)) return null;
+        if (one.points) return one.answers[pointOf(one, value, randomWords(1)[0])];
         const below = one.bins.filter((edge) => edge <= value).length;
         return one.answers[Math.min(below, one.bins.length - 1) - 1];
       },

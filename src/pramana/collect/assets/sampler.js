@@ -45,6 +45,16 @@ function cellOf(draw, answers) {
   return draw.cells.findIndex((cell) => draw.columns.every((name, at) => cell[at] === answers[name]));
 }
 
+// The place of the point that a typed number becomes: the next one for k of n words, k of n steps above.
+function pointOf(question, value, word) {
+  const { marks, step } = question;
+  const steps = Math.floor((value - question.points[0]) / step + 0.5);
+  const below = Math.min(marks.filter((mark) => mark <= steps).length, marks.length - 1) - 1;
+  const above = BigInt(steps - marks[below]);
+  const width = BigInt(marks[below + 1] - marks[below]);
+  return word < (above * TOTAL) / width ? below + 1 : below;
+}
+
 function spelled(channel, asked, cells) {
   const numbers = [asked, ...cells];
   return channel.widths.map((width, at) => String(numbers[at] ?? 0).padStart(width, "0")).join(".");
