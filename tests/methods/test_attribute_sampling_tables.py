@@ -185,8 +185,8 @@ def test_a_plan_says_what_of_a_table_is_asked_for():
 
     assert part.expected_error.asked == (("age",),)
     assert "A table of age is off by" in str(part)
-    assert any("Of income*age records are asked for age: income stands" in w for w in part.notices)
-    assert "No record is asked for income: it is released as it is." in none.notices
+    assert any("Of income*age records report age: income is released" in w for w in part.notices)
+    assert "No record reports income: it is released unchanged." in none.notices
     assert none.statistics["unnamed"] == []
     assert none.mechanism == (
         pm.design(Schema(columns), promise, records=5_000, method="attribute-sampling").mechanism
@@ -231,7 +231,7 @@ def test_what_is_asked_gets_the_budget_and_the_rest_is_said():
     assert "(--tables sex,age,income,region)" in said
     assert f"then off by {100 * best:.2g} % on average instead of {100 * of_sex:.2g} %" in said
     told = sum(set(one.columns) != {"sex"} and one.share for one in plan.mechanism.sets)
-    assert f": {100 * told:.2g} % of the records are asked for any such column" in said
+    assert f": {100 * told:.2g} % of the records report such a column" in said
     assert plan.expected_error.sentence().startswith("A table of sex is off by about")
     assert equal.statistics["unnamed"] == []
     assert not any("No table asked for" in words for words in equal.notices)

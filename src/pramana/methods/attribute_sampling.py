@@ -56,64 +56,8 @@ from pramana.schema.schema import (
 )
 from pramana.types import Entries, Form
 
-MOST = 12
+MOST_SUGGESTED = 12
 """The largest number of tables that a suggested command lists."""
-
-
-def unnamed_columns(names: Sequence[str], tables: Mapping[Set, float]) -> tuple[str, ...]:
-    """The columns that no declared table names; none if no table is declared."""
-    named = {name for table in tables for name in table}
-    return tuple(name for name in names if named and name not in named)
-
-
-def unnamed_words(
-    most: Mapping[str, float],
-    tables: Sequence[Set],
-    shares: SetShares,
-    expected: ExpectedError,
-    without: ExpectedError,
-) -> Iterator[str]:
-    """A notice on columns in no declared table, and the errors of tables ``without`` them."""
-    others = list(most)
-    if not others:
-        return
-    spent = math.fsum(
-        share
-        for columns, share in zip(shares.sets, shares.shares, strict=True)
-        if {*columns} & {*others}
-    )
-    more = [*tables, *((name,) for name in others)]
-    shown = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST else ""
-    yield (
-        f"No table asked for names {listed(others)}: {percent(spent, 2)} of the records are asked "
-        f"for any such column, and a table of one is off by {_between([*most.values()])} of the "
-        "records if its values are equally frequent, and by less the more they differ. "
-        f"Ask for it to have it told better{shown}, or leave it out of the release "
-        '(role = "identifier" in the schema): the tables asked for are then off by '
-        f"{percent(without.mean, 2)} on average instead of {percent(expected.mean, 2)}."
-    )
-
-
-def beside_words(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
-    """Notices on declared tables with unchanged columns: which part of them is sampled."""
-    for table in tables:
-        randomised = randomised_in(schema, table)
-        unchanged = [name for name in table if name not in randomised]
-        if unchanged and randomised:
-            sampled = "*".join(randomised)
-            yield (
-                f"Of {'*'.join(table)} records are asked for {sampled}: {listed(unchanged)} "
-                "stands beside every answer as it is. Errors told without data are those of "
-                f"{sampled} alone."
-            )
-        elif unchanged:
-            yield f"No record is asked for {'*'.join(table)}: it is released as it is."
-
-
-def _between(errors: Sequence[float]) -> str:
-    low, high = percent(min(errors), 2), percent(max(errors), 2)
-    return low if low == high else f"{low.removesuffix(' %')} to {high}"
-
 
 MARK = "columns that the record was asked for; other empty cells were not asked"
 
@@ -170,11 +114,21 @@ class AttributeSampling(Method):
         mechanism, reached = context.within(
             asked, lambda trim: _mechanism(shares, domain, log_gamma * (1 - trim))
         )
-        expected = _expected(shares, wanted, domain, records, asked=bool(self._stated(schema)))
-        others = unnamed_columns(domain.names, self._stated(schema))
-        without = self._without(others, context, log_gamma) if others else expected
-        most = {name: shares.most_error((name,), domain.count((name,)), records) for name in others}
+        stated = self._stated(schema)
+        expected = _expected(shares, wanted, domain, records, asked=bool(stated))
+        named = {name for table in stated for name in table}
+        unnamed = [name for name in domain.names if named and name not in named]
         tables = self.tables or schema.tables
+        notices = list(_unchanged_notices(schema, tables))
+        if unnamed:
+            gamma = math.exp(min(log_gamma, LARGEST_DIAL))
+            kept = [name for name in domain.names if name in named]
+            fewer = report_shares(kept, stated, domain.count, gamma=gamma, records=records)
+            without = _expected(fewer, stated, domain, records, asked=True)
+            errors = [shares.most_error((n,), domain.count((n,)), records) for n in unnamed]
+            notices.insert(
+                0, _unnamed_notice(unnamed, errors, tables, shares, expected.mean, without.mean)
+            )
         return context.plan(
             replace(self, tables=tables),
             mechanism,
@@ -183,24 +137,11 @@ class AttributeSampling(Method):
             expected_error=expected,
             statistics={
                 "sets": _sets_to_json(mechanism),
-                "unnamed": list(others),
-                "about_tables": [
-                    *unnamed_words(most, tables, shares, expected, without),
-                    *beside_words(schema, tables),
-                ],
+                "unnamed": unnamed,
+                "about_tables": notices,
             },
             smallest_unchanged_group=context.smallest_unchanged_group,
         )
-
-    def _without(
-        self, others: Sequence[str], context: DesignContext, log_gamma: float
-    ) -> ExpectedError:
-        """The expected errors of the tables if columns in no table were dropped."""
-        schema, gamma = context.schema, math.exp(min(log_gamma, LARGEST_DIAL))
-        domain, wanted = SetCells(schema), self._stated(schema)
-        named = [name for name in domain.names if name not in others]
-        shares = report_shares(named, wanted, domain.count, gamma=gamma, records=context.records)
-        return _expected(shares, wanted, domain, context.records, asked=True)
 
     def _stated(self, schema: Schema) -> dict[Set, float]:
         """The randomised columns of the declared tables, with the number of tables as weights."""
@@ -268,9 +209,11 @@ class AttributeSampling(Method):
         mechanism = certificate.mechanism
         if not isinstance(mechanism, AttributeSampler):
             return None
-        gamma = _whole_budget(mechanism)
-        if gamma is None:
-            return False
+        matrices = [attributes.matrix for attributes in mechanism.sets]
+        gammas = [float(Fraction(matrix.gamma)) for matrix in matrices if matrix.size > 1]
+        gamma = max(gammas, default=1.0)
+        if not gamma > 1 or min(gammas) < gamma * (1 - NEARLY):
+            return False  # some set has less than the whole budget
         if certificate.collected is not None:
             return None
         cells = SetCells(certificate.true_schema)
@@ -289,26 +232,17 @@ class AttributeSampling(Method):
         return {"tables": [as_table(table) for table in self.tables]} if self.tables else {}
 
 
-def _whole_budget(mechanism: AttributeSampler) -> float | None:
-    """The gamma that all sets share; ``None`` if some set has less, or none is above 1."""
-    matrices = [attributes.matrix for attributes in mechanism.sets]
-    gammas = [float(Fraction(matrix.gamma)) for matrix in matrices if matrix.size > 1]
-    gamma = max(gammas, default=1.0)
-    return gamma if gamma > 1 and min(gammas) >= gamma * (1 - NEARLY) else None
-
-
 def require_sampled(schema: Schema) -> None:
     """Refuse schemas that attribute sampling cannot serve."""
     if REPORTED in schema.names:
         raise InvalidSchema(
-            f"A release by reports has a column '{REPORTED}' of its own, and the table has one "
-            "too. Rename it."
+            f"Attribute sampling adds a column '{REPORTED}', and the table has one too. Rename it."
         )
     fixed = [column.name for column in schema.randomised if column.fixed]
     if fixed:
         raise Infeasible(
             f"Values of {', '.join(fixed)} are exempt or kept missing, so their records would be "
-            "told as they are: no finite epsilon and no k above 1 can hold. Drop the exemption."
+            "released unchanged: no finite epsilon and no k above 1 can hold. Drop the exemption."
         )
 
 
@@ -333,7 +267,7 @@ def _largest_log_gamma(
             low, high = high, min(2 * high, most)
         log_gamma = largest_dial(holds, low=low, high=high)
     if math.exp(min(log_gamma, LARGEST_DIAL)) <= 1 or math.isinf(log_gamma):
-        raise Infeasible("Reports need a target between no promise at all and pure noise.")
+        raise Infeasible("Attribute sampling needs a target between no guarantee and pure noise.")
     return log_gamma
 
 
@@ -431,13 +365,52 @@ def _expected(
 
 def _sets_to_json(mechanism: AttributeSampler) -> list[Form]:
     """The attribute sets for the owner, the most frequent first."""
-    ordered = sorted(mechanism.sets, key=lambda asked: -asked.weight)
     return [
         {
-            "columns": list(asked.columns),
-            "share": asked.share,
-            "cells": asked.matrix.size,
-            "retention": float(asked.matrix.retention),
+            "columns": list(attributes.columns),
+            "share": attributes.share,
+            "cells": attributes.matrix.size,
+            "retention": float(attributes.matrix.retention),
         }
-        for asked in ordered
+        for attributes in sorted(mechanism.sets, key=lambda attributes: -attributes.weight)
     ]
+
+
+def _unnamed_notice(
+    unnamed: Sequence[str],
+    errors: Sequence[float],
+    tables: Sequence[Set],
+    shares: SetShares,
+    now: float,
+    without: float,
+) -> str:
+    """A notice on columns in no declared table, and the errors of the tables ``without`` them."""
+    sets = zip(shares.sets, shares.shares, strict=True)
+    spent = math.fsum(share for columns, share in sets if {*columns} & {*unnamed})
+    more = [*tables, *((name,) for name in unnamed)]
+    command = f" (--tables {in_shell(as_tables(more))})" if len(more) <= MOST_SUGGESTED else ""
+    low, high = percent(min(errors), 2), percent(max(errors), 2)
+    between = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    return (
+        f"No table asked for names {listed(unnamed)}: {percent(spent, 2)} of the records report "
+        f"such a column, and its table is off by {between} of the records if its values are "
+        "equally frequent, and by less the more they differ. Ask for it to estimate it better"
+        f'{command}, or leave it out of the release (role = "identifier" in the schema): the '
+        f"tables asked for are then off by {percent(without, 2)} on average instead of "
+        f"{percent(now, 2)}."
+    )
+
+
+def _unchanged_notices(schema: Schema, tables: Sequence[Set]) -> Iterator[str]:
+    """Notices on declared tables with unchanged columns: which part of them is sampled."""
+    for table in tables:
+        randomised = randomised_in(schema, table)
+        unchanged = [name for name in table if name not in randomised]
+        if unchanged and randomised:
+            sampled = "*".join(randomised)
+            yield (
+                f"Of {'*'.join(table)} records report {sampled}: {listed(unchanged)} is released "
+                f"unchanged in every record. Errors without data are those of {sampled} alone."
+            )
+        elif unchanged:
+            yield f"No record reports {'*'.join(table)}: it is released unchanged."

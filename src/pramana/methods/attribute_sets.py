@@ -1,19 +1,18 @@
-"""Which sets of columns records are asked for, and how often.
+"""The attribute sets of attribute sampling, and their shares of the records.
 
-A table T is estimated from every set S that holds it. With retention
+A table T is estimated from every set S that contains it. With retention
 p_S = (gamma - 1) / (gamma + D_S - 1), D_S the number of possible cells of S, and pi_S the share of
-records asked for S, the information about T is info_T = sum over S of pi_S p_S**2, and the
+records that report S, the information about T is info_T = sum over S of pi_S p_S**2, and the
 expected L1 error of its estimate about sqrt(2 D_T / (pi n info_T)) as a share of the records
-(SetShares.error has it without the "about"). The shares minimise
+(SetShares.error has the exact expectation). The shares minimise
 
     sum over the tables wanted of w_T sqrt(D_T / info_T),
 
-which is convex in pi. Multiplicative steps pi_S *= sqrt(slope_S) keep pi a distribution and climb
-down without fail; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3),
-and end where the steepest slope proves that no other shares are better by more than NEAR.
+which is convex in pi. Multiplicative steps pi_S *= sqrt(slope_S) keep pi a distribution and never
+raise the sum; they start at the closed form for disjoint tables, pi_S ~ (w sqrt(D) / p)^(2/3), and
+end where the steepest slope proves that no other shares are better by more than NEAR.
 
-Columns that no table names are asked for by themselves, at a weight that leaves LEFT of the records
-to them: who states tables wants those, and the other columns can still be told, if poorly.
+Columns that no table names are reported by themselves, by LEFT of the records.
 
 Sets of three and more columns pay only while D_S <= gamma: beyond that the retention falls faster
 than columns are won. A wanted table that is larger is replaced by the pairs in it.
@@ -32,39 +31,38 @@ import numpy as np
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber
 from pramana.methods.expected_error import likely_shares, mean_squares
-from pramana.types import BoolArray, FloatArray, IntArray
+from pramana.types import FloatArray
 
 Set = tuple[str, ...]
 
-
 STEPS = 400
 NEAR = 2e-4
-"""Shares are near enough to the best ones when the sum of errors is within this of the least."""
+"""The most steps; they end if the sum of errors is within this share of the least."""
 
 MOST_SETS = 3_000
-"""The most sets that are weighed against each other."""
+"""The most sets that are considered."""
 
 MOST_CELLS = 20_000
-"""Sets of more columns than a table wanted has are not made larger than this."""
+"""Sets of more columns than a wanted table have at most this many cells."""
 
 RARE = 1e-4
 """Sets below this share of the largest are left out: they cost cells and bring nothing."""
 
 LEFT = 0.1
-"""The share of the records for columns that no table names: tables lose a twentieth by it."""
+"""The share of the records for columns that no table names."""
 
 NEARLY = 1e-7
-"""What is rounded to integers over 2**64 is known again within this."""
+"""Integers over 2**64 match real numbers within this share."""
 
 FEWEST_RECORDS, MOST_RECORDS = 1, 10**18
 
 FEW = 20.0
-"""Where a set would get fewer effective records than this, columns are asked for alone too."""
+"""With fewer effective records of a set than this, single columns are reported too."""
 
 
 @dataclass(frozen=True)
 class SetShares:
-    """Attribute sets, how often each is asked for (the shares sum to 1), and their retentions."""
+    """Attribute sets, their shares of the records (which sum to 1), and their retentions."""
 
     sets: tuple[Set, ...]
     shares: tuple[float, ...]
@@ -72,22 +70,17 @@ class SetShares:
 
     @cached_property
     def _places(self) -> dict[str, set[int]]:
-        """Which sets hold a column, by their places."""
-        found: dict[str, set[int]] = {}
-        for place, asked in enumerate(self.sets):
-            for name in asked:
-                found.setdefault(name, set()).add(place)
-        return found
+        return _places_of_columns(self.sets)
 
-    def _holding(self, table: Sequence[str]) -> list[tuple[float, float]]:
-        """Share and retention of every set that tells anything about a table."""
+    def _containing(self, table: Sequence[str]) -> list[tuple[float, float]]:
+        """Share and retention of every informative set that contains a table."""
         places = set.intersection(*(self._places.get(name, set()) for name in table))
-        found = ((self.shares[place], self.retentions[place]) for place in sorted(places))
-        return [(share, kept) for share, kept in found if kept > 0]
+        pairs = ((self.shares[place], self.retentions[place]) for place in sorted(places))
+        return [(share, retention) for share, retention in pairs if retention > 0]
 
     def information(self, table: Sequence[str]) -> float:
-        """What one record tells about a table, on average: 1 would be the truth of all columns."""
-        return math.fsum(share * kept**2 for share, kept in self._holding(table))
+        """The average information of a record about a table: 1 for unchanged values."""
+        return math.fsum(share * retention**2 for share, retention in self._containing(table))
 
     def error(self, table: Sequence[str], cells: int, *, records: int) -> float:
         """The expected L1 error of a table as a share of the records, for an uneven table."""
@@ -98,28 +91,36 @@ class SetShares:
         return self._error(table, cells, np.full(1, 1 / cells), records=records)
 
     def _error(self, table: Sequence[str], cells: int, true: FloatArray, *, records: int) -> float:
-        """The error where shares of the cells are these, each as likely."""
-        found = self.information(table)
-        if found <= 0:
+        """The error if the shares of the cells are equally likely to be each of these."""
+        information = self.information(table)
+        if information <= 0:
             return math.inf
-        share, kept = np.array(self._holding(table)).T
-        weight = share * kept**4 / found**2
-        inside, outside = mean_squares(kept, np.full(len(kept), 1 / cells))
-        seen = true * (weight @ inside) + (1 - true) * (weight @ outside)
-        variance = seen - true**2 * weight.sum() - true * (1 - true)
-        spread = float(np.sqrt(np.maximum(variance, 0)).mean())
-        return cells * spread * math.sqrt(2 / math.pi / records)
+        share, retention = np.array(self._containing(table)).T
+        weight = share * retention**4 / information**2
+        inside, outside = mean_squares(retention, np.full(len(retention), 1 / cells))
+        square = true * (weight @ inside) + (1 - true) * (weight @ outside)
+        variance = square - true**2 * weight.sum() - true * (1 - true)
+        deviation = float(np.sqrt(np.maximum(variance, 0)).mean())
+        return cells * deviation * math.sqrt(2 / math.pi / records)
+
+
+def _places_of_columns(sets: Sequence[Set]) -> dict[str, set[int]]:
+    places: dict[str, set[int]] = {}
+    for place, columns in enumerate(sets):
+        for name in columns:
+            places.setdefault(name, set()).add(place)
+    return places
 
 
 def retention_of(cells: int, gamma: float) -> float:
-    """How much of a set of so many cells is kept at an amplification of gamma."""
+    """The retention of a set of so many cells at an amplification of gamma."""
     return 1.0 if math.isinf(gamma) else (gamma - 1) / (gamma + cells - 1)
 
 
 def reported_tables(
     tables: Mapping[Set, float], cells: Callable[[Set], int], gamma: float
 ) -> dict[Set, float]:
-    """What can be asked of the tables wanted: themselves while small, else the pairs in them."""
+    """The tables that can be reported for those wanted: themselves if small, else their pairs."""
     wanted: dict[Set, float] = {}
     for table, weight in tables.items():
         if not weight > 0:
@@ -135,20 +136,20 @@ def candidate_sets(
 ) -> tuple[Set, ...]:
     """The tables wanted, single columns, and larger sets of at most gamma cells."""
     order = {name: place for place, name in enumerate(columns)}
-    found = dict.fromkeys([*((name,) for name in columns), *wanted])
+    sets = dict.fromkeys([*((name,) for name in columns), *wanted])
     limit = min(gamma, MOST_CELLS)
     grown: list[Set] = [table for table in wanted if cells(table) <= limit]
-    while grown and len(found) < MOST_SETS:
+    while grown and len(sets) < MOST_SETS:
         larger = dict.fromkeys(
             tuple(sorted((*table, name), key=order.__getitem__))
             for table in grown
             for name in columns
             if name not in table
         )
-        grown = [table for table in larger if table not in found and cells(table) <= limit]
-        grown = sorted(grown, key=cells)[: MOST_SETS - len(found)]
-        found |= dict.fromkeys(grown)
-    return tuple(found)
+        grown = [table for table in larger if table not in sets and cells(table) <= limit]
+        grown = sorted(grown, key=cells)[: MOST_SETS - len(sets)]
+        sets |= dict.fromkeys(grown)
+    return tuple(sets)
 
 
 def report_shares(
@@ -162,28 +163,40 @@ def report_shares(
     """The sets and shares that make the tables wanted most precise.
 
     Args:
-        columns: All columns that are randomised, in the order of the schema.
-        tables: The tables wanted with their weights, columns in the same order.
-        cells: How many cells of a set of columns can exist.
-        gamma: The amplification that the promise allows.
-        records: How many records there will be.
+        columns: all columns that are randomised, in the order of the schema.
+        tables: the tables wanted with their weights, columns in the same order.
+        cells: the number of possible cells of a set of columns.
+        gamma: the amplification that the guarantee allows.
+        records: the number of records.
     """
     wanted = reported_tables(tables, cells, gamma)
     named = {name for table in wanted for name in table}
-    wanted |= _alone(wanted, cells, gamma, records)
-    wanted |= _left(wanted, [(name,) for name in columns if name not in named], cells, gamma)
+    retentions = [retention_of(cells(table), gamma) for table in wanted]
+    if records / len(wanted) * float(np.mean(np.square(retentions))) < FEW:
+        # Pairs have so few effective records that only margins can be estimated
+        single: dict[Set, float] = {}
+        for table, weight in wanted.items():
+            for name in table:
+                single[(name,)] = single.get((name,), wanted.get((name,), 0.0)) + weight
+        wanted |= single
+    wanted |= _unnamed(wanted, [(name,) for name in columns if name not in named], cells, gamma)
     sets = candidate_sets(list(wanted), columns, cells, gamma)
-    kept = np.array([retention_of(cells(asked), gamma) for asked in sets])
-    held = _Held.of(list(wanted), sets)
-    shares = _descend(wanted, sets, kept, cells, held)
-    used = held.enough(shares > RARE * shares.max(), shares)
-    sets, kept = tuple(itertools.compress(sets, used)), kept[used]
-    shares = _descend(wanted, sets, kept, cells, _Held.of(list(wanted), sets))
-    return SetShares(sets, tuple(shares.tolist()), tuple(kept.tolist()))
+    retention = np.array([retention_of(cells(candidate), gamma) for candidate in sets])
+    shares = _best_shares(wanted, sets, retention, cells)
+    frequent = shares > RARE * shares.max()
+    used = frequent.copy()
+    places = _places_of_columns(sets)
+    for table in wanted:  # the best set of every table that none of the sets used contains
+        containing = sorted(set.intersection(*(places[name] for name in table)))
+        if not frequent[containing].any():
+            used[containing[::-1][int(np.argmax(shares[containing[::-1]]))]] = True
+    sets, retention = tuple(itertools.compress(sets, used)), retention[used]
+    shares = _best_shares(wanted, sets, retention, cells)
+    return SetShares(sets, tuple(shares.tolist()), tuple(retention.tolist()))
 
 
 def chosen_again(
-    found: Mapping[Set, float],
+    stated: Mapping[Set, float],
     columns: Sequence[str],
     tables: Mapping[Set, float],
     cells: Callable[[Set], int],
@@ -191,98 +204,58 @@ def chosen_again(
     gamma: float,
 ) -> bool:
     """Whether these sets and shares are chosen, for few records or for many."""
-    # Weights are rounded: the dial of the choice may lie on the other side of a bound.
-    dials = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
-    for log_gamma, records in itertools.product(dials, (FEWEST_RECORDS, MOST_RECORDS)):
-        made = report_shares(columns, tables, cells, gamma=log_gamma, records=records)
+    # Weights are rounded: gamma at the choice may lie on the other side of a bound
+    gammas = (gamma, gamma * (1 + NEARLY), gamma * (1 - NEARLY))
+    for tried, records in itertools.product(gammas, (FEWEST_RECORDS, MOST_RECORDS)):
+        made = report_shares(columns, tables, cells, gamma=tried, records=records)
         shares = dict(zip(made.sets, made.shares, strict=True))
-        if set(shares) == set(found) and all(
-            math.isclose(shares[own], found[own], rel_tol=10 * NEARLY) for own in found
+        if set(shares) == set(stated) and all(
+            math.isclose(share, stated[columns], rel_tol=10 * NEARLY)
+            for columns, share in shares.items()
         ):
             return True
     return False
 
 
-def _alone(
-    wanted: Mapping[Set, float], cells: Callable[[Set], int], gamma: float, records: int
-) -> dict[Set, float]:
-    """Single columns, where pairs get so few effective records that only margins can be told."""
-    kept = [retention_of(cells(table), gamma) for table in wanted]
-    effective = records / len(wanted) * float(np.mean(np.square(kept)))
-    if effective >= FEW:
-        return {}
-    weights: dict[Set, float] = {}
-    for table, weight in wanted.items():
-        for name in table:
-            weights[(name,)] = weights.get((name,), wanted.get((name,), 0.0)) + weight
-    return weights
-
-
-def _left(
+def _unnamed(
     wanted: Mapping[Set, float], others: Sequence[Set], cells: Callable[[Set], int], gamma: float
 ) -> dict[Set, float]:
-    """Columns in no table, at the weight by which LEFT of the records would be asked for them."""
+    """Columns in no table, at the weight by which LEFT of the records report them."""
 
     def price(table: Set, weight: float) -> float:
-        return float(
-            (weight * math.sqrt(cells(table)) / retention_of(cells(table), gamma)) ** (2 / 3)
-        )
+        scaled = weight * math.sqrt(cells(table)) / retention_of(cells(table), gamma)
+        return float(scaled ** (2 / 3))
 
     if not others or not wanted:
         return dict.fromkeys(others, 1.0)
-    ours = math.fsum(price(table, weight) for table, weight in wanted.items())
-    ratio = LEFT / (1 - LEFT) * ours / math.fsum(price(table, 1.0) for table in others)
+    total = math.fsum(price(table, weight) for table, weight in wanted.items())
+    ratio = LEFT / (1 - LEFT) * total / math.fsum(price(table, 1.0) for table in others)
     return dict.fromkeys(others, min(ratio**1.5, *wanted.values()))
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """Which attribute set contains which table: one entry a pair, by their places."""
-
-    table: IntArray
-    asked: IntArray
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(cls, wanted: Sequence[Set], sets: Sequence[Set]) -> _Held:
-        """By the sets that have each column of a table."""
-        places: dict[str, set[int]] = {}
-        for place, asked in enumerate(sets):
-            for name in asked:
-                places.setdefault(name, set()).add(place)
-        found = [sorted(set.intersection(*(places[name] for name in table))) for table in wanted]
-        rows = np.repeat(np.arange(len(wanted)), [len(own) for own in found])
-        return cls(rows, np.array([*itertools.chain(*found)]), (len(wanted), len(sets)))
-
-    def enough(self, used: BoolArray, shares: FloatArray) -> BoolArray:
-        """The sets used, and the best one of every table that none of them holds."""
-        told = np.bincount(self.table, used[self.asked], self.shape[0]) > 0
-        chosen = used.copy()
-        order = np.lexsort((shares[self.asked], self.table))
-        last = np.searchsorted(self.table, np.arange(self.shape[0]), side="right") - 1
-        chosen[self.asked[order[last[~told]]]] = True
-        return chosen
-
-
-def _descend(
+def _best_shares(
     wanted: Mapping[Set, float],
     sets: Sequence[Set],
-    kept: FloatArray,
+    retention: FloatArray,
     cells: Callable[[Set], int],
-    held: _Held,
 ) -> FloatArray:
     """Multiplicative steps from the closed form."""
-    gain = kept[held.asked] ** 2
-    price = np.array([weight * math.sqrt(cells(table)) for table, weight in wanted.items()])
+    places = _places_of_columns(sets)
+    containing = [sorted(set.intersection(*(places[n] for n in table))) for table in wanted]
+    # One entry for each table and each set that contains it
+    table = np.repeat(np.arange(len(wanted)), [len(found) for found in containing])
+    which = np.array([*itertools.chain(*containing)])
+    gain = retention[which] ** 2
+    price = np.array([weight * math.sqrt(cells(t)) for t, weight in wanted.items()])
     least = 0.1 * min(wanted.values())
-    own = np.array([wanted.get(asked, least) for asked in sets])
-    sizes = np.array([cells(asked) for asked in sets], dtype=np.float64)
-    shares: FloatArray = (own * np.sqrt(sizes) / kept) ** (2 / 3)
+    weights = np.array([wanted.get(columns, least) for columns in sets])
+    sizes = np.array([cells(columns) for columns in sets], dtype=np.float64)
+    shares: FloatArray = (weights * np.sqrt(sizes) / retention) ** (2 / 3)
     shares /= shares.sum()
     for _ in range(STEPS):
-        found = np.bincount(held.table, gain * shares[held.asked], held.shape[0])
-        slope = np.bincount(held.asked, gain * (price * found**-1.5)[held.table], held.shape[1])
-        # The sum is convex, and half the steepest slope bounds what is still to be won of it.
+        information = np.bincount(table, gain * shares[which], len(wanted))
+        slope = np.bincount(which, gain * (price * information**-1.5)[table], len(sets))
+        # The sum is convex, and half the steepest slope bounds what is still to be won of it
         if slope.max() <= (1 + 2 * NEAR) * (shares @ slope):
             break
         shares = shares * np.sqrt(slope)

@@ -1,8 +1,8 @@
-"""Method ``shuffled-marginals``: everybody answers every table, each in a round of its own.
+"""Method ``shuffled-marginals``: each record answers every table, each in a separate round.
 
-Each round is shuffled by itself, so that the answers of one person in two rounds cannot be linked
-[docs/proofs/shuffled_marginals.md]. A round then shows no more than how often each cell of its
-table was answered, and the release holds these counts. The guarantee is the central one, composed
+Each round is shuffled separately, so that the answers of one person in two rounds cannot be linked
+[docs/proofs/shuffled_marginals.md]. A round then reveals only the count of each cell of its table,
+and the release consists of these counts. The guarantee is the central one, composed
 over all rounds from the integers of their matrices.
 
 With gamma_S the ratio of the uniform mixture on the D_S cells of a table S, a round has about the
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -98,7 +98,18 @@ class ShuffledMarginals(AttributeSampling):
         schema, records = context.schema, context.records
         require_keys(schema)
         require_domains(schema)
-        _require_counted(schema)
+        require_sampled(schema)
+        if COUNT in schema.names:
+            raise InvalidSchema(
+                f"Counts are released in a column '{COUNT}', and the table has one too. Rename it."
+            )
+        unchanged = [column.name for column in schema.released_as_is]
+        if unchanged:
+            raise Infeasible(
+                f"Method {self.name} releases counts of randomised columns and no records: "
+                f"{listed(unchanged)} cannot be released unchanged. Make them keys, drop them "
+                '(role = "identifier" in the schema), or choose another method.'
+            )
         cells, weights = SetCells(schema), self._rounds(schema)
         delta = usual_delta(records) if target.delta is None else target.delta
         if delta == 0 or records < 2:
@@ -118,14 +129,11 @@ class ShuffledMarginals(AttributeSampling):
         budget = largest_budget(attained, target.epsilon, records, delta)
         mechanism, reached = context.within(asked, lambda trim: made(budget, trim))
         stated = tuple(self._stated(schema))
-        return Plan(
-            schema=schema,
-            mechanism=mechanism,
-            method=replace(self, tables=self.tables or schema.tables),
-            records=records,
-            anonymity_set=context.anonymity_set,
-            asked=tuple(asked),
-            attained=reached,
+        return context.plan(
+            replace(self, tables=self.tables or schema.tables),
+            mechanism,
+            asked,
+            reached,
             expected_error=expected_error(mechanism, schema, records, stated),
             statistics={
                 "rounds": [
@@ -194,22 +202,6 @@ class ShuffledMarginals(AttributeSampling):
         spent = np.array([_variance(one.matrix) for one in mechanism.sets])
         share = spent / _shares(sizes, weights.values())
         return bool(np.ptp(share[sizes > 1]) <= NEARLY * share.max())
-
-
-def _require_counted(schema: Schema) -> None:
-    """Refuse schemas whose records cannot be told by counts of randomised columns."""
-    require_sampled(schema)
-    if COUNT in schema.names:
-        raise InvalidSchema(
-            f"Counts are released in a column '{COUNT}', and the table has one too. Rename it."
-        )
-    unchanged = [column.name for column in schema.released_as_is]
-    if unchanged:
-        raise Infeasible(
-            f"Method {ShuffledMarginals.name} releases counts of randomised columns and no "
-            f"records: {listed(unchanged)} cannot be released unchanged. Make them keys, drop "
-            'them (role = "identifier" in the schema), or choose another method.'
-        )
 
 
 # -- the budget ------------------------------------------------------------------------------------
@@ -294,52 +286,45 @@ def _mechanism(rounds: Iterable[tuple[Set, float]], cells: SetCells) -> Shuffled
 def expected_error(
     mechanism: ShuffledRounds, schema: Schema, records: int, stated: Sequence[Set]
 ) -> ExpectedError:
-    """The errors of single columns and of all tables that some round holds.
+    """The errors of single columns and of all tables that some round contains.
 
-    A table T is put together from its effects U, each from every round that holds U, weighed by
+    A table T is put together from its effects U, each from every round that contains U, weighted by
     its information p^2 / (1 - p). Noise adds rank(U) / (information about U) for each effect to the
     sum of squared errors. Whether a person keeps the cell or not adds (1 - p) / p (1 - 2 / D) in
-    it, and (1 - p) / p / D^2 everywhere.
+    it, and (1 - p) / p / D^2 everywhere. Shares of cells are taken to be as uneven as usual.
     """
-    cells = {one.columns: one.matrix.size for one in mechanism.sets}
-    pairs = itertools.combinations([column.name for column in schema.randomised], 2)
-    tables = list(dict.fromkeys([*cells, *pairs, *stated]))
     sizes = {column.name: len(column.labels) for column in schema.randomised}
-    kept: dict[frozenset[str], float] = {}
-    for one in mechanism.sets:
-        rate = float(one.matrix.retention)
-        for size in range(1, len(one.columns) + 1):
-            for part in map(frozenset, itertools.combinations(one.columns, size)):
-                kept[part] = kept.get(part, 0.0) + rate**2 / (1 - rate)
+    cells = {round_.columns: round_.matrix.size for round_ in mechanism.sets}
+    information: dict[frozenset[str], float] = {}
+    for round_ in mechanism.sets:
+        rate = float(round_.matrix.retention)
+        for effect in _effects(round_.columns):
+            key = frozenset(effect)
+            information[key] = information.get(key, 0.0) + rate**2 / (1 - rate)
     errors = {}
-    for table in tables:
-        if frozenset(table) in kept:
-            count = cells.get(table) or math.prod(sizes[name] for name in table)
-            errors[table] = _error(table, count, sizes, kept, mechanism, records)
-    return ExpectedError(tuple(errors.items()), tuple(own for own in stated if own in errors))
+    for table in dict.fromkeys([*cells, *itertools.combinations(sizes, 2), *stated]):
+        if frozenset(table) not in information:
+            continue
+        count = cells.get(table) or math.prod(sizes[name] for name in table)
+        noise = sum(
+            math.prod(sizes[name] - 1 for name in effect) / information[frozenset(effect)]
+            for effect in _effects(table)
+        )
+        rates = np.array([float(held.matrix.retention) for held in mechanism.containing(table)])
+        weights = rates**2 / (1 - rates) / information[frozenset(table)]
+        kept = float((weights**2 * (1 - rates) / rates).sum())
+        shares = likely_shares(1 / count)
+        moved = kept * (shares * (1 - 2 / count) + 1 / count**2)
+        variance = noise / math.prod(sizes[name] for name in table) ** 2 + moved
+        deviation = float(np.sqrt(variance).mean())
+        errors[table] = count * deviation * math.sqrt(2 / math.pi / records)
+    return ExpectedError(tuple(errors.items()), tuple(t for t in stated if t in errors))
 
 
-def _error(
-    table: Set,
-    count: int,
-    sizes: Mapping[str, int],
-    information: Mapping[frozenset[str], float],
-    mechanism: ShuffledRounds,
-    records: int,
-) -> float:
-    """The L1 error of a table as a share of the records, for shares as uneven as usual."""
-    noise = sum(
-        math.prod(sizes[name] - 1 for name in part) / information[frozenset(part)]
-        for size in range(1, len(table) + 1)
-        for part in itertools.combinations(table, size)
-    )
-    rates = np.array([float(one.matrix.retention) for one in mechanism.containing(table)])
-    weights = rates**2 / (1 - rates) / information[frozenset(table)]
-    kept = float((weights**2 * (1 - rates) / rates).sum())
-    shares = likely_shares(1 / count)
-    moved = kept * (shares * (1 - 2 / count) + 1 / count**2)
-    variance = noise / math.prod(sizes[name] for name in table) ** 2 + moved
-    return count * float(np.sqrt(variance).mean()) * math.sqrt(2 / math.pi / records)
+def _effects(table: Set) -> Iterator[Set]:
+    """All non-empty subsets of the columns of a table."""
+    for size in range(1, len(table) + 1):
+        yield from itertools.combinations(table, size)
 
 
 # -- the counts ------------------------------------------------------------------------------------
@@ -348,31 +333,33 @@ def _error(
 def true_counts(
     schema: Schema, mechanism: ShuffledRounds, opened: OpenedTable, keystream: Keystream
 ) -> list[IntArray]:
-    """How many records are in each cell of each round, in one pass over the records.
+    """The number of records in each cell of each round, in one pass over the records.
 
     Numbers of a grid are rounded by chance, each once for all rounds.
     """
     names = list(mechanism.columns)
-    sets = [(one.columns, one.cells) for one in mechanism.sets]
-    shapes = [[len(schema.column(name).labels) for name in columns] for columns, _ in sets]
-    wanted = tuple((own, tuple(shape)) for (own, _), shape in zip(sets, shapes, strict=True))
+    labels = {name: schema.column(name).labels for name in names}
+    wanted = tuple(
+        (round_.columns, tuple(len(labels[name]) for name in round_.columns))
+        for round_ in mechanism.sets
+    )
     columns = tuple(schema.column(name) for name in names)
     if any(column.gridded for column in columns):
         opened = _rounded(schema, mechanism, opened, keystream)
         columns = ()
     parts = opened.summaries(partial(_counted, columns, wanted), names)
-    totals = [sum(own) for own in zip(*parts, strict=True)]
-    found, impossible = [], 0
-    for (own, cells), shape, total in zip(sets, shapes, totals, strict=True):
-        codes = cell_codes([schema.column(name).labels for name in own], cells)
-        found.append(np.asarray(total)[cell_numbers(list(codes), shape)])
-        impossible = max(impossible, int(np.sum(total) - found[-1].sum()))
+    totals = [sum(by_part) for by_part in zip(*parts, strict=True)]
+    counts, impossible = [], 0
+    for round_, (_, shape), total in zip(mechanism.sets, wanted, totals, strict=True):
+        codes = cell_codes([labels[name] for name in round_.columns], round_.cells)
+        counts.append(np.asarray(total)[cell_numbers(list(codes), shape)])
+        impossible = max(impossible, int(np.sum(total) - counts[-1].sum()))
     if impossible:
         raise OutsideDomain(
             f"{records_that(impossible, 'holds', 'hold')} a combination that the schema calls "
             "impossible. Correct them, or drop the rule."
         )
-    return found
+    return counts
 
 
 def _counted(
@@ -381,20 +368,20 @@ def _counted(
     batches: Iterator[pa.RecordBatch],
 ) -> list[IntArray]:
     """The counts of all combinations of each table, in some batches."""
-    found = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in wanted]
+    totals = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in wanted]
     for batch in batches:
         codes = {column.name: encode(column, batch.column(column.name)) for column in columns}
         if not columns:  # they are codes already
             codes = {name: batch.column(name).to_numpy() for name in batch.schema.names}
-        wide = {name: own.astype(np.int64) for name, own in codes.items()}
+        wide = {name: values.astype(np.int64) for name, values in codes.items()}
         flat = np.empty(batch.num_rows, dtype=np.int64)
-        for total, (names, shape) in zip(found, wanted, strict=True):
+        for total, (names, shape) in zip(totals, wanted, strict=True):
             flat[:] = wide[names[0]]
             for name, size in zip(names[1:], shape[1:], strict=True):
                 np.multiply(flat, size, out=flat)
                 np.add(flat, wide[name], out=flat)
             total += np.bincount(flat, minlength=len(total))
-    return found
+    return totals
 
 
 def _rounded(
