@@ -265,7 +265,7 @@ def _as_floats(name: str, array: pa.Array, what: str) -> FloatArray:
     return np.asarray(pc.fill_null(array.cast(pa.float64(), safe=False), np.nan).to_numpy())
 
 
-def _places(
+def positions(
     column: Column, array: pa.Array, *, released: bool = False, words: Words | None = None
 ) -> Positions:
     """The position of each value of a flat array: a point, a bin, or an equal label.
@@ -348,7 +348,7 @@ def encode(column: Column, array: pa.Array | pa.ChunkedArray, words: Words | Non
     if isinstance(column.domain, NumberGrid) and words is not None:
         plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         plain = plain.dictionary_decode() if pa.types.is_dictionary(plain.type) else plain
-        places = _places(column, flat(plain), words=words)
+        places = positions(column, flat(plain), words=words)
         codes, refused = _to_codes(column, places), _refused(column, places)
     else:
         codes, refused = _coded(column, array)
@@ -424,10 +424,10 @@ def _coded(
     if pa.types.is_integer(array.type):
         array = _as_dictionary(array)
     if not pa.types.is_dictionary(array.type):
-        places = _places(column, flat(array), released=released)
+        places = positions(column, flat(array), released=released)
         return _to_codes(column, places), _refused(column, places)
     # Each distinct value is looked up once; a null takes an extra last entry.
-    places = _places(column, flat(array.dictionary), released=released)
+    places = positions(column, flat(array.dictionary), released=released)
     if array.indices.null_count:
         places = np.append(places, np.int32(MISSING))
     indices = _indices(array)

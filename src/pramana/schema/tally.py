@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from pramana.schema.codec import EXACT, comparable, flat
+from pramana.schema.codec import EXACT, comparable, flat, positions
 from pramana.schema.domains import Bins, Label, label_text
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
@@ -287,97 +286,68 @@ def shapes_of(table: OpenedTable, schema: Schema, names: Sequence[str] = ()) -> 
     ]
 
 
-def _shape(column: Column, seen: Tally, labels: object) -> Shape:
-    texts = {label_text(v): t for v, t in dict(labels).items()}  # type: ignore[call-overload]
-    values, numbers = seen.values.to_pylist(), seen.numbers
+def _shape(column: Column, seen: Tally, labels: Mapping[Label, str]) -> Shape:
+    number = seen.kind in ("integer", "number")
     if column.role is Role.IDENTIFIER:
-        return Shape(column.name, (), other=int(numbers.sum()), missing=seen.missing)
-    if isinstance(column.domain, Bins):
-        return _bins(column.name, column.domain, seen)
-    if seen.kind in ("integer", "number") and len(values) > MOST_BARS:
+        return Shape(column.name, (), other=int(seen.numbers.sum()), missing=seen.missing)
+    if column.domain is None and number and seen.distinct > MOST_BARS:
         return _histogram(column.name, seen)
-    order = (
-        [label_text(label) for label in column.domain.labels]
-        if column.domain is not None
-        else sorted((label_text(v) for v in values), key=_natural)
-    )
-    counted = {label_text(v): int(n) for v, n in zip(values, numbers, strict=True)}
-    if len(order) > MOST_BARS:
-        order = sorted(order, key=lambda text: -counted.get(text, 0))[:MOST_BARS]
-    shown = {label_text(v): v for v in values}
-    bars = tuple(
-        (f"{text} {texts[text]}" if text in texts else text, counted.get(text, 0)) for text in order
-    )
-    other = sum(counted.values()) - sum(number for _, number in bars)
-    own = tuple(shown.get(text, text) for text in order)
-    return Shape(column.name, bars, own, other=other, missing=seen.missing)
+    bins = isinstance(column.domain, Bins)
+    if column.domain is None:
+        pairs = list(zip(seen.values.to_pylist(), seen.numbers.tolist(), strict=True))
+        pairs.sort(key=lambda pair: _in_natural_order(label_text(pair[0])))
+    else:
+        places = positions(column, flat(seen.values))
+        inside = places >= 0
+        counts = np.bincount(
+            places[inside], weights=seen.numbers[inside], minlength=len(column.domain.labels)
+        )
+        pairs = list(zip(column.domain.labels, counts.astype(int).tolist(), strict=True))
+    if len(pairs) > MOST_BARS and not bins:
+        pairs = sorted(pairs, key=lambda pair: -pair[1])[:MOST_BARS]
+    texts = {label_text(value): text for value, text in labels.items()}
+    named = [(label_text(value), number) for value, number in pairs]
+    bars = tuple((f"{code} {texts[code]}" if code in texts else code, n) for code, n in named)
+    other = int(seen.numbers.sum()) - sum(number for _, number in bars)
+    values = () if bins else tuple(value for value, _ in pairs)
+    return Shape(column.name, bars, values, other, seen.missing, numbers=bins)
 
 
-def _natural(text: str) -> tuple[int, float, str]:
+def _in_natural_order(text: str) -> tuple[int, float, str]:
     try:
         return 0, float(text), ""
     except ValueError:
         return 1, 0.0, text
 
 
-def _bins(name: str, domain: Bins, seen: Tally) -> Shape:
-    values = np.array([_number(v) for v in seen.values.to_pylist()], dtype=np.float64)
-    edges = np.array(domain.edges, dtype=np.float64)
-    place = np.searchsorted(edges, values, side="right") - 1
-    place[values == edges[-1]] = domain.size - 1
-    inside = (place >= 0) & (place < domain.size) & np.isfinite(values)
-    counts = np.bincount(place[inside], weights=seen.numbers[inside], minlength=domain.size)
-    bars = tuple((str(t), int(n)) for t, n in zip(domain.labels, counts, strict=False))
-    other = int(seen.numbers[~inside].sum())
-    return Shape(name, bars, other=other, missing=seen.missing, numbers=True)
-
-
 def _histogram(name: str, seen: Tally) -> Shape:
-    values = seen.values.to_numpy(zero_copy_only=False).astype(np.float64)
-    finite = np.isfinite(values)
-    values, numbers = np.clip(values[finite], -FAR, FAR), seen.numbers[finite]
-    step, first, last = _round_bins(values, numbers)
-    at = _floor(values, step)
-    place = (np.clip(at, first, last) - first).astype(np.int64)
-    bins = int(last - first) + 1
-    counts = np.bincount(place, weights=numbers, minlength=bins)
+    """About twenty bars with round edges; the outer ones are open where few values lie far away."""
+    values, shares = seen.distribution
+    plain = seen.values.to_numpy(zero_copy_only=False).astype(np.float64)
+    order = np.argsort(plain)
+    numbers = seen.numbers[order[np.isfinite(plain[order])]]
+    values = np.clip(values, -FAR, FAR)
+    low, high = quantiles(values, shares, (TAIL, 1 - TAIL))
+    if not 0 < values[-1] - values[0] <= MOST_TAIL * (high - low) and low < high:
+        ends = np.array([low, high])
+    else:
+        ends = values[[0, -1]]
+    apart = float(np.spacing(np.abs(ends).max()))  # long numbers may be one when they are floating
+    least = max(float(ends[1] - ends[0]) / HISTOGRAM, apart, 1 / FAR)
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power >= least)
+    with np.errstate(over="ignore"):  # a value on an edge begins a bar, whatever its last bits
+        at, (first, last) = np.floor(values / step + NEAR), np.floor(ends / step + NEAR)
+    places = (np.clip(at, first, last) - first).astype(np.int64)
+    bars = int(last - first) + 1
+    counts = np.bincount(places, weights=numbers, minlength=bars).astype(int)
     digits = max(-math.floor(math.log10(step)), 0)
     form = f",.{digits}f" if digits < DIGITS and step < 10**DIGITS else ".4g"
-    edges = [f"{(first + one) * step:{form}}" for one in range(bins + 1)]
+    edges = [f"{(first + edge) * step:{form}}" for edge in range(bars + 1)]
     texts = [f"{low} to {high}" for low, high in pairwise(edges)]
-    if at.min() < first:
+    if at[0] < first:
         texts[0] = f"below {edges[1]}"
-    if at.max() > last:
+    if at[-1] > last:
         texts[-1] = f"{edges[-2]} and more"
-    bars = tuple((text, int(n)) for text, n in zip(texts, counts, strict=True))
-    return Shape(name, bars, missing=seen.missing, numbers=True)
-
-
-def _round_bins(values: FloatArray, numbers: NDArray[Any]) -> tuple[float, float, float]:
-    """The width of round bins, and the numbers of the first and last; outer ones may be open."""
-    order = np.argsort(values)
-    reached = np.cumsum(numbers[order])
-    ends = values[order][np.searchsorted(reached, np.array([TAIL, 1 - TAIL]) * reached[-1])]
-    whole = values[order][[0, -1]]
-    if not 0 < whole[1] - whole[0] <= MOST_TAIL * (ends[1] - ends[0]):
-        whole = ends if ends[0] < ends[1] else whole
-    apart = float(np.spacing(np.abs(whole).max()))  # long numbers may be one when they are floating
-    least = max(float(whole[1] - whole[0]) / HISTOGRAM, apart, 1 / FAR)
-    power = 10.0 ** math.floor(math.log10(least))
-    step = next(own * power for own in (1, 2, 5, 10) if own * power >= least)
-    first, last = _floor(whole, step)
-    return step, float(first), float(last)
-
-
-def _floor(values: FloatArray, step: float) -> FloatArray:
-    """In which bin values lie; one on an edge begins a bin, whatever its last bits."""
-    with np.errstate(over="ignore"):
-        found: FloatArray = np.floor(values / step + NEAR)
-    return found
-
-
-def _number(value: Label) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
+    counted = tuple(zip(texts, counts.tolist(), strict=True))
+    return Shape(name, counted, missing=seen.missing, numbers=True)
