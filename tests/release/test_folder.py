@@ -255,7 +255,7 @@ def test_force_does_not_saw_off_the_branch(release, monkeypatch):
     """The folder in which the command runs stays, by whatever name it is called."""
     monkeypatch.chdir(release.folder)
     for place in (".", release.folder, release.folder / ".." / release.folder.name):
-        with pytest.raises(OutputExists, match="runs in"):
+        with pytest.raises(OutputExists, match="working folder"):
             api.protect(people(), plan(), to=place, force=True, seed=2)
 
 

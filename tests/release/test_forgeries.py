@@ -282,7 +282,7 @@ def test_a_malformed_certificate_is_refused_in_one_line(release, change):
         (["mechanism", 1, "matrix", "family"], "x", r"mechanism .*matrix\.family"),
         (["schema", "columns", 2, "role"], 3, r"Role of .marital."),
         (["surprise"], 1, "surprise"),
-        (["anonymity_set"], {"size": 3}, r"known_columns.*anonymity_set"),
+        (["anonymity_set"], {"size": 3}, r"smallest_unchanged_group.*anonymity_set"),
         (["guarantees", 0, "sentence"], "Never.", r"guarantees\[0\]\.sentence"),
     ],
 )

@@ -14,8 +14,9 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
+import msgspec
 from msgspec import Meta
 
 from pramana.base.rounding import SHARES
@@ -69,14 +70,20 @@ FILE_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
 DEEPEST: Final = 6  # how deep statistics and options may be nested
 
 
+Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Several: TypeAlias = Annotated[int, Meta(ge=2, le=2**63 - 1)]
+Digest: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
 @dataclass(frozen=True)
 class DataFile:
     """The data file of a release and its fingerprint."""
 
-    name: str
-    format: str
-    sha256: str
-    size: int
+    name: Annotated[str, Meta(pattern=rf"\A{FILE_NAME}\Z")]
+    format: Text
+    sha256: Digest
+    size: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 @dataclass(frozen=True)
@@ -90,10 +97,14 @@ class Panel:
         changing_epsilon: the same for whoever else.
     """
 
-    wave: int
-    waves: int
-    epsilon: float
-    changing_epsilon: float
+    wave: Count
+    waves: Several
+    epsilon: Number
+    changing_epsilon: Number
+
+    def __post_init__(self) -> None:
+        if not (self.wave <= self.waves and 0 <= self.epsilon <= self.changing_epsilon):
+            raise NotARelease("collected.panel must name one of its waves, and rising epsilons.")
 
     def sentence(self) -> str:
         """What all waves tell, in words."""
@@ -121,8 +132,8 @@ class Collected:
         panel: the wave, where people were asked several times.
     """
 
-    survey: str
-    expected: int
+    survey: Digest
+    expected: Several
     codes: bool
     panel: Panel | None = None
 
@@ -314,12 +325,24 @@ class Certificate:
         left = [c.name for c in self.as_they_are if not (c.binned or c.noisy)]
         binned = [column.name for column in self.true_schema.binned]
         noisy = [column.name for column in self.true_schema.noisy]
-        return {
+        parts = [
+            f"{counted(len(names), 'column is', 'columns are')} {how} ({', '.join(names)})"
+            for names, how in (
+                (left, f"released as {'it is' if len(left) == 1 else 'they are'}"),
+                (binned, "binned, not randomised"),
+                (noisy, "released with noise, not randomised"),
+            )
+            if names
+        ]
+        those = "it" if len(left) + len(binned) + len(noisy) == 1 else "those"
+        statement = f"{'; '.join(parts)}: no finite epsilon covers {those}."
+        form: Form = {
             "randomised": [column.name for column in self.schema.randomised],
             "released_as_they_are": left,
             "binned_not_randomised": binned,
-            "statement": _scope(left, binned, noisy),
-        } | ({"with_noise": noisy} if noisy else {})
+            "statement": statement if parts else "Every released column is randomised.",
+        }
+        return form | ({"with_noise": noisy} if noisy else {})
 
     def among_whom(self) -> str:
         """The anonymity set of a person, in words."""
@@ -397,10 +420,13 @@ class Certificate:
         """What the file says; what only follows from it is compared afterwards."""
         if form.kind not in KINDS:
             raise NotARelease(f"The kind of a release must be one of {', '.join(KINDS)}.")
-        for name, entries in (("statistics", form.statistics), ("options", form.options)):
-            _require_plain(entries, name)
+        _require_plain(form.statistics, "statistics")
+        _require_plain(form.options, "options")
         converted(form.statistics, StatisticsForm, what="statistics")
-        mechanism, collected = form.mechanism, form.collected
+        for copy in form.copies:
+            if copy.name != copy_name(copy.format):
+                raise NotARelease("copies must be of the data, in formats that can be written.")
+        mechanism, risk = form.mechanism, form.accepted_risk
         return cls(
             schema=schema_of(form.schema),
             kind=form.kind,
@@ -413,15 +439,15 @@ class Certificate:
             reproducible=form.seed != "none",
             expected_error=form.expected_error,
             statistics=form.statistics,
-            data=None if form.data is None else form.data.to_file(),
+            data=form.data,
             signature=form.signature,
             options=form.options,
             smallest_unchanged_group=form.anonymity_set.smallest_unchanged_group,
             labels=Labels() if form.labels is None else labels_of(form.labels),
-            collected=None if collected is None else collected.to_collected(),
-            copies=tuple(map(_copy_of, form.copies)),
+            collected=form.collected,
+            copies=form.copies,
             households=form.households is not None,
-            accepted_risk=() if form.accepted_risk is None else form.accepted_risk.columns,
+            accepted_risk=() if risk is None else risk.columns,
         )
 
     def with_data(self, data: DataFile, copies: tuple[DataFile, ...] = ()) -> Certificate:
@@ -491,100 +517,29 @@ def accepted_words(columns: tuple[str, ...]) -> str:
     )
 
 
-def _scope(as_is: list[str], binned: list[str], noisy: list[str]) -> str:
-    if not as_is and not binned and not noisy:
-        return "Every released column is randomised."
-    kinds = (
-        (as_is, "released as {they}"),
-        (binned, "binned, not randomised"),
-        (noisy, "released with noise, not randomised"),
-    )
-    parts = [
-        f"{counted(len(own), 'column is', 'columns are')} "
-        f"{how.format(they='it is' if len(own) == 1 else 'they are')} ({', '.join(own)})"
-        for own, how in kinds
-        if own
-    ]
-    those = "it" if len(as_is) + len(binned) + len(noisy) == 1 else "those"
-    return f"{'; '.join(parts)}: no finite epsilon covers {those}."
-
-
 # -- reading ---------------------------------------------------------------------------------------
-
-Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
-Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**63 - 1)]
-Digest: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+# Fields that follow from others, such as sentences, are compared when the certificate is written.
 
 
-class DataFileForm(Struct):
-    """A data file and its fingerprint."""
+class MatricesForm(msgspec.Struct):
+    """Whether the matrices were chosen by looking at the data."""
 
-    name: Annotated[str, Meta(pattern=rf"\A{FILE_NAME}\Z")]
-    format: Text
-    sha256: Digest
-    size: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-
-    def to_file(self) -> DataFile:
-        """The data file."""
-        return DataFile(self.name, self.format, self.sha256, self.size)
-
-
-class PanelForm(Struct):
-    """The wave of a panel."""
-
-    wave: Count
-    waves: Annotated[int, Meta(ge=2, le=2**63 - 1)]
-    epsilon: Number
-    changing_epsilon: Number
-
-    def to_panel(self) -> Panel:
-        """The panel; refused if its numbers are out of order."""
-        if not (self.wave <= self.waves and 0 <= self.epsilon <= self.changing_epsilon):
-            raise NotARelease("collected.panel must name one of its waves, and rising epsilons.")
-        return Panel(self.wave, self.waves, self.epsilon, self.changing_epsilon)
-
-
-class CollectedForm(Struct):
-    """The survey in which people randomised their own answers."""
-
-    survey: Digest
-    expected: Annotated[int, Meta(ge=2, le=2**63 - 1)]
-    codes: bool
-    statement: Text
-    panel: PanelForm | None = None
-
-    def to_collected(self) -> Collected:
-        """The survey."""
-        panel = None if self.panel is None else self.panel.to_panel()
-        return Collected(self.survey, self.expected, self.codes, panel)
-
-
-class MatricesForm(Struct):
-    """Whether matrices are published, and whether they were chosen by looking at the data."""
-
-    published: bool
     depend_on_the_data: bool
 
 
-class AnonymitySetForm(Struct):
-    """Among whom a person hides."""
+class AnonymitySetForm(msgspec.Struct):
+    """The size of the anonymity set."""
 
     size: Count
-    known_columns: list[Text]
     smallest_unchanged_group: Count | None
-    statement: Text
 
 
-class ClaimForm(Struct):
-    """A guarantee, asked beside attained; sentences follow from the numbers."""
+class ClaimForm(msgspec.Struct):
+    """A guarantee, asked beside attained."""
 
     name: Text
     asked: dict[Text, Any] | None
     attained: dict[Text, Any]
-    sentence: Any = None
-    assumption: Any = None
-    checked_by: Any = None
-    holds: Any = None
 
 
 class UnchangedRecordsForm(Struct):
@@ -594,30 +549,21 @@ class UnchangedRecordsForm(Struct):
     unique_records_at_most: Number
 
 
-class StatisticsForm(Struct, forbid_unknown_fields=False):
-    """Statistics that sentences are made of; others are compared with what the method gives."""
+class StatisticsForm(msgspec.Struct):
+    """Statistics that sentences are made of."""
 
     verbatim: UnchangedRecordsForm | None = None
 
 
-class StatementForm(Struct):
-    """A sentence alone."""
-
-    statement: Text
-
-
-class AcceptedRiskForm(Struct):
-    """Columns whose risk the owner accepted; the sentence follows from them."""
+class AcceptedRiskForm(msgspec.Struct):
+    """Columns whose risk the owner accepted."""
 
     columns: Annotated[tuple[Text, ...], Meta(min_length=1)]
-    statement: Text
 
 
-class CertificateForm(Struct):
-    """The file. What follows from other fields is compared when the certificate is written."""
+class CertificateForm(msgspec.Struct):
+    """The file."""
 
-    format: str
-    version: int
     kind: Text
     method: Annotated[str, Meta(pattern=r"\A[\w.-]{1,100}\Z")]
     records: Count
@@ -626,20 +572,16 @@ class CertificateForm(Struct):
     mechanism: list[Any] | None
     matrices: MatricesForm
     guarantees: list[ClaimForm]
-    scope: dict[Text, Any]
     anonymity_set: AnonymitySetForm
-    shuffled: bool
-    seed: Literal["none", "reproducible: not for publication"]
+    seed: Text
     expected_error: Text | None
     statistics: dict[Text, Any]
-    text_version: int
-    data: DataFileForm | None
-    digest: Digest
+    data: DataFile | None
     signature: Annotated[str, Meta(pattern=r"\A[0-9a-f]{128}\Z")] | None = None
     labels: LabelsForm | None = None
-    collected: CollectedForm | None = None
-    copies: tuple[DataFileForm, ...] = ()
-    households: StatementForm | None = None
+    collected: Collected | None = None
+    copies: tuple[DataFile, ...] = ()
+    households: Any = None
     accepted_risk: AcceptedRiskForm | None = None
 
 
@@ -680,13 +622,6 @@ def _claim_of(form: ClaimForm) -> Claim:
         # A guarantee may be of another package, and check its numbers in its own way.
         raise NotARelease(f"guarantees must hold numbers of {form.name[:60]!r}.") from None
     return claim
-
-
-def _copy_of(form: DataFileForm) -> DataFile:
-    """A copy of the data, named by its format."""
-    if form.name != copy_name(form.format):
-        raise NotARelease("copies must be of the data, in formats that can be written.")
-    return form.to_file()
 
 
 def copy_name(file_format: str) -> str | None:
