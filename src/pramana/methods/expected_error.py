@@ -26,7 +26,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias
@@ -218,14 +218,18 @@ def mean_squares(retention: FloatArray, share: FloatArray) -> tuple[FloatArray, 
 
 
 class ErrorModel:
-    """The expected errors of tables as a function of the retention of each step."""
+    """The expected errors of tables as a function of the retention of each step.
+
+    By default of all one- and two-way tables of randomised columns. Steps of the same kind are
+    exchangeable then, so that a model of two steps of each kind serves many columns of one kind.
+    """
 
     def __init__(
         self,
         steps: Sequence[StepDomain],
         *,
         records: int,
-        tables: Sequence[tuple[str, ...]] | None = None,
+        tables: Sequence[Set] | None = None,
         weights: Sequence[int] | None = None,
     ) -> None:
         self.steps = tuple(steps)
@@ -234,7 +238,7 @@ class ErrorModel:
         self._weights = weights
 
     @cached_property
-    def tables(self) -> tuple[tuple[str, ...], ...]:
+    def tables(self) -> tuple[Set, ...]:
         """The tables; by default all one- and two-way tables of randomised columns."""
         if self._tables is not None:
             return self._tables
@@ -259,8 +263,8 @@ class ErrorModel:
         return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
 
     @cached_property
-    def _reduced(self) -> _Reduced | None:
-        """A model of at most two steps of each kind, since a table has at most two columns."""
+    def _reduced(self) -> tuple[IntArray, IntArray, ErrorModel] | None:
+        """Two steps of each kind, the place of each table's like among theirs, and their model."""
         if int(np.bincount(self.kinds).max()) <= 2:
             return None
         first_two = [
@@ -268,14 +272,21 @@ class ErrorModel:
             for kind in range(int(self.kinds.max()) + 1)
         ]
         steps = sorted(itertools.chain.from_iterable(first_two))
-        representatives = {
+        alike = {
             name: [self.steps[at].columns[0] for at in first_two[kind]]
             if len(first_two[kind]) > 1
             else [name]
             for kind, step in zip(self.kinds, self.steps, strict=True)
             for name in step.columns
         }
-        tables = [_same_table(table, representatives) for table in self.tables]
+
+        def like(table: Set) -> Set:
+            if len(table) == 1:
+                return (alike[table[0]][0],)
+            first, second = (alike[name] for name in table)
+            return tuple(first) if first == second else tuple(sorted((first[0], second[0])))
+
+        tables = [like(table) for table in self.tables]
         weights = Counter(tables)
         places = {table: place for place, table in enumerate(weights)}
         model = ErrorModel(
@@ -284,41 +295,64 @@ class ErrorModel:
             tables=tuple(weights),
             weights=tuple(weights.values()),
         )
-        return _Reduced(np.array(steps), np.array([places[table] for table in tables]), model)
+        return np.array(steps), np.array([places[table] for table in tables]), model
 
-    def _reduced_for(self, retentions: FloatArray | Sequence[float]) -> _Reduced | None:
+    def _reduced_for(
+        self, retentions: FloatArray | Sequence[float]
+    ) -> tuple[IntArray, IntArray, ErrorModel] | None:
         """The reduced model, if all steps of a kind have the same retention."""
-        reduced = self._reduced
-        if reduced is None:
+        if self._reduced is None:
             return None
         kept = np.asarray(retentions, dtype=np.float64)
         first = np.unique(self.kinds, return_index=True)[1]
-        return reduced if (kept == kept[first][self.kinds]).all() else None
+        return self._reduced if (kept == kept[first][self.kinds]).all() else None
 
     @cached_property
     def _cells(self) -> _CellClasses:
         """The cells of all tables, with equal cells as one class."""
-        rows = []
         place_of = {name: at for at, step in enumerate(self.steps) for name in step.columns}
-        kinds_of = cache(lambda at, inside: _kinds(self.steps[at], inside))
-        for number, (table, weight) in enumerate(zip(self.tables, self.weights, strict=True)):
+
+        @cache
+        def shares(at: int, columns: Set) -> list[tuple[float, int]]:
+            """The shares of a step's values in the cells of some columns, and their frequencies."""
+            step = self.steps[at]
+            sizes = Counter(Counter(step.parts(columns)).values())
+            return [(size / step.size, times) for size, times in sizes.items()]
+
+        starts: list[int] = []
+        steps: list[tuple[int, ...]] = []
+        by_step, times = [], []
+        for table, weight in zip(self.tables, self.weights, strict=True):
             places = tuple(sorted({place_of[name] for name in table if name in place_of}))
-            inside = (
-                tuple(name for name in self.steps[at].columns if name in table) for at in places
-            )
-            for kinds in itertools.product(*map(kinds_of, places, inside)):
-                shares = tuple(share for share, _ in kinds)
-                times = weight * math.prod(times for _, times in kinds)
-                rows.append((number, places, shares, times))
-        return _CellClasses.of(rows)
+            inside = [
+                shares(at, tuple(name for name in self.steps[at].columns if name in table))
+                for at in places
+            ]
+            starts.append(len(steps))
+            for classes in itertools.product(*inside):
+                steps.append(places)
+                by_step.append(tuple(share for share, _ in classes))
+                times.append(weight * math.prod(number for _, number in classes))
+        widest = max(map(len, steps))
+        padded = [(*share, *[1.0] * (widest - len(share))) for share in by_step]
+        share_of_steps = np.array(padded).T
+        likely = [likely_shares(share) for share in share_of_steps.prod(axis=0).tolist()]
+        return _CellClasses(
+            starts=np.array(starts),
+            steps=np.array([(*at, *[-1] * (widest - len(at))) for at in steps]).T,
+            shares=share_of_steps,
+            times=np.array(times, dtype=np.float64),
+            likely=np.array(likely),
+        )
 
     def errors(self, retentions: FloatArray | Sequence[float]) -> FloatArray:
         """The expected error of each table, times its weight."""
         reduced = self._reduced_for(retentions)
         errors: FloatArray
         if reduced is not None:
-            kept = np.asarray(retentions, dtype=np.float64)[reduced.steps]
-            errors = (reduced.model.errors(kept) / reduced.model.weights)[reduced.tables]
+            steps, tables, model = reduced
+            kept = np.asarray(retentions, dtype=np.float64)[steps]
+            errors = (model.errors(kept) / model.weights)[tables]
         else:
             cell_errors = self._cell_errors(self._retention_by_cell(retentions))
             errors = np.add.reduceat(cell_errors, self._cells.starts)
@@ -333,9 +367,10 @@ class ErrorModel:
         reduced = self._reduced_for(retentions)
         slopes: FloatArray
         if reduced is not None:
+            first, _, model = reduced
             sizes = np.bincount(self.kinds)
-            rises = reduced.model.slope(retentions[reduced.steps])
-            by_kind = np.bincount(self.kinds[reduced.steps], weights=rises, minlength=len(sizes))
+            rises = model.slope(retentions[first])
+            by_kind = np.bincount(self.kinds[first], weights=rises, minlength=len(sizes))
             slopes = (by_kind / sizes)[self.kinds]
             return slopes
         kept, steps = self._retention_by_cell(retentions), len(self.steps)
@@ -379,34 +414,12 @@ class ErrorModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Reduced:
-    """A model of representative steps and, for each table, the place of its representative."""
-
-    steps: IntArray
-    tables: IntArray
-    model: ErrorModel
-
-
-def _same_table(table: Set, representatives: Mapping[str, Sequence[str]]) -> Set:
-    if len(table) == 1:
-        return (representatives[table[0]][0],)
-    first, second = (representatives[name] for name in table)
-    return tuple(first) if first == second else tuple(sorted((first[0], second[0])))
-
-
-def _kinds(step: StepDomain, columns: tuple[str, ...]) -> list[tuple[float, int]]:
-    """The shares of a step's values in the cells of some columns, and how many cells have each."""
-    sizes = Counter(Counter(step.parts(columns)).values())
-    return [(size / step.size, times) for size, times in sizes.items()]
-
-
-@dataclass(frozen=True, eq=False)
 class _CellClasses:
     """Classes of equal cells of tables.
 
     Attributes:
         starts: where the classes of each table begin.
-        steps: the places of the steps of a cell, padded with one past the last.
+        steps: the places of the steps of a cell, padded with -1.
         shares: the share of each step's values in the cell, padded with 1.
         times: the number of cells of the class, times the weight of the table.
         likely: equally likely shares of the records in such a cell.
@@ -417,16 +430,3 @@ class _CellClasses:
     shares: FloatArray
     times: FloatArray
     likely: FloatArray
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[tuple[int, tuple[int, ...], tuple[float, ...], float]]
-    ) -> _CellClasses:
-        """From rows of table, steps, shares and number of cells."""
-        widest = max(len(row[1]) for row in rows)
-        starts = np.unique([row[0] for row in rows], return_index=True)[1].astype(np.int64)
-        steps = np.array([(*row[1], *[-1] * (widest - len(row[1]))) for row in rows]).T
-        shares = np.array([(*row[2], *[1.0] * (widest - len(row[2]))) for row in rows]).T
-        times = np.array([row[3] for row in rows], dtype=np.float64)
-        likely = [likely_shares(share) for share in shares.prod(axis=0).tolist()]
-        return cls(starts, steps.astype(np.int64), shares, times, np.array(likely))

@@ -26,7 +26,6 @@ from pramana.base.text import tables_of
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Guarantee, Searched
 from pramana.mechanisms.mechanism import Mechanism, Step, with_fixed
-from pramana.mechanisms.transition import TransitionMatrix
 from pramana.methods.base import AmplificationAims, Method, option
 from pramana.methods.context import DesignContext, unattainable
 from pramana.methods.expected_error import (
@@ -116,14 +115,24 @@ class Retention(Method):
         mechanism, reached = context.within(
             asked, lambda trim: _mechanism(steps, [rho * (1 - trim) for rho in retentions])
         )
-        spread = self.spread if self.retention is None else "equal"
+        statistics: Form = {"spread": self.spread if self.retention is None else "equal"}
+        if statistics["spread"] == "best" and all(0 < rho < 1 for rho in retentions):
+            # The gain of the best division over equal retentions, at the same k and epsilon
+            sizes = [step.size - len(step.fixed) for step in steps]
+            log_gamma = math.fsum(
+                math.log1p(size * rho / (1 - rho))
+                for size, rho in zip(sizes, retentions, strict=True)
+            )
+            equal = model.mean([_common_retention(log_gamma, sizes)] * len(sizes))
+            if math.isfinite(equal):
+                statistics["gain_over_equal"] = 1 - model.mean(retentions) / equal
         return context.plan(
             self,
             mechanism,
             asked,
             reached,
             expected_error=model.at(retentions),
-            statistics=_figures(steps, model, retentions, spread),
+            statistics=statistics,
             smallest_unchanged_group=context.smallest_unchanged_group,
         )
 
@@ -152,17 +161,16 @@ class Retention(Method):
 def retentions_of(steps: Sequence[StepDomain], mechanism: Mechanism) -> list[float]:
     """The retention of each step of a mechanism."""
     matrices = {step.columns: step.matrix for step in mechanism}
-    return [_kept(step, matrices[step.columns]) for step in steps]
-
-
-def _kept(step: StepDomain, matrix: TransitionMatrix | None) -> float:
-    """The retention of the values of a step that move."""
-    if matrix is None:
-        raise InvalidNumber("Retention uses one matrix a step.")
-    free = step.size - len(step.fixed)
-    stays = float(matrix.diagonal.min())
-    kept = stays - (1 - stays) / (free - 1) if free > 1 else 1.0
-    return kept if kept > ZERO_RETENTION else 0.0
+    retentions = []
+    for step in steps:
+        matrix = matrices[step.columns]
+        if matrix is None:
+            raise InvalidNumber("Retention uses one matrix a step.")
+        free = step.size - len(step.fixed)
+        stays = float(matrix.diagonal.min())
+        kept = stays - (1 - stays) / (free - 1) if free > 1 else 1.0
+        retentions.append(kept if kept > ZERO_RETENTION else 0.0)
+    return retentions
 
 
 def _largest_log_gamma(
@@ -181,7 +189,7 @@ def _largest_log_gamma(
     if fixed and (searched or log_gamma < math.inf):
         raise Infeasible(
             f"Values of {', '.join(fixed)} are exempt or kept missing, so their records are "
-            "released as they are: no finite epsilon and no k above 1 can hold. Drop the "
+            "released unchanged: no finite epsilon and no k above 1 can hold. Drop the "
             "exemption, or state a retention instead of a target."
         )
 
@@ -298,23 +306,6 @@ def _mechanism(steps: Sequence[StepDomain], retentions: Sequence[float]) -> Mech
             for step, rho in zip(steps, retentions, strict=True)
         )
     )
-
-
-def _figures(
-    steps: Sequence[StepDomain], model: ErrorModel, retentions: Sequence[float], spread: Spread
-) -> Form:
-    """The gain of the best division over equal retentions, at the same k and epsilon."""
-    figures: Form = {"spread": spread}
-    if spread == "equal" or not all(0 < rho < 1 for rho in retentions):
-        return figures
-    sizes = [step.size - len(step.fixed) for step in steps]
-    log_gamma = math.fsum(
-        math.log1p(size * rho / (1 - rho)) for size, rho in zip(sizes, retentions, strict=True)
-    )
-    equal = model.mean([_common_retention(log_gamma, sizes)] * len(sizes))
-    if math.isfinite(equal):
-        figures["gain_over_equal"] = 1 - model.mean(retentions) / equal
-    return figures
 
 
 def minimise(
