@@ -274,26 +274,29 @@ class SparseRows(TransitionMatrix):
 
     @cached_property
     def _factors(self) -> Any:
-        from scipy.sparse.linalg import splu
-
-        try:
-            factors = splu(self.sparse)
-        except RuntimeError:
-            factors = None
-        if factors is None or self.condition_number > SINGULAR:
+        if self.condition_number > SINGULAR:
             raise SingularMatrix(
                 f"A matrix over {self.size:,} values cannot be undone: it is singular."
             )
-        return factors
+        return self._any_factors
+
+    @cached_property
+    def _any_factors(self) -> Any:
+        """The factors; ``None`` if the matrix is exactly singular."""
+        from scipy.sparse.linalg import splu
+
+        try:
+            return splu(self.sparse)
+        except RuntimeError:
+            return None
 
     @cached_property
     def condition_number(self) -> float:
         """An estimate in the 1-norm: the matrix is never inverted."""
-        from scipy.sparse.linalg import LinearOperator, onenormest, splu
+        from scipy.sparse.linalg import LinearOperator, onenormest
 
-        try:
-            factors = splu(self.sparse)
-        except RuntimeError:
+        factors = self._any_factors
+        if factors is None:
             return math.inf
         undo = LinearOperator(
             (self.size, self.size), matvec=factors.solve, rmatvec=lambda x: factors.solve(x, "T")

@@ -50,8 +50,8 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
         yield from _claims(certificate)
         return
     for claim in certificate.claims:
-        told = "not recomputed: the number of records is not that of the data"
-        yield Check.asserted(claim.name, told, CheckKind.GUARANTEE)
+        detail = "not recomputed: the number of records is not that of the data"
+        yield Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
 
 
 def require_consistent(certificate: Certificate) -> None:
@@ -89,8 +89,8 @@ def matrix_checks(certificate: Certificate) -> Iterator[Check]:
     groups = [set(step.columns) for step in certificate.mechanism.steps]
     for rule in certificate.schema.impossible:
         if not any(set(rule.columns) <= group for group in groups):
-            told = f"no step moves {' and '.join(rule.columns)} together, as a rule needs"
-            yield Check.decided("impossible combinations", False, told)
+            detail = f"no step moves {' and '.join(rule.columns)} together, as a rule needs"
+            yield Check.decided("impossible combinations", False, detail)
 
 
 def _method(certificate: Certificate) -> Check:
@@ -127,8 +127,8 @@ def label_checks(certificate: Certificate) -> Iterator[Check]:
     for step in moves:
         name = f"matrix of {' x '.join(step.columns)}"
         if not set(step.columns) <= ties.keys():
-            told = "it moves a column that has no domain in the schema"
-            yield Check.decided(name, False, told)
+            detail = "it moves a column that has no domain in the schema"
+            yield Check.decided(name, False, detail)
             continue
         good = _covers_domain(schema, step, ties)
         words = "runs over the whole domain" if good else "does not run over the domain"
@@ -217,8 +217,8 @@ def _method_fields(certificate: Certificate) -> Check:
     different |= owner - set(certificate.statistics) - _uncounted(certificate)
     different |= set() if priced else {"expected_error"}
     if different:
-        told = f"{method} gives another {', '.join(sorted(different))}, or none"
-        return Check.decided(name, False, told)
+        detail = f"{method} gives another {', '.join(sorted(different))}, or none"
+        return Check.decided(name, False, detail)
     return Check.decided(name, True, f"what {method} gives with all else in the certificate")
 
 
@@ -247,11 +247,11 @@ def _chosen_matrices(certificate: Certificate) -> Iterator[Check]:
     except (ArithmeticError, LookupError, PramanaError, TypeError, ValueError):
         again = False
     if again:
-        told = f"{certificate.method} chooses these for what it was asked for"
-        yield Check.decided(name, True, told)
+        detail = f"{certificate.method} chooses these for what it was asked for"
+        yield Check.decided(name, True, detail)
     elif again is False:
-        told = f"not what {certificate.method} chooses for what is said to have been asked for"
-        yield Check.decided(name, False, told)
+        detail = f"not what {certificate.method} chooses for what is said to have been asked for"
+        yield Check.decided(name, False, detail)
 
 
 # -- statements of the owner -----------------------------------------------------------------------
@@ -298,17 +298,17 @@ def _owner_statements(certificate: Certificate) -> Iterator[Check]:
     fixed = nature.shows_matrices and not certificate.data_dependent
     attached = fixed and certificate.true_schema.attached
     if certificate.smallest_unchanged_group is not None and not attached:
-        told = f"{certificate.method} states no number of records that share them"
-        yield Check.decided("attached columns", False, told, CheckKind.UNCHANGED)
+        detail = f"{certificate.method} states no number of records that share them"
+        yield Check.decided("attached columns", False, detail, CheckKind.UNCHANGED)
     if nature.grouped and certificate.options:
-        told = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
-        yield Check.asserted("how groups were formed", told)
+        detail = f"{', '.join(sorted(certificate.options))}: only who knows the groups can tell"
+        yield Check.asserted("how groups were formed", detail)
     if certificate.schema.replicates is not None:
-        told = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
-        yield Check.asserted("replicate weights", told)
+        detail = "which columns, of what kind and scale, is stated by the owner; errors rest on it"
+        yield Check.asserted("replicate weights", detail)
     if certificate.households:
-        told = "that no released column tells who lives with whom is stated by the owner"
-        yield Check.asserted("households", told)
+        detail = "that no released column tells who lives with whom is stated by the owner"
+        yield Check.asserted("households", detail)
     if "verbatim" in statistics:
         shares = statistics["verbatim"]
         good = isinstance(shares, dict)
@@ -331,8 +331,8 @@ def _labels(certificate: Certificate) -> Iterator[Check]:
         yield Check.decided("labels", False, "they are of columns that are not there")
     maker = METHOD_CLASSES.get(certificate.method)
     if maker is not None and maker.published_labels(labels) != labels:
-        told = f"a column that {certificate.method} adds is another there"
-        yield Check.decided("labels", False, told)
+        detail = f"a column that {certificate.method} adds is another there"
+        yield Check.decided("labels", False, detail)
 
 
 def _collection(certificate: Certificate) -> Iterator[Check]:
@@ -353,10 +353,10 @@ def _collection(certificate: Certificate) -> Iterator[Check]:
         # Every wave's own draw tells at least what passes both: its share, up to the last digits.
         least = panel.waves * one * (1 - 1e-12)
         good = panel.epsilon >= one and panel.changing_epsilon >= least
-        told = "all waves together tell no less than one, and of who changes each no less"
-        yield Check.decided("waves of the panel", good, told)
-        told = "what all waves together tell is stated by the office, whose definition shows it"
-        yield Check.asserted("all waves of the panel", told)
+        detail = "all waves together tell no less than one, and of who changes each no less"
+        yield Check.decided("waves of the panel", good, detail)
+        detail = "what all waves together tell is stated by the office, whose definition shows it"
+        yield Check.asserted("all waves of the panel", detail)
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -382,15 +382,15 @@ def _claims(certificate: Certificate) -> Iterator[Check]:
             yield Check.decided(claim.name, False, refusal, CheckKind.GUARANTEE)
         elif again is not None:
             source = "certificate" if certificate.mechanism is None else "matrices"
-            told = f"recomputed from the {source}: {claim.attained}.{claim.missed}"
-            yield Check.decided(claim.name, True, told.removesuffix("."), CheckKind.GUARANTEE)
+            detail = f"recomputed from the {source}: {claim.attained}.{claim.missed}"
+            yield Check.decided(claim.name, True, detail.removesuffix("."), CheckKind.GUARANTEE)
         else:
-            told = "stated by the owner; only the owner can recompute it"
+            detail = "stated by the owner; only the owner can recompute it"
             if certificate.nature.grouped:
-                told = (
+                detail = (
                     "stated by the owner when groups were formed, which are not kept; testable only"
                 )
-            yield Check.asserted(claim.name, told, CheckKind.GUARANTEE)
+            yield Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
 
 
 def _refusal(certificate: Certificate, claim: Claim, computed: Guarantee | None) -> str | None:

@@ -235,14 +235,14 @@ def drawn_inside_bins(
     gains = [float(bet[0]) for alternative in bets.values() for bet in alternative]
     name = f"numbers inside the bins of {column.name}"
     if gains and average(gains) >= needed(level, 1):
-        told = f"exp({average(gains):.0f}) times likelier if numbers were left as they were"
-        return Check.decided(name, False, told)
+        detail = f"exp({average(gains):.0f}) times likelier if numbers were left as they were"
+        return Check.decided(name, False, detail)
     hopes = [(float(mean), math.sqrt(variance)) for _, mean, variance in bets.get("same", [])]
     least = found_from(SHARES, hopes, level=level / 2)
     if least is None:
         return Check.asserted(name, "cannot tell here: drawn numbers would look the same")
-    told = f"{percent(least, 6)} of the records left as they were would be found"
-    return Check.decided(name, True, f"drawn, as far as can be seen; {told}")
+    detail = f"{percent(least, 6)} of the records left as they were would be found"
+    return Check.decided(name, True, f"drawn, as far as can be seen; {detail}")
 
 
 def _coincidences(

@@ -69,8 +69,10 @@ def against_truth(
     if not same or lacking:
         return
     if certificate.nature.counted:
-        told = "counts of rounds are of no single records: they are not compared with the original"
-        yield Check.asserted("draws against the original", told)
+        detail = (
+            "counts of rounds are of no single records: they are not compared with the original"
+        )
+        yield Check.asserted("draws against the original", detail)
         return
     records = PairedRecords(certificate, released, original)
     yield from _unchanged_columns(records)
@@ -146,8 +148,8 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
     for name, fit in fits.items():
         good = fit.chance >= LEVEL / 2 / len(fits)
         if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
-            told = "cannot tell here: the truth itself would fit the matrices as well"
-            yield Check.asserted(f"transitions of {name}", told)
+            detail = "cannot tell here: the truth itself would fit the matrices as well"
+            yield Check.asserted(f"transitions of {name}", detail)
             continue
         why = "fits" if good else "does not fit"
         if not good and fit.too_close < fit.p_value:

@@ -145,8 +145,8 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
         if left:
             few = ", ".join(left)
             named = few if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
-            told = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
-            yield Check.asserted(f"draws: {named}", told)
+            detail = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
+            yield Check.asserted(f"draws: {named}", detail)
 
 
 def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
@@ -156,8 +156,8 @@ def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
         return Check.decided(name, False, IMPOSSIBLE)
     gain = _gain(stakes)
     if gain >= needed(level, 1):
-        told = f"that makes the release exp({gain:.0f}) times likelier"
-        return Check.decided(name, False, f"so it seems: {told}")
+        detail = f"that makes the release exp({gain:.0f}) times likelier"
+        return Check.decided(name, False, f"so it seems: {detail}")
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
     least = found_from(SHARES, ((mean, math.sqrt(square)) for mean, square in hoped), level=level)
     if least is None:

@@ -192,7 +192,7 @@ class Orders:
         from scipy.fft import irfft, rfft
 
         length = 1 << (3 * self.seen - 1).bit_length()
-        told = length - self.seen + 1
+        detail = length - self.seen + 1
         waves = []
         for column in self.columns:
             values, here = _released(column.after[: self.seen])
@@ -207,14 +207,14 @@ class Orders:
                 there = rfft(likelier.take(before[places], axis=1))
                 straight += (there * np.conj(wave)).sum(axis=0)
                 turned += (there * wave).sum(axis=0)  # a row turned round has the conjugate
-            return irfft(straight, n=length)[:told], irfft(turned, n=length)[self.seen - 1 :]
+            return irfft(straight, n=length)[:detail], irfft(turned, n=length)[self.seen - 1 :]
 
         straight, turned = np.empty(self.records), np.empty(self.records)
-        starts = range(0, self.records, told)
+        starts = range(0, self.records, detail)
         for start, found in zip(
             starts, in_order(stretch, starts, threads=default_threads()), strict=True
         ):
-            places = np.arange(start, start + told)
+            places = np.arange(start, start + detail)
             straight[-places % self.records] = found[0]
             turned[(places + self.seen) % self.records] = found[1]
         return straight, turned
@@ -299,8 +299,8 @@ def order_check(records: PairedRecords, *, level: float) -> Check:
     least = needed(level, len(bets))
     doubt, gain = max(bets, key=lambda bet: bet[1])
     if gain >= least:
-        told = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
-        return Check.decided("order", False, told)
+        detail = f"not that of a shuffle: {doubt} (exp({gain:.0f}) times likelier)"
+        return Check.decided("order", False, detail)
     reach = _reach(orders, widths, least + math.log(len(STRENGTHS)))
     if reach is None:
         return Check.asserted("order", f"could be that of a shuffle; {SILENT}")

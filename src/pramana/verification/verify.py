@@ -145,16 +145,16 @@ def _other_files(folder: Path, certificate: Certificate) -> Iterator[Check]:
     unknown = sorted(set(names) - files_of(certificate))
     if unknown:
         shown = listed([ascii(name)[1:-1] for name in unknown], MOST_NAMED)
-        told = f"{shown}: not of the release, and not looked at"
-        yield Check.asserted("other files", told, CheckKind.INTEGRITY)
+        detail = f"{shown}: not of the release, and not looked at"
+        yield Check.asserted("other files", detail, CheckKind.INTEGRITY)
 
 
 def _signature_check(certificate: Certificate, key: str | Path | None) -> Iterator[Check]:
     if key is None:
         return
     if certificate.signature is None:
-        told = "a key was given, and the certificate is not signed"
-        yield Check.decided("signature", False, told)
+        detail = "a key was given, and the certificate is not signed"
+        yield Check.decided("signature", False, detail)
         return
     from pramana.release.signing import has_signature_of  # most are not signed
 
