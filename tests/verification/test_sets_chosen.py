@@ -9,11 +9,14 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.guarantees import shuffled_privacy
+from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Role, Schema
+from pramana.verification.checks import State
+from pramana.verification.consistency import consistency_checks
 from pramana.verification.record_checks import RecordScan
 
 
@@ -105,3 +108,26 @@ def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -
     for batch in pa.table(forged, schema=records.schema).to_batches():
         seen.add(batch)
     assert seen.impossible == 20
+
+
+def test_nothing_is_computed_from_rounds_that_the_method_did_not_choose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A forger may list thousands of them, each with another matrix, of which each takes time."""
+    schema, table = world((2, 3, 4), 300)
+    plan = pm.design(schema, pm.ShuffledPrivacy(2.0), data=table, method="shuffled-marginals")
+    certificate = pm.protect(table, plan).certificate
+    assert all(check.ok for check in consistency_checks(certificate))
+    mechanism = certificate.mechanism
+    assert isinstance(mechanism, ShuffledRounds)
+    sets = tuple(
+        replace(one, matrix=UniformMixture.of(one.matrix.labels, gamma=3 + at))
+        for at, one in enumerate(mechanism.sets)
+    )
+    forged = replace(certificate, mechanism=replace(mechanism, sets=sets))
+    monkeypatch.setattr(shuffled_privacy, "rounds_epsilon", None)
+
+    checks = list(consistency_checks(forged))
+
+    assert "chosen for" in {check.name for check in checks if not check.ok}
+    assert {check.state for check in checks if check.kind == "guarantee"} == {State.ASSERTED}

@@ -38,10 +38,18 @@ Ties = Mapping[str, tuple[str, ...]]
 
 
 def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> Iterator[Check]:
-    """Whether the parts of a certificate agree, and, if asked, whether its claims hold."""
-    yield from matrix_checks(certificate)
+    """Whether the parts of a certificate agree, and, if asked, whether its claims hold.
+
+    Nothing is computed from attribute sets that are not those of the columns and the method: there
+    may be any number of them, which would keep a reader waiting.
+    """
+    told = "not recomputed: the number of records is not that of the data"
+    sampled = isinstance(certificate.mechanism, AttributeSampler)
+    for check in (*matrix_checks(certificate), *_chosen_matrices(certificate)):
+        yield check
+        if sampled and recompute and not check.ok:
+            recompute, told = False, "not recomputed: the sets are not those of the method"
     yield _method_fields(certificate)
-    yield from _chosen_matrices(certificate)
     yield from _standard_errors(certificate)
     yield from _owner_statements(certificate)
     yield from _labels(certificate)
@@ -50,8 +58,7 @@ def consistency_checks(certificate: Certificate, *, recompute: bool = True) -> I
         yield from _claims(certificate)
         return
     for claim in certificate.claims:
-        detail = "not recomputed: the number of records is not that of the data"
-        yield Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
+        yield Check.asserted(claim.name, told, CheckKind.GUARANTEE)
 
 
 def require_consistent(certificate: Certificate) -> None:
