@@ -54,6 +54,9 @@ PLACE = "PUMA"
 BINS = {"AGEP": [*range(0, 90, 5), 100], "POVPIP": [*range(0, 500, 50), 501, 502]}
 """Numbers are released in bins; a number is drawn inside the bin at the end."""
 
+GRIDS = {"AGEP": (*range(0, 90, 5), 99), "POVPIP": (*range(0, 500, 20), 501)}
+"""Or rounded by chance to these points."""
+
 RECORDED = {
     "subsample 40 % (no promise)": ("978 / 40", "941 / 40", "941 / 40"),
     "synthpop CART (no promise)": ("978 / 26", "944 / 25", "939 / 16"),
@@ -105,11 +108,9 @@ def _measured(road, truth: pa.Table, releases: int) -> tuple[str, float, float]:
     scores, matches, seconds, spent = [], [], [], []
     for seed in range(releases):
         begin, used = time.perf_counter(), time.process_time()
-        made = road(_binned(truth), truth.column_names, seed)
+        made = road(truth, truth.column_names, seed)
         seconds.append(time.perf_counter() - begin)
         spent.append(time.process_time() - used)
-        made = _texts(made, truth.column_names)
-        made = _unbinned(made, np.random.default_rng(seed))
         scores.append(k_marginal(truth, made))
         matches.append(unique_exact_matches(truth, made))
     off = max(abs(score - np.mean(scores)) for score in scores)
@@ -293,6 +294,48 @@ def _dpmm(model: str, epsilon: float, delta: float):
     return road
 
 
+def _on_grids(epsilon: float, delta: float):
+    """Numbers rounded by chance to points instead of bins."""
+
+    def road(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        import pramana as pm
+
+        for name in set(BINS) & set(names):
+            numbers = [None if value == "N" else int(value) for value in table[name].to_pylist()]
+            table = table.set_column(names.index(name), name, pa.array(numbers))
+        columns = [
+            pm.Column(
+                name,
+                pm.Role.KEY,
+                pm.NumberGrid(GRIDS[name])
+                if name in BINS
+                else pm.Categories(tuple(sorted(set(table[name].to_pylist())))),
+                missing="category" if table[name].null_count else "refuse",
+            )
+            for name in names
+        ]
+        target = pm.ShuffledPrivacy(epsilon=epsilon, delta=delta)
+        schema = pm.Schema(columns=tuple(columns))
+        plan = pm.design(schema, target, records=table.num_rows, method="shuffled-marginals")
+        made = pm.protect(table, plan).synthesize(seed=seed)
+        for name in set(BINS) & set(names):
+            numbers = [None if value is None else round(value) for value in made[name].to_pylist()]
+            made = made.set_column(made.column_names.index(name), name, pa.array(numbers))
+        return _texts(made, names)
+
+    return road
+
+
+def _in_bins(road):
+    """Records in bins, and numbers drawn inside them at the end."""
+
+    def binned(table: pa.Table, names: list[str], seed: int) -> pa.Table:
+        made = _texts(road(_binned(table), names, seed), names)
+        return _unbinned(made, np.random.default_rng(seed))
+
+    return binned
+
+
 ROADS = {
     "shuffled marginals, central (1, 1e-6)": _rounds(1, 1e-6),
     "shuffled marginals, central (10, 1e-6)": _rounds(10, 1e-6),
@@ -307,3 +350,5 @@ ROADS = {
 if DPMM.exists():
     ROADS["MST of dpmm, central (1, 1e-6)"] = _dpmm("mst", 1, 1e-6)
     ROADS["AIM of dpmm, central (1, 1e-6)"] = _dpmm("aim", 1, 1e-6)
+ROADS = {name: _in_bins(road) for name, road in ROADS.items()}
+ROADS["shuffled marginals, numbers on grids, central (1, 1e-6)"] = _on_grids(1, 1e-6)
