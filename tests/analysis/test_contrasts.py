@@ -9,7 +9,7 @@ import pytest
 
 from pramana import api
 from pramana.analysis.channels import Channels
-from pramana.analysis.contrasts import Influence, SharesWithin
+from pramana.analysis.contrasts import errors_of_shares, linear_covariance, linear_errors
 from pramana.analysis.counts import estimate_counts
 from pramana.analysis.means import estimate_means, estimate_totals
 from pramana.analysis.question import Question
@@ -39,6 +39,12 @@ def worlds():
     yield layout_of(SHAPE, Mechanism(mixtures(SHAPE, 0.4).steps[:1]))
 
 
+def errors_of_counts(moments, channels, counts):
+    """Each record counts its weight."""
+    weights = np.zeros_like(counts), np.ones_like(counts)
+    return linear_errors(moments, channels, counts, weights, infer="records")
+
+
 def written_out(layout):
     """The matrix, its inverse merged into groups, and the groups of every truth."""
     whole, member = kronecker(layout), np.eye(1)
@@ -61,11 +67,11 @@ def test_the_covariance_of_counts_is_that_of_the_definition(place):
         right += people * (products - np.outer(member[k], member[k]))
     channels = Channels(layout)
     counts = channels.solve(released)
-    found = Influence.of_counts(moments_of_counts(released), channels, counts, "records")
+    found = errors_of_counts(moments_of_counts(released), channels, counts)
     each = [layout.lay_out(one.reshape(layout.grouped_shape)) for one in np.eye(groups)]
 
     assert np.allclose(found.covariance(each), right)
-    assert np.allclose(layout.gather(found.unbiased), counts)
+    assert np.allclose(layout.gather(found.numbers), counts)
 
 
 def test_about_a_population_counts_spread_like_independent_draws():
@@ -79,9 +85,11 @@ def test_about_a_population_counts_spread_like_independent_draws():
     right = n * ((undone * share[:, None]).T @ undone - np.outer(mean, mean))
     channels = Channels(layout)
     moments = moments_of_counts(released.reshape(SHAPE))
-    found = Influence.of_counts(moments, channels, channels.solve(moments.w), "population")
+    weights = np.zeros(SHAPE), np.ones(SHAPE)
+    each = [one.reshape(SHAPE) for one in np.eye(6)]
+    found = linear_covariance(moments, channels, weights, each, infer="population")
 
-    assert np.allclose(found.covariance([one.reshape(SHAPE) for one in np.eye(6)]), right)
+    assert np.allclose(found, right)
 
 
 def drawn(times: int, records: int = 400):
@@ -144,8 +152,8 @@ def test_shares_within_a_row_vary_as_shares_of_its_counts():
     released = np.array([[50.0, 20], [30, 60], [40, 40]])
     channels = Channels(layout)
     moments = moments_of_counts(released)
-    counts = Influence.of_counts(moments, channels, channels.solve(released), "records")
-    table, step = counts.unbiased, 1e-6
+    counts = errors_of_counts(moments, channels, channels.solve(released))
+    table, step = counts.numbers, 1e-6
     contrast = np.zeros(SHAPE)
     contrast[0, 0], contrast[1, 0] = 1, -1
     slopes = np.zeros(SHAPE)
@@ -155,7 +163,7 @@ def test_shares_within_a_row_vary_as_shares_of_its_counts():
         shares = [t / t.sum(axis=1, keepdims=True) for t in (moved, table)]
         slopes[index] = ((shares[0] - shares[1]) * contrast).sum() / step
 
-    found = SharesWithin(counts, 0).covariance([contrast])
+    found = errors_of_shares(counts, 0).covariance([contrast])
     assert found[0, 0] == pytest.approx(counts.covariance([slopes])[0, 0], rel=1e-4)
 
 
@@ -166,7 +174,7 @@ def test_where_nobody_knows_how_numbers_vary_together_the_worst_is_stated():
     object.__setattr__(made, "together", None)
     gap = made.difference(("a0", "b0"), ("a1", "b0"))
     assert gap.se == pytest.approx(made.se[0, 0] + made.se[1, 0])
-    assert "not known" in gap.why
+    assert "unknown" in gap.why
 
 
 def test_wide_tables_and_cells_that_are_not_there():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pramana.analysis.attribute_sampling_sums import (
-    SetSums,
-    interval_of,
-)
+from pramana.analysis.attribute_sampling_sums import reported_totals
 from pramana.analysis.question import Question
 from pramana.errors import InvalidTable
 
@@ -18,10 +17,11 @@ SETS = ((0, 1), (0, 1, 2), (1, 2), (0,))
 SHARES = (0.4, 0.2, 0.3, 0.1)
 
 
-def counted(counts, retention, base):
-    """The question how many people are in each cell."""
+def totals_of(counts, retention, base, people):
+    """How many people are in each cell."""
     number, kept = counts.sum(axis=2, keepdims=True), np.reshape(retention, (-1, 1, 1))
-    return SetSums(number, kept, counts, counts, counts, number, number, base, base)
+    sums = {"first": counts, "second": counts, "total": number, "squares": number, "base": base}
+    return reported_totals(number, kept, people, **sums)
 
 
 def people(seed, records, sizes=(3, 4, 2)):
@@ -31,7 +31,7 @@ def people(seed, records, sizes=(3, 4, 2)):
 
 
 def released(codes, sizes, rng):
-    """For each set that holds columns 0 and 1 its reports, counted by them."""
+    """The table of columns 0 and 1, from the reports of each set that holds them."""
     chosen = rng.choice(len(SETS), len(codes), p=SHARES)
     tables, retention = [], []
     for place, columns in enumerate(SETS):
@@ -47,7 +47,8 @@ def released(codes, sizes, rng):
         table = np.bincount(flat, minlength=cells).reshape(shape).astype(float)
         tables.append(table.reshape(sizes[0] * sizes[1], -1).sum(axis=1))
         retention.append(kept)
-    return counted(np.stack(tables)[:, None], retention, np.full((1, 1, 12), 1 / 12))
+    base = np.full((1, 1, 12), 1 / 12)
+    return totals_of(np.stack(tables)[:, None], retention, base, len(codes))
 
 
 def test_unbiased_and_intervals_hold():
@@ -57,7 +58,7 @@ def test_unbiased_and_intervals_hold():
     np.add.at(truth, (0, 4 * codes[:, 0] + codes[:, 1]), 1)
     rng, found, held = np.random.default_rng(2), [], []
     for _ in range(1_000):
-        table = released(codes, sizes, rng).totals(len(codes))
+        table = released(codes, sizes, rng)
         found.append(table.totals)
         held.append(np.abs(table.totals - truth) <= 1.96 * np.sqrt(table.people))
     found = np.array(found)
@@ -71,7 +72,7 @@ def test_unbiased_and_intervals_hold():
 def test_kept_as_they_are_reports_give_the_sample():
     """Retention 1 and everybody asked: the truth itself, without error."""
     counts = np.array([[[30.0, 70.0]]])
-    table = counted(counts, [1.0], np.full((1, 1, 2), 0.5)).totals(100)
+    table = totals_of(counts, [1.0], np.full((1, 1, 2), 0.5), 100)
     np.testing.assert_allclose(table.totals, [[30, 70]])
     np.testing.assert_allclose(table.people, 0, atol=1e-9)
 
@@ -79,7 +80,7 @@ def test_kept_as_they_are_reports_give_the_sample():
 def test_a_table_that_nobody_was_asked_for_is_refused():
     """There is nothing to estimate from."""
     with pytest.raises(InvalidTable, match="No report holds"):
-        counted(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5)).totals(100)
+        totals_of(np.zeros((1, 1, 2)), [0.5], np.full((1, 1, 2), 0.5), 100)
 
 
 @pytest.mark.parametrize("number", [30, 60, 200])
@@ -92,13 +93,11 @@ def test_intervals_of_few_reports_hold_by_their_exact_law(number):
     asked = Question()
     ends = []
     for row in counts:
-        sums = counted(
-            row[None, None, :].astype(float), [retention], np.array([[[base, 1 - base]]])
-        )
-        found = sums.totals(float(number))
-        figures = found.totals[:, :1], np.sqrt(found.people)[:, :1]
-        half = found.half(asked)[:, :1]
-        low, high = interval_of(*figures, asked, half=half, most=float(number))
+        bases = np.array([[[base, 1 - base]]])
+        table = totals_of(row[None, None, :].astype(float), [retention], bases, float(number))
+        cell = replace(table, people=table.people[:, :1], step=table.step[:, :1])
+        figures = table.totals[:, :1], np.sqrt(cell.people)
+        low, high = cell.interval(figures, asked, most=np.full((1, 1), float(number)))
         ends.append((low.item(), high.item()))
     low, high = np.array(ends).T
     other = (1 - retention) * base

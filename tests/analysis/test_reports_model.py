@@ -180,6 +180,6 @@ def test_few_reports_tell_what_they_can():
         else:
             found.add("modelled")
             assert release.crosstab("a", "b").method == "model"
-            with pytest.raises(NotCovered, match="nothing tells whether they go together"):
+            with pytest.raises(NotCovered, match="their dependence is unknown"):
                 release.independence("a", "b")
     assert found == {"told", "silent", "modelled"}

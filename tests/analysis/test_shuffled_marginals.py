@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
-from pramana.analysis.shuffled_marginals import AskedCells, CountedRound, Effects
+from pramana.analysis.question import Question, conditions_of
+from pramana.analysis.shuffled_marginals import CountedRound, Effects
 from pramana.base.randomness import Keystream
 from pramana.mechanisms.rounds import draw_rounds
 from pramana.schema.schema_file import read_schema
@@ -91,17 +92,17 @@ def test_a_table_is_that_of_least_squares():
 
 def test_combinations_count_what_the_table_says():
     """A combination of cells by its coefficients is the combination of the table."""
-    effects = Effects.of(released(1)._released_records, ["b", "c"])
+    effects = Effects.of(released(1)._released_records, Question(("b", "c")))
     rng = np.random.default_rng(0)
     contrast = rng.normal(size=(3, 4))
     direct = (contrast * effects.table).sum()
     by_rounds = contrast.mean() * RECORDS + sum(
-        (effects.coefficients(one, contrast) * one.undone).sum() for one in effects.rounds
+        (effects.coefficients(one, contrast[None])[0] * one.undone).sum() for one in effects.rounds
     )
     assert direct == pytest.approx(by_rounds)
     units = [unit.reshape(3, 4) for unit in np.eye(12)]
-    both = np.diag(effects.covariance(units)).reshape(3, 4)
-    assert np.allclose(both, effects.variances, rtol=1e-9)
+    both = np.diag(effects.covariance(units, infer="records")).reshape(3, 4)
+    assert np.allclose(both, effects.variances("records"), rtol=1e-9)
 
 
 def test_tables_agree_on_the_columns_that_they_share():
@@ -198,7 +199,7 @@ def test_means_and_totals_of_numbers_have_their_errors():
         assert np.sqrt((se**2).mean(axis=0)) == pytest.approx(spread, rel=0.25)
     beyond, table = released(1).proportion("c>2"), released(1).crosstab("c", method="unbiased")
     assert beyond.estimate == pytest.approx(table.estimate[2:].sum() / RECORDS)
-    with pytest.raises(pm.InvalidNumber, match="column of numbers"):
+    with pytest.raises(pm.InvalidNumber, match="holds no numbers"):
         released(1).mean("b")
 
 
@@ -245,12 +246,12 @@ def test_synthetic_records_have_the_tables_of_the_original():
 def test_cells_of_a_filter_are_sums_of_cells():
     """The variance of a filtered table is that of the sum."""
     records = released(1)._released_records
-    question = released(1)._question(("a",), {"c": (2, 3)}, 0.95, "records", False,
-                                     weighted=True, replicates=None)  # fmt: skip
-    cells = AskedCells.of(records, question)
+    question = replace(Question(("a",)), where=conditions_of({"c": (2, 3)}))
+    asked, whole = (Effects.of(records, own) for own in (question, Question(("a", "c"))))
     sums = np.zeros((2, 4))
     sums[0, 1:3] = 1
-    assert cells.variances("records")[0] == pytest.approx(cells.effects.covariance([sums])[0, 0])
+    right = whole.covariance([sums], infer="records")[0, 0]
+    assert asked.variances("records")[0] == pytest.approx(right)
 
 
 def test_drawn_rounds_are_what_the_estimates_take_them_for():

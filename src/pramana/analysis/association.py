@@ -1,30 +1,22 @@
 """How strongly the columns of a table depend on each other, and how strongly they usually do.
 
-Noise makes independent columns look dependent, and the stronger the noise the more so. The data
-alone cannot tell the two apart where noise is strong; what is known beforehand can: columns of
-surveys are mostly weakly dependent, and a few strongly. Over 1,500 pairs of columns of seven
-censuses and surveys Cramer's V has the median 0.07, 0.39 at the 90th percentile and 0.72 at the
-99th: a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up to 1 has it. Where data
-tell V well, this changes next to nothing, however strong the dependence; where they do not, the
+Noise makes independent columns look dependent. The prior of Cramer's V separates the two: over
+1,500 pairs of columns of seven censuses and surveys it has the median 0.07, 0.39 at the 90th
+percentile and 0.72 at the 99th, a tail like 1 / V^2, as the density (1 + V / median)^-2 / median up
+to 1 has it. Where the data determine V, the prior changes next to nothing; where they do not, the
 estimate stays near independence.
 
-To make strong dependence up is worse than to understate it: more than V = 0.34 is told only where
-the release is a hundred times as likely under dependence, every V from 0 to 1 alike, as it is under
-independence. Of independent columns that ratio is 1 on average, so that it reaches 100 in at most
-one table of a hundred (Markov), and in fact in far fewer (docs/howto/shrinkage.md).
+To invent strong dependence is worse than to understate it: more than V = 0.34 is estimated only
+where the release is a hundred times as likely under dependence (every V from 0 to 1 alike) as under
+independence. For independent columns that ratio is 1 on average, so that it reaches 100 in at most
+one table of a hundred (Markov; docs/howto/shrinkage.md).
 
-The mean of all small tables that could have made what was released.
-
-Counts cannot be negative, and that tells much where noise is strong: most of what noise could have
-done leads to tables that cannot be. So tables are drawn beforehand, from nearly independent ones to
-those with all but a few cells empty, each brought to the margins of the truth. Each counts by how
-probable it makes the released table, and by how usual so much dependence is (above). Their
-weighted mean has the least squared error of all estimates, on average over such truths.
-
-That needs tables among those drawn that look like what was seen. The more cells, and the more the
-data tell, the fewer there are: how many really count is told along, and those who ask take what
-was found in another way instead (spectral.py). The draws come from a fixed keystream, so that an
-estimate depends on the release and on nothing else.
+Small tables: the posterior mean over possible original tables. Counts cannot be negative, which
+excludes most of what strong noise could produce. Tables are drawn from the prior, from nearly
+independent ones to those with all but a few cells empty, each with the margins of the original.
+Each is weighted by the likelihood of the release and by the prior of its V. This needs drawn tables
+near the release: where few of them count, what ``spectral.py`` found is taken instead. The draws
+come from a fixed keystream, so that an estimate depends on the release and on nothing else.
 """
 
 from __future__ import annotations
@@ -45,18 +37,18 @@ USUAL_STRENGTH: Final = 0.07
 
 STRONG: Final = 0.34
 SURE: Final = math.log(100)
-"""Dependence above ``STRONG`` is told where it makes the data so much likelier, as a logarithm."""
+"""Dependence above ``STRONG`` needs this logarithm of a Bayes factor."""
 
 FAR: Final = 8.0
-"""Beyond this many errors from what was seen no truth is thought of."""
+"""No original is considered beyond this many errors from the release."""
 
 STEPS: Final = np.linspace(0, 1, 401)[1:] ** 2
 STEPS_APART: Final = np.gradient(STEPS)
-"""Where lengths of the truth are tried: densest near none."""
+"""Lengths of the original vector that are tried: densest near 0."""
 
 
 def strength_of(dependence: FloatArray, independent: FloatArray) -> float:
-    """Cramer's V of a table, given by what it differs from independence.
+    """Cramer's V of a table, given by its difference from independence.
 
     >>> strength_of(np.array([[5.0, -5], [-5, 5]]), np.full((2, 2), 5.0))
     1.0
@@ -65,20 +57,19 @@ def strength_of(dependence: FloatArray, independent: FloatArray) -> float:
 
 
 def surprises_of(tables: FloatArray) -> list[float]:
-    """How improbable the dependence of each table is beforehand: -log density.
+    """How improbable the dependence of each table is a priori: -log density.
 
     Summed over pairs of axes; tables lie behind each other along the first axis.
     """
-    found = [0.0] * len(tables)
+    surprises = np.zeros(len(tables))
     totals = np.maximum(tables.sum(axis=tuple(range(1, tables.ndim))), 1e-300)[:, None, None]
     for pair in combinations(range(1, tables.ndim), 2):
         out = tuple(axis for axis in range(1, tables.ndim) if axis not in pair)
         margins = tables.sum(axis=out)
         independent = margins.sum(axis=2)[:, :, None] * margins.sum(axis=1)[:, None] / totals
-        each = _strengths(margins - independent, independent).tolist()
-        densities = [2 * math.log1p(strength / USUAL_STRENGTH) for strength in each]
-        found = [own + more for own, more in zip(found, densities, strict=True)]
-    return found
+        strengths = _strengths(margins - independent, independent)
+        surprises += 2 * np.log1p(strengths / USUAL_STRENGTH)
+    return [float(surprise) for surprise in surprises]
 
 
 def _strengths(dependence: FloatArray, independent: FloatArray) -> FloatArray:
@@ -94,7 +85,7 @@ def _strengths(dependence: FloatArray, independent: FloatArray) -> FloatArray:
 
 
 def usual_below(strengths: FloatArray) -> FloatArray:
-    """How many in one of all pairs are usually less dependent than each of some strengths.
+    """The prior probability that a pair is less dependent than each of some strengths.
 
     >>> usual_below(np.array([0.0, USUAL_STRENGTH, 1.0])).round(3)
     array([0.   , 0.535, 1.   ])
@@ -103,7 +94,7 @@ def usual_below(strengths: FloatArray) -> FloatArray:
 
 
 def believable(dependence: FloatArray, independent: FloatArray, evidence: float) -> FloatArray:
-    """The same dependence, but no stronger than its evidence lets one say.
+    """The same dependence, but no stronger than its evidence allows.
 
     >>> believable(np.array([[5.0, -5], [-5, 5]]), np.full((2, 2), 5.0), 1.0)[0]
     array([ 1.7, -1.7])
@@ -113,14 +104,14 @@ def believable(dependence: FloatArray, independent: FloatArray, evidence: float)
 
 
 def usual_part(strength: float, square: float, free: int) -> tuple[float, float]:
-    """How much of a dependence to keep, and the evidence for there being any.
+    """The part of a dependence to keep, and the evidence for there being any.
 
     The dependence is a vector of ``free`` coordinates with noise of variance 1 on each; its squared
-    length is ``square`` and its Cramer's V ``strength``. A true vector of length r, in a direction
-    of which nothing is known, has made this one with a density in proportion to
-    exp(-r^2 / 2) 0F1(free / 2, r^2 square / 4), and lies along it by I_{n+1} / I_n (r length), of
-    n = free / 2 - 1. What is kept is its mean, averaged over the usual strengths. The evidence is
-    the logarithm of how much likelier the data are than under independence, averaged over all V.
+    length is ``square`` and its Cramer's V ``strength``. An original vector of length r, in an
+    unknown direction, has the likelihood exp(-r^2 / 2) 0F1(free / 2, r^2 square / 4), and the mean
+    component I_{n+1} / I_n (r length) along the observed one, n = free / 2 - 1. The kept part is
+    the mean over the prior of r. The evidence is the logarithm of the Bayes factor of dependence,
+    every V alike, against independence.
 
     >>> [round(usual_part(0.9, square, 4)[0], 2) for square in (4.0, 16.0, 40.0)]
     [0.04, 0.42, 0.83]
@@ -153,6 +144,8 @@ def _bessel(at: FloatArray, free: int) -> tuple[FloatArray, FloatArray]:
     return at / (half + bent), bent - half - 1 - half * np.log((half + bent) / (2 * half + 1))
 
 
+# -- small tables -----------------------------------------------------------------------------
+
 SMALL: Final = 30
 """Up to this many cells a table is small."""
 
@@ -162,28 +155,29 @@ WEAKEST, STRONGEST = 0.02, 4.0
 
 ROUNDS: Final = 16
 LEAST: Final = 2e-3
-"""No row or column is thought to hold a smaller share: it would hardly tell, and never settle."""
+"""The smallest share of a row or column: a smaller one never settles."""
 
 CLASSES: Final = np.concatenate([[0.0], np.geomspace(4e-3, 1.0, 30)])
-"""Of Cramer's V: drawn tables of a class share what is usual for it."""
+"""Of Cramer's V: drawn tables of a class share its prior probability."""
 
 
 def mean_table(
     released: FloatArray, channels: Channels, margins: tuple[FloatArray, FloatArray], noise: float
 ) -> tuple[FloatArray, float, float]:
-    """What the mean of possible truths differs from independence, and how many of them count.
+    """The posterior mean of a small table, less independence, and how many drawn tables count.
 
-    And the evidence for dependence: the logarithm of how much likelier the release is by tables of
-    all strengths alike than by independence.
+    And the evidence for dependence: the logarithm of its Bayes factor against independence, all
+    strengths alike.
 
     Args:
         released: The released two-way table.
         channels: Its mechanism.
-        margins: Those of the truth.
-        noise: The share of chance in where a record ends up.
+        margins: Those of the original.
+        noise: The share of chance in where a record is released.
     """
     total = float(released.sum())
-    dependence, strengths = _drawn(*(_shares(margin) for margin in margins))
+    rows, columns = (np.maximum(margin / margin.sum(), LEAST) for margin in margins)
+    dependence, strengths = _drawn(rows / rows.sum(), columns / columns.sum())
     expected = np.outer(released.sum(axis=1), released.sum(axis=0)) / total
     scale = np.sqrt(np.maximum(expected, 1e-9))
     # Pearson residuals are Normal with the same deviation in every cell; these are their means.
@@ -191,23 +185,17 @@ def mean_table(
     seen = (released - expected) / scale
     likely = (means * (seen[:, :, None] - means / 2)).sum(axis=(0, 1)) / noise
     chances, most = np.exp(likely - likely.max()), float(likely.max())
-    alike = _spread_over(strengths, CLASSES)
+    classes = np.clip(np.digitize(strengths, CLASSES) - 1, 0, len(CLASSES) - 2)
+    number = np.maximum(np.bincount(classes, minlength=len(CLASSES) - 1), 1)
+    alike, usual = ((np.diff(below) / number)[classes] for below in (CLASSES, usual_below(CLASSES)))
     evidence = most + float(np.log((chances * alike).sum() / alike.sum()))
-    weights = chances * _spread_over(strengths, usual_below(CLASSES))
+    weights = chances * usual
     weights /= weights.sum()
     return (dependence * weights).sum(axis=2) * total, float(1 / (weights**2).sum()), evidence
 
 
-def _shares(margin: FloatArray) -> FloatArray:
-    shares = np.maximum(margin / margin.sum(), LEAST)
-    return np.asarray(shares / shares.sum())
-
-
 def _drawn(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tables with these margins, side by side along the last axis, and their Cramer's V.
-
-    Of each table there is what it differs from independence.
-    """
+    """Tables with these margins, less independence, along the last axis, and their Cramer's V."""
     independent = np.outer(rows, columns)[:, :, None]
     tables = _factors(len(rows), len(columns)) * independent
     for _ in range(ROUNDS):
@@ -220,20 +208,10 @@ def _drawn(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArra
 
 @lru_cache(maxsize=16)
 def _factors(rows: int, columns: int) -> FloatArray:
-    """What cells of drawn tables are beside those of independence.
-
-    Each comes with its opposite, so that all together lean to no side.
-    """
+    """Cells of drawn tables relative to independence; each table comes with its opposite."""
     half = DRAWS // 2
     normals = Keystream.from_seed(0).normals("possible tables", 0, half * rows * columns)
     deviations = np.geomspace(WEAKEST, STRONGEST, half)
     tables = deviations * normals.reshape(half, rows, columns).transpose(1, 2, 0)
     both = np.clip(np.concatenate([tables, -tables], axis=2), -12, 12)
     return np.ascontiguousarray(np.exp(both))
-
-
-def _spread_over(strengths: FloatArray, below: FloatArray) -> FloatArray:
-    """How much each table counts, if so much is below each class of strengths."""
-    classes = np.clip(np.digitize(strengths, CLASSES) - 1, 0, len(CLASSES) - 2)
-    number = np.bincount(classes, minlength=len(CLASSES) - 1)
-    return np.asarray((np.diff(below) / np.maximum(number, 1))[classes])

@@ -13,7 +13,7 @@ one linear map for each verb:
     adjoint   what each released value counts for groups          P^-1 M c
 
 where M merges positions into groups (joint cells into the columns asked for, or what a filter
-keeps). Merging before squaring is what makes the variance of a sum right. ``expects`` is what
+keeps); merging comes before squaring, so that the variance of a sum is right. ``expects`` is what
 ``spread`` expects of a record inside a group, and of one outside it.
 """
 
@@ -43,11 +43,6 @@ Expected: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 SMALL = 0.5
 """The inverse of a sparse matrix is sparse where transitions weigh at most this much."""
 
-MOST_HELD, MOST_ENTRIES = 32, 20_000
-"""The most ways of merging that are kept with a sparse matrix, and the most entries of an inverse
-that is kept: a table, its shares and their errors ask for few, and each release of a plan for the
-same."""
-
 
 def sum_along(table: FloatArray, place: int) -> FloatArray:
     """The sum over one axis, which keeps its place with length 1."""
@@ -65,97 +60,13 @@ def times_along(table: FloatArray, matrix: Any, place: int) -> FloatArray:
     return found if last else np.moveaxis(found, -1, place)
 
 
-class Maps:
-    """The maps of a matrix along an axis, each worked out when it is first needed."""
-
-    def __init__(self, matrix: TransitionMatrix, axis: Axis) -> None:
-        self.matrix, self.axis = matrix, axis
-        self._made: dict[Verb, Any] = {}
-
-    @classmethod
-    def of(cls, matrix: TransitionMatrix, axis: Axis) -> Maps:
-        """The maps; those of a small sparse matrix are kept with the matrix."""
-        if not _has_sparse_inverse(matrix):
-            return cls(matrix, axis)
-        held, asked = matrix.worked_out, (axis.groups, len(axis.group_cells))
-        maps: Maps = held.get(asked) or cls(matrix, axis)
-        if matrix.sparse_inverse.nnz <= MOST_ENTRIES and len(held) < MOST_HELD:
-            held[asked] = maps
-        return maps
-
-    def __getitem__(self, verb: Verb) -> Any:
-        if verb not in self._made:
-            self._made[verb] = self._work_out(verb)
-        return self._made[verb]
-
-    def _work_out(self, verb: Verb) -> Any:
-        matrix = self.matrix
-        if verb == "forward":
-            return matrix.sparse if isinstance(matrix, SparseRows) else matrix.values
-        if verb == "solve":
-            return self._merged_inverse()
-        if verb in ("squared", "spread"):
-            return self["forward" if verb == "squared" else "solve"] ** 2
-        if verb == "backward":
-            return self["forward"].T
-        inverse = self["solve"]
-        if verb == "adjoint":
-            return inverse.T.tocsr() if _has_sparse_inverse(self.matrix) else inverse.T
-        sums = np.asarray(inverse.sum(axis=1)).reshape(-1, 1)
-        if verb == "gross":
-            return sums**2
-        is_sparse = _has_sparse_inverse(self.matrix)
-        return inverse.multiply(sums).tocsr() if is_sparse else inverse * sums
-
-    def _merged_inverse(self) -> Any:
-        matrix, member = self.matrix, self.axis.membership
-        if isinstance(matrix, UniformMixture):
-            # Rows of the inverse are same - rest on the diagonal plus rest everywhere.
-            rest = float(matrix.inverse[0, -1])
-            return member / float(matrix.retention) + rest * member.sum(axis=0)
-        if _has_sparse_inverse(matrix):
-            whole = matrix.sparse_inverse
-            return whole if self.axis.whole else (whole @ self._sparse_membership).tocsr()
-        return matrix.inverse @ member
-
-    @cached_property
-    def _sparse_membership(self) -> Any:
-        from scipy import sparse  # a third of a second
-
-        groups = np.array(self.axis.groups)
-        inside = np.flatnonzero(groups >= 0)
-        shape = (len(groups), max(len(self.axis.group_cells), 1))
-        return sparse.csr_array((np.ones(len(inside)), (inside, groups[inside])), shape=shape)
-
-    @cached_property
-    def expected(self) -> Expected:
-        """What ``spread`` expects of one record, by group."""
-        if not _has_sparse_inverse(self.matrix):
-            if self.axis.whole:
-                return self.matrix.expected_spread
-            squares, inside = self.matrix.values @ self["spread"], self.axis.membership > 0
-            own, others = (np.where(side, squares, -np.inf) for side in (inside, ~inside))
-            least, fewest = (np.where(side, squares, np.inf) for side in (inside, ~inside))
-            return own.max(axis=0), least.min(axis=0), others.max(axis=0), fewest.min(axis=0)
-        # By entries that are not 0; some truth is so far that it counts nothing for a group.
-        entries = (self["forward"] @ self["spread"]).tocsr()
-        member = entries.multiply(self._sparse_membership).tocsr()
-        most, other = (
-            np.maximum(part.max(axis=0).toarray().ravel(), 0) for part in (member, entries - member)
-        )
-        least = np.full(len(most), np.inf)
-        listed = member.tocoo()
-        np.minimum.at(least, listed.col, listed.data)
-        return most, np.where(np.isinf(least), 0.0, least), other, np.zeros_like(most)
-
-
 def _has_sparse_inverse(matrix: TransitionMatrix) -> TypeGuard[SparseRows]:
     """Whether the inverse of a sparse matrix is sparse: its series ends soon."""
     if not isinstance(matrix, SparseRows):
         return False
     if SMALL not in matrix.worked_out:
-        small = bool((matrix.diagonal > 0).all())
-        matrix.worked_out[SMALL] = small and float(abs(matrix.aside).sum(axis=1).max()) <= SMALL
+        positive = bool((matrix.diagonal > 0).all())
+        matrix.worked_out[SMALL] = positive and float(abs(matrix.aside).sum(axis=1).max()) <= SMALL
     return bool(matrix.worked_out[SMALL])
 
 
@@ -190,22 +101,24 @@ class Unchanged(Channel):
         return sum_along(table, self.place) if verb == "gross" else table
 
     def expects(self, before: Expected) -> Expected:
-        """A record that differs here is known to, and counts nothing: of the members of groups."""
+        """A record that differs in an unchanged column adds nothing: only members of groups do."""
         if self.axis.whole:
             return before
+        groups = np.array(self.axis.groups)
+
+        def among(worst: np.ufunc, table: FloatArray, start: float) -> FloatArray:
+            moved = np.moveaxis(table, self.place, 0)
+            found = np.full((max(len(self.axis.group_cells), 1), *moved.shape[1:]), start)
+            worst.at(found, groups[groups >= 0], moved[groups >= 0])
+            return np.moveaxis(found, 0, self.place)
+
         most, least, outside, any_one = before
         return (
-            self._among(np.maximum, most, 0.0),
-            self._among(np.minimum, least, np.inf),
-            self._among(np.maximum, outside, 0.0),
-            self._among(np.minimum, any_one, np.inf),
+            among(np.maximum, most, 0.0),
+            among(np.minimum, least, np.inf),
+            among(np.maximum, outside, 0.0),
+            among(np.minimum, any_one, np.inf),
         )
-
-    def _among(self, worst: np.ufunc, table: FloatArray, start: float) -> FloatArray:
-        moved, groups = np.moveaxis(table, self.place, 0), np.array(self.axis.groups)
-        found = np.full((max(len(self.axis.group_cells), 1), *moved.shape[1:]), start)
-        worst.at(found, groups[groups >= 0], moved[groups >= 0])
-        return np.moveaxis(found, 0, self.place)
 
 
 @dataclass(frozen=True)
@@ -215,35 +128,95 @@ class Randomised(Channel):
     matrix: TransitionMatrix
 
     @cached_property
-    def maps(self) -> Maps:
-        """The map of each verb."""
-        return Maps.of(self.matrix, self.axis)
+    def _maps(self) -> dict[Verb, Any]:
+        return {}
+
+    def map(self, verb: Verb) -> Any:
+        """The matrix of a verb, dense or sparse, computed when it is first needed."""
+        if verb not in self._maps:
+            self._maps[verb] = self._map(verb)
+        return self._maps[verb]
+
+    def _map(self, verb: Verb) -> Any:
+        matrix, sparse = self.matrix, _has_sparse_inverse(self.matrix)
+        if verb == "forward":
+            return matrix.sparse if isinstance(matrix, SparseRows) else matrix.values
+        if verb == "backward":
+            return self.map("forward").T
+        if verb == "solve":
+            return self._merged_inverse()
+        if verb in ("squared", "spread"):
+            return self.map("forward" if verb == "squared" else "solve") ** 2
+        inverse = self.map("solve")
+        if verb == "adjoint":
+            return inverse.T.tocsr() if sparse else inverse.T
+        sums = np.asarray(inverse.sum(axis=1)).reshape(-1, 1)
+        if verb == "gross":
+            return sums**2
+        return inverse.multiply(sums).tocsr() if sparse else inverse * sums
+
+    def _merged_inverse(self) -> Any:
+        matrix = self.matrix
+        if _has_sparse_inverse(matrix):
+            whole = matrix.sparse_inverse
+            return whole if self.axis.whole else (whole @ self._sparse_membership).tocsr()
+        member = self.axis.membership
+        if isinstance(matrix, UniformMixture):
+            # Rows of the inverse are same - rest on the diagonal plus rest everywhere.
+            rest = float(matrix.inverse[0, -1])
+            return member / float(matrix.retention) + rest * member.sum(axis=0)
+        return matrix.inverse @ member
+
+    @cached_property
+    def _sparse_membership(self) -> Any:
+        from scipy import sparse  # a third of a second
+
+        groups = np.array(self.axis.groups)
+        inside = np.flatnonzero(groups >= 0)
+        shape = (len(groups), max(len(self.axis.group_cells), 1))
+        return sparse.csr_array((np.ones(len(inside)), (inside, groups[inside])), shape=shape)
 
     def along(self, verb: Verb, table: FloatArray) -> FloatArray:
         """By the matrix itself where it has a quicker way; rows of a whole inverse sum to 1."""
         if not _has_sparse_inverse(self.matrix):
-            if verb == "solve" or (verb == "cross" and self.axis.whole):
-                found = self.matrix.solve(table, axis=self.place)
-                whole = self.axis.whole
-                return found if whole else times_along(found, self.axis.membership, self.place)
-            if verb == "spread" and self.axis.whole:
+            whole = self.axis.whole
+            if verb == "solve" or (verb == "cross" and whole):
+                solved = self.matrix.solve(table, axis=self.place)
+                return solved if whole else times_along(solved, self.axis.membership, self.place)
+            if verb == "spread" and whole:
                 return self.matrix.spread(table, axis=self.place)
-            if verb == "gross" and self.axis.whole:
+            if verb == "gross" and whole:
                 return sum_along(table, self.place)
-        return times_along(table, self.maps[verb], self.place)
+        return times_along(table, self.map(verb), self.place)
 
     def expects(self, before: Expected) -> Expected:
-        """Times what one record counts here; a stranger differs in this axis or in one before."""
+        """Times what one record adds here; a stranger differs in this axis or in one before."""
         shape = [1] * before[0].ndim
         shape[self.place] = -1
-        most, least, other, fewest = (part.reshape(shape) for part in self._expected)
+        most, least, other, fewest = (part.reshape(shape) for part in self._expected())
         most_in, least_in, outside, any_one = (np.take(t, [0], axis=self.place) for t in before)
         others = np.maximum(outside * np.maximum(most, other), most_in * np.maximum(other, 0))
         return most_in * most, least_in * least, others, any_one * np.minimum(least, fewest)
 
-    @property
     def _expected(self) -> Expected:
-        return self.maps.expected
+        """What ``spread`` expects of one record, by group."""
+        if not _has_sparse_inverse(self.matrix):
+            if self.axis.whole:
+                return self.matrix.expected_spread
+            squares, inside = self.matrix.values @ self.map("spread"), self.axis.membership > 0
+            sides = inside, ~inside
+            most, others = (np.where(side, squares, -np.inf).max(axis=0) for side in sides)
+            least, fewest = (np.where(side, squares, np.inf).min(axis=0) for side in sides)
+            return most, least, others, fewest
+        # By entries that are not 0; some original value is so far that it adds nothing to a group.
+        entries = (self.map("forward") @ self.map("spread")).tocsr()
+        member = entries.multiply(self._sparse_membership).tocsr()
+        most, other = (
+            np.maximum(part.max(axis=0).toarray().ravel(), 0) for part in (member, entries - member)
+        )
+        least, listed = np.full(len(most), np.inf), member.tocoo()
+        np.minimum.at(least, listed.col, listed.data)
+        return most, np.where(np.isinf(least), 0.0, least), other, np.zeros_like(most)
 
 
 @dataclass(frozen=True)
@@ -264,23 +237,22 @@ class Mixed(Randomised):
         if verb in ("forward", "backward"):
             return sum_along(table, self.place) * other + kept * table
         if verb == "squared":
-            own = (kept + other) ** 2 - other**2
-            return sum_along(table, self.place) * other**2 + own * table
+            diagonal = (kept + other) ** 2 - other**2
+            return sum_along(table, self.place) * other**2 + diagonal * table
         if verb in ("solve", "adjoint"):
             if self.axis.whole:
                 return self.matrix.solve(table, axis=self.place)
-            return times_along(table, self.maps[verb], self.place)
+            return times_along(table, self.map(verb), self.place)
         return super().along(verb, table)
 
-    @cached_property
     def _expected(self) -> Expected:
         (kept, other), rest = self._entries, float(self.matrix.inverse[0, -1])
         sizes = self.axis.membership.sum(axis=0)
         inside, outside = 1 / kept + rest * sizes, rest * sizes
-        more, others = inside**2 - outside**2, sizes < self.axis.size
-        own = (kept + other * sizes) * more + outside**2
-        strangers = other * sizes * more + outside**2
-        return own, own, np.where(others, strangers, -np.inf), np.where(others, strangers, np.inf)
+        more, some = inside**2 - outside**2, sizes < self.axis.size
+        member = (kept + other * sizes) * more + outside**2
+        stranger = other * sizes * more + outside**2
+        return member, member, np.where(some, stranger, -np.inf), np.where(some, stranger, np.inf)
 
 
 @dataclass(frozen=True)
@@ -318,7 +290,7 @@ class Stratified(Channel):
             known = sum(float(np.abs(table[index]).sum()) for index, _ in self.parts)
             if known < (1 - 1e-9) * float(np.abs(table).sum()):
                 raise NotCovered(
-                    f"Some released records of {', '.join(self.axis.columns)} stand in strata for "
+                    f"Some released records of {', '.join(self.axis.columns)} are in strata for "
                     "which the certificate has no matrix. Filter on the strata that it has."
                 )
         results = [(at, channel.along(verb, table[at])) for at, channel in self.parts]
@@ -326,14 +298,15 @@ class Stratified(Channel):
 
     def expects(self, before: Expected) -> Expected:
         """Stratum by stratum."""
-        most, least, outside, any_one = before
-        found = [
-            (at, channel.expects((most[at], least[at], outside[at], any_one[at])))
+        shape = before[0].shape
+        parts = [
+            (at, channel.expects(tuple(table[at] for table in before)))  # type: ignore[arg-type]
             for at, channel in self.parts
         ]
-        parts = ([(at, own[part]) for at, own in found] for part in range(4))
-        one, two, three, four = (self._whole(results, most.shape) for results in parts)
-        return one, two, three, four
+        most, least, outside, any_one = (
+            self._whole([(at, tables[part]) for at, tables in parts], shape) for part in range(4)
+        )
+        return most, least, outside, any_one
 
     def _whole(
         self,
@@ -388,7 +361,7 @@ class Channels:
 
     @cached_property
     def _late_unchanged(self) -> list[Channel]:
-        """Strata must still stand apart when the axes that depend on them are undone."""
+        """Strata must not be merged before the axes that depend on them are undone."""
         return sorted(self.each, key=lambda channel: isinstance(channel, Unchanged))
 
     def along(self, verb: Verb, table: FloatArray) -> FloatArray:

@@ -4,33 +4,27 @@ Where the matrices are published there are three methods:
 
     unbiased  undo the matrices: unbiased and maximum likelihood [Cator, eq. 4]; may be negative
     clipped   the same with negative counts set to zero and the rest rescaled [Dowd, Sec. 4.3]
-    shrunk    non-negative and shrunk towards what noise and data leave of the dependence
-              (regularised_em.py): far smaller errors in tables of many cells, at the price of a
-              bias that no single cell can show
+    shrunk    non-negative and shrunk to what noise and data leave of the dependence
+              (regularised_em.py): far smaller errors in tables of many cells, with a bias
 
-Standard errors and intervals are those of the unbiased estimate, whatever the method, because its
-error is known. The unbiased estimate itself is reported with the other.
+Standard errors and intervals are those of the unbiased estimate, whatever the method.
 
-``invariant_counts``: a withheld matrix that leaves frequencies unchanged in expectation. With
-t P = t for the original frequencies t (invariant and inverse-frequency matrices), the released
-frequencies are unbiased, and an analyst needs no matrix for them [Ghatak, Sec. 2]. Their variance
-is sum_i t_i P_ij (1 - P_ij), which the certificate must state.
+``invariant_counts`` reads a withheld matrix that leaves frequencies unchanged in expectation
+[Ghatak, Sec. 2]: released frequencies are unbiased. Their variance is sum_i t_i P_ij (1 - P_ij).
+The certificate states one number for all values of a column, which is far too large for rare ones.
+The released count gives a second bound: it is a sum of n independent draws of ones and zeros with
+mean t_j, which varies by at most t_j (1 - t_j / n). The interval has every t_j that neither bound
+refutes [Wilson27].
 
-A certificate states one figure for all values of a column, rounded up, which is far too much for
-the rare ones. The released count says more: it is a sum of n independent draws of ones and zeros
-with mean t_j, and no such sum varies by more than t_j (1 - t_j / n), whatever the matrix. So both
-bounds hold, and the interval has every t_j that neither refutes [Wilson27].
-
-``bounded_counts``: a withheld matrix that moves frequencies by a stated error. Of the value j
-with t_j records the released count has a mean t_j + b_j and a standard deviation s_j. The
-certificate states one error e for the whole column that no |b_j| + s_j exceeds. With z >= 1
-standard deviations for the chance of drawing,
+``bounded_counts`` reads a withheld matrix that moves frequencies by a stated error. The released
+count of a value with t_j records has a mean t_j + b_j and a standard deviation s_j. The certificate
+states one error e that no |b_j| + s_j exceeds. With z >= 1 standard deviations for chance,
 
     |count - t_j|  <=  |b_j| + z s_j  <=  z e,
 
 so that z e to both sides holds as often as z standard deviations do, whatever the bias. About a
 population the deviation of its own sample is added to e: sqrt(s^2 + d^2) <= s + d. A difference of
-two counts is off by z times both errors at most, for the same reason, and z >= 1 there as well.
+two counts errs by z times both errors at most.
 """
 
 from __future__ import annotations
@@ -43,25 +37,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.contrasts import Apart, Influence, SharesWithin
+from pramana.analysis.contrasts import JointErrors, errors_of_shares, linear_errors
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import METHODS, USUAL, CountMethod, Inference, Question
 from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.variance import (
+    NOTHING,
     Interval,
     Ratio,
-    Sums,
     Unseen,
     bounded_interval,
     count_covariance,
     half_a_record,
     not_refuted,
-    total_covariance,
 )
 from pramana.base.rounding import require_choice
 from pramana.errors import InvalidTable, NotCovered
-from pramana.types import BoolArray, FloatArray
+from pramana.types import FloatArray
 
 
 def require_method(method: str) -> None:
@@ -75,13 +68,13 @@ SMALL_ERROR = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Counts by solving, by group, with all that their errors need.
+    """Unbiased counts by group, and what their errors need.
 
     Attributes:
         ratio: The counts, over all records that pass the filter.
-        records: The weight of all released records that pass filters on columns as they are.
-        most: The weight of those that each group cannot be told apart from.
-        unseen: How far off the counts can be where few records tell their errors.
+        records: The weight of all released records that pass filters on unchanged columns.
+        most: The weight of the records with the same unchanged values, for each group.
+        unseen: The reach of intervals where few records determine the errors.
     """
 
     ratio: Ratio
@@ -90,53 +83,35 @@ class Solved:
     unseen: Unseen
 
     @property
-    def estimate(self) -> FloatArray:
-        """Unbiased counts."""
-        return self.ratio.above
-
-    @property
     def se(self) -> FloatArray:
-        """Their standard errors."""
+        """The standard errors of the counts."""
         return np.sqrt(self.ratio.v_above)
 
-    @property
-    def error(self) -> float:
-        """The expected sum of absolute errors, as a share of the records."""
-        return expected_error(self.se, self.records)
-
-    def figures(self, *, share: bool) -> tuple[FloatArray, FloatArray]:
-        """Estimates and standard errors, of counts or of shares."""
-        return (self.ratio.value, self.ratio.se) if share else (self.estimate, self.se)
-
-    def interval(self, z: float, *, share: bool) -> Interval:
-        """The interval of the unbiased estimate, where the truth can lie."""
-        low, high = bounded_interval(self.estimate, self.se, z=z)
-        half = half_a_record(self.se, self.unseen.step)
-        below, above = self.unseen.below(z), self.unseen.above(z)
-        low = np.maximum(low - half, self.estimate - self.unseen.nearer(z))
-        low = np.maximum(np.minimum(low, self.estimate - below), 0)
-        high = np.maximum(np.maximum(high + half, self.estimate + above), low)
+    def figures(self, z: float, *, share: bool) -> tuple[FloatArray, ...]:
+        """Estimate, standard error, and ends of the interval, of counts or of shares."""
+        counts, se, unseen = self.ratio.above, self.se, self.unseen
+        low, high = bounded_interval(counts, se, z=z)
+        half = half_a_record(se, unseen.step)
+        below, above = unseen.below(z), unseen.above(z)
+        low = np.maximum(low - half, counts - unseen.nearer(z))
+        low = np.maximum(np.minimum(low, counts - below), 0)
+        high = np.maximum(np.maximum(high + half, counts + above), low)
         if not share:
-            return np.minimum(low, self.most), np.minimum(high, self.most)
-        whole = self.ratio.below
+            return counts, se, np.minimum(low, self.most), np.minimum(high, self.most)
+        shares, whole = (self.ratio.value, self.ratio.se), self.ratio.below
         if not self.ratio.v_below.any():  # the number of records is known
-            return np.minimum(low / whole, 1), np.minimum(high / whole, 1)
+            return *shares, np.minimum(low / whole, 1), np.minimum(high / whole, 1)
         lower, upper = self.ratio.interval(z)
         lower, upper = lower - half / whole, upper + half / whole
-        # A share below 0 is a count below 0, and one that few records tell of is a count of few:
-        # its ends come from the count.
-        counted = (self.estimate < 0) | np.isfinite(above)
-        upper = np.where(counted, np.maximum(upper, high / whole), upper)
+        # Where the count is below 0, or few records determine it, its ends are those of the count.
+        few = (counts < 0) | np.isfinite(above)
+        upper = np.where(few, np.maximum(upper, high / whole), upper)
         lower = np.where(np.isfinite(below), np.minimum(lower, low / whole), lower)
-        lower = np.where(self._everyone, 1, lower)
-        return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
-
-    @property
-    def _everyone(self) -> BoolArray:
-        """Cells that hold all who pass the filter by what was asked: 1 is no estimate."""
-        own = np.stack([self.estimate, self.ratio.v_above, self.ratio.cov])
-        whole = np.stack([self.ratio.below, self.ratio.v_below, self.ratio.v_below])
-        return np.asarray(np.isclose(own, whole, rtol=1e-9).all(axis=0), dtype=np.bool_)
+        # A cell that holds all records which pass the filter has the share 1, without an error.
+        cell = np.stack([counts, self.ratio.v_above, self.ratio.cov])
+        total = np.stack([whole, self.ratio.v_below, self.ratio.v_below])
+        lower = np.where(np.isclose(cell, total, rtol=1e-9).all(axis=0), 1, lower)
+        return *shares, np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 
 def expected_error(se: FloatArray, total: float) -> float:
@@ -162,23 +137,34 @@ def clip(estimate: FloatArray, *, most: float = math.inf) -> FloatArray:
 def solve_counts(
     moments: Moments, channels: Channels, question: Question, *, share: bool = False
 ) -> Solved:
-    """Undo the matrices, and say how far off that can be.
+    """Undo the matrices, and estimate the errors.
 
-    How many records pass a filter is part of the luck of a count, and known to a share.
+    The number of records that pass a filter is random for a count, and known for a share.
     """
-    estimate = channels.solve(moments.w)
-    sums = Sums(estimate, estimate, moments.count if share else moments.sample)
-    least = channels.least_variance(moments.ww) if channels.randomised else np.zeros_like(estimate)
+    counts = channels.solve(moments.w)
+    total, nothing = float(counts.sum()), np.zeros_like(counts)
+    records = moments.count if share else moments.sample
+    least = channels.least_variance(moments.ww) if channels.randomised else nothing
 
     def ratio_about(infer: Inference) -> Ratio:
-        variance = count_covariance(channels, moments.ww, sums, infer=infer)
-        cov, v_total = total_covariance(channels, moments.ww, sums, infer=infer)
+        variance = count_covariance(
+            channels, moments.ww, counts, counts, records=records, infer=infer
+        )
+        with_total, of_total = channels.cross(moments.ww), float(channels.gross(moments.ww).sum())
+        if infer == "records":
+            # About these records both are 0 where nothing is left out: their number is known.
+            solved = channels.solve(moments.ww)
+            with_total, varies = with_total - solved, of_total - float(solved.sum())
+            of_total = varies if abs(varies) > NOTHING * of_total else 0.0
+        else:
+            with_total = with_total - counts * total / max(records, 1.0)
+            of_total -= total**2 / max(records, 1.0)
         return Ratio(
-            estimate,
-            np.full_like(estimate, estimate.sum()),
+            counts,
+            np.full_like(counts, total),
             v_above=np.maximum(variance, least),
-            cov=cov,
-            v_below=np.full_like(estimate, max(v_total, 0.0)),
+            cov=with_total,
+            v_below=np.full_like(counts, max(of_total, 0.0)),
         )
 
     ratio = ratio_about(question.infer)
@@ -188,7 +174,7 @@ def solve_counts(
         ratio = replace(ratio.at_least(known), v_above=wider)
     most = channels.known(moments.w)
     step = channels.known(moments.ww) / np.where(most > 0, most, 1.0)
-    added = channels.one_more if channels.randomised else (np.zeros_like(estimate),) * 2
+    added = channels.one_more if channels.randomised else (nothing, nothing)
     unseen = Unseen(ratio.v_above, *added, step, least)
     return Solved(ratio, float(moments.w.sum()), most, unseen)
 
@@ -207,7 +193,7 @@ def estimate_counts(
         moments: Sums over the released records, by released cell.
         layout: The axes of the released table.
         method: ``auto`` takes ``unbiased`` where its expected error is small, else ``shrunk``.
-        question: What the intervals shall mean.
+        question: What the intervals mean.
         share: Shares of the records (that pass the filter) instead of counts.
     """
     require_method(method)
@@ -217,47 +203,39 @@ def estimate_counts(
         )
     channels = Channels(layout)
     solved = solve_counts(moments, channels, question, share=share)
-    if share and solved.ratio.below.flat[0] <= 0:
+    counts = solved.ratio.above
+    if share and counts.sum() <= 0:
         raise InvalidTable(
-            "Shares need records: by the estimate, none of the truths meets the filter."
+            "Shares need records: by the estimate, no original record meets the filter."
         )
     chosen, why = _chosen(method, solved, channels)
-    figures = _figures(chosen, moments, channels, solved, question, share=share)
-    counted = Influence.of_counts(
-        moments, channels, solved.estimate, question.infer, unseen=solved.unseen
+    unbiased, *errors = solved.figures(question.z(counts.size), share=share)
+    estimate = unbiased
+    if chosen != "unbiased":
+        clipped = chosen == "clipped"
+        estimate = (
+            clip(counts, most=solved.records) if clipped else fitted_counts(moments, channels)
+        )
+        estimate = estimate / max(float(estimate.sum()), 1e-300) if share else estimate
+    nothing, one = np.zeros_like(counts), np.ones_like(counts)
+
+    def unseen(z: float) -> Interval:
+        return solved.unseen.below(z), solved.unseen.above(z)
+
+    together = linear_errors(
+        moments, channels, counts, (nothing, one), infer=question.infer, unseen=unseen
     )
-    return Estimate.of(
+    return Estimate.by_groups(
         layout,
-        figures,
+        (estimate, *errors),
         question,
         what="share" if share else "count",
         method=chosen,
         why=why,
         records=moments.count,
-        together=SharesWithin(counted) if share else counted,
-        unbiased=solved.figures(share=share)[0],
+        together=errors_of_shares(together) if share else together,
+        unbiased=unbiased,
     )
-
-
-def _figures(
-    method: CountMethod,
-    moments: Moments,
-    channels: Channels,
-    solved: Solved,
-    question: Question,
-    *,
-    share: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Estimate, se, low and high by group."""
-    estimate, se = solved.figures(share=share)
-    if method != "unbiased":
-        estimate = (
-            clip(solved.estimate, most=solved.records)
-            if method == "clipped"
-            else fitted_counts(moments, channels)
-        )
-        estimate = estimate / max(float(estimate.sum()), 1e-300) if share else estimate
-    return estimate, se, *solved.interval(question.z(estimate.size), share=share)
 
 
 def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
@@ -281,7 +259,7 @@ def off_by(error: float) -> str:
 
 
 def shrunk_words(error: float) -> str:
-    """What a shrunken estimate is, and that it is next to nothing where noise drowns the table."""
+    """What a shrunken estimate is, with a warning where noise is stronger than the table."""
     told = f"the estimate is shrunk by what noise explains, {BESIDE}"
     return f"{told} {DROWNED}" if error >= 1 else told
 
@@ -295,42 +273,45 @@ DROWNED = (
 
 def _chosen(method: CountMethod, solved: Solved, channels: Channels) -> tuple[CountMethod, str]:
     if not channels.randomised:
-        return "unbiased", "these columns were released as they are."
-    error = f"the expected total error of undoing the matrices is {off_by(solved.error)}"
+        return "unbiased", "these columns were released unchanged."
+    size = expected_error(solved.se, solved.records)
+    error = f"the expected total error of undoing the matrices is {off_by(size)}"
     if method == "unbiased":
         return method, f"unbiased as asked; {error}."
     if method == "clipped":
-        return method, f"as asked; {error} before clipping; biased where the truth is near 0."
+        return method, f"as asked; {error} before clipping; biased where the original is near 0."
     if method == "shrunk":
-        return method, f"as asked; {error}; {shrunk_words(solved.error)}"
-    if solved.error <= SMALL_ERROR:
+        return method, f"as asked; {error}; {shrunk_words(size)}"
+    if size <= SMALL_ERROR:
         return "unbiased", f"{error}, small enough to stay unbiased."
-    return "shrunk", f"{error}; {shrunk_words(solved.error)}"
+    return "shrunk", f"{error}; {shrunk_words(size)}"
 
 
 def as_released(
     layout: Layout,
-    figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    figures: tuple[FloatArray, ...],
     question: Question,
     *,
     whole: float,
     share: bool,
     why: str,
     records: float,
-    together: Apart | None = None,
+    step: float = 0.0,
+    least_z: float = 0.0,
 ) -> Estimate:
     """Released counts, their errors and ends of intervals; as shares of the whole if asked."""
     scale = whole if share else 1.0
-    estimate, se, low, high = (figure / scale for figure in figures)
-    return Estimate.of(
+    scaled = [figure / scale for figure in figures]
+    errors = JointErrors(layout.lay_out(scaled[0]), step=step / scale, least_z=least_z)
+    return Estimate.by_groups(
         layout,
-        (estimate, se, low, high),
+        scaled,
         question,
         what="share" if share else "count",
         method="as released",
         why=why,
         records=records,
-        together=together and replace(together, step=together.step / scale),
+        together=errors,
     )
 
 
@@ -338,12 +319,18 @@ def _one_column(released: ArrayLike, layout: Layout) -> tuple[FloatArray, float]
     counts = np.asarray(released, dtype=np.float64)
     if len(layout.axes) != 1 or not layout.axes[0].whole:
         raise NotCovered(
-            "Frequencies of a matrix that was withheld are unbiased one column at a time only: "
-            "its dependence on other columns is blurred by an unknown amount. Ask for one column."
+            "Frequencies of a withheld matrix are known for one column at a time: its dependence "
+            "on other columns is attenuated by an unknown amount. Ask for one column."
         )
     if counts.shape != layout.shape or counts.sum() <= 0:
         raise InvalidTable("There must be released records, one count for each value.")
     return counts, float(counts.sum())
+
+
+def _luck(counts: FloatArray, total: float) -> FloatArray:
+    """The variance of a sample of as many records; a released count of 0 may hide some."""
+    near = np.clip(counts, 1, max(total - 1, 1))
+    return near * (1 - near / total)
 
 
 def invariant_counts(
@@ -354,19 +341,15 @@ def invariant_counts(
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
-    """Released counts (or shares) of one column, with errors.
-
-    ``variance`` is that of each count as the certificate states it.
-    """
+    """Released counts (or shares) of one column, unbiased, with the stated ``variance`` of each."""
     counts, total = _one_column(released, layout)
     stated = np.asarray(variance, dtype=np.float64)
-    drawn = 1.0 if question.infer == "population" else 0.0  # how often people were drawn themselves
-    near = np.clip(counts, 1, max(total - 1, 1))  # a count of 0 may be of a value that some have
-    most = near * (1 - near / total)
-    se = np.sqrt(np.maximum(np.minimum(stated, most) + drawn * most, 0))
+    sampled = 1.0 if question.infer == "population" else 0.0
+    most = _luck(counts, total)
+    se = np.sqrt(np.maximum(np.minimum(stated, most) + sampled * most, 0))
     z, half = question.z(counts.size), half_a_record(se, 1.0)
-    low, high = not_refuted(counts, total, z=z, known=stated, times=drawn)
-    least, largest = not_refuted(counts, total, z=z, times=drawn + 1)
+    low, high = not_refuted(counts, total, z=z, known=stated, times=sampled)
+    least, largest = not_refuted(counts, total, z=z, times=sampled + 1)
     low = np.maximum(np.maximum(low, least) - half, 0)
     high = np.minimum(np.minimum(high, largest) + half, total)
     return as_released(
@@ -375,14 +358,14 @@ def invariant_counts(
         question,
         whole=total,
         share=share,
-        why="the matrix leaves frequencies unchanged in expectation: unbiased as they stand; se is "
-        "the most that the certificate and the count itself leave possible.",
+        why="the matrix leaves frequencies unchanged in expectation: released counts are unbiased. "
+        "se is the largest that the certificate and the count itself allow.",
         records=total,
     )
 
 
 BIAS: Final = 1.0
-"""How many errors an interval reaches at least, however low its level: a bias may be all of one."""
+"""How many errors an interval reaches at least, however low its level: all of one may be bias."""
 
 
 def bounded_counts(
@@ -395,13 +378,12 @@ def bounded_counts(
 ) -> Estimate:
     """Released counts (or shares) of one column, with intervals that hold whatever the bias.
 
-    ``error`` is what bias and standard deviation of each count make together at most.
+    ``error`` bounds the sum of bias and standard deviation of each count.
     """
     counts, total = _one_column(released, layout)
     se = np.broadcast_to(np.asarray(error, dtype=np.float64), counts.shape)
     if question.infer == "population":
-        near = np.clip(counts, 1, max(total - 1, 1))  # of 0 released there may be some
-        se = se + np.sqrt(near * (1 - near / total))
+        se = se + np.sqrt(_luck(counts, total))
     reach = max(question.z(counts.size), BIAS) * se + half_a_record(se, 1.0)
     low, high = np.maximum(counts - reach, 0), np.minimum(counts + reach, total)
     return as_released(
@@ -410,11 +392,9 @@ def bounded_counts(
         question,
         whole=total,
         share=share,
-        why="the matrix is withheld and may move frequencies: se is the most that bias and chance "
-        "make together, as the certificate states it.",
+        why="the matrix is withheld and may move frequencies: se bounds bias and standard "
+        "deviation together, as the certificate states it.",
         records=total,
-        together=Apart(1.0, BIAS),
+        step=1.0,
+        least_z=BIAS,
     )
-
-
-# -- means and totals ------------------------------------------------------------------------

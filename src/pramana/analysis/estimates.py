@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
@@ -12,14 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import (
-    Apart,
-    Contrast,
-    TwoNumbers,
-    VaryTogether,
-    difference_of,
-    ratio_of,
-)
+from pramana.analysis.contrasts import Contrast, JointErrors, Pair
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
@@ -60,7 +53,7 @@ class Estimate:
         no_interval: Why no error can be stated, where none can; the intervals are ``nan`` then.
         weight: The column by which records are weighted, if they are.
         like: A data frame of the kind that ``to_frame`` gives.
-        together: How the numbers vary together, where that is known.
+        together: How the unbiased numbers err together, where that is known.
         unbiased: The unbiased estimates to which ``se`` and the intervals belong; where
             ``estimate`` was not shrunk, the same numbers.
         spoken: What the codes of a labelled file mean.
@@ -82,26 +75,20 @@ class Estimate:
     no_interval: str = ""
     weight: str | None = None
     like: Any = field(default=None, repr=False)
-    together: VaryTogether | Apart | None = field(default=None, repr=False)
-    unbiased: FloatArray | None = field(default=None, repr=False)
+    together: JointErrors | None = field(default=None, repr=False)
+    unbiased: FloatArray = field(default=None, repr=False)  # type: ignore[arg-type]
     spoken: Labels = field(default_factory=Labels, repr=False)
 
     def __post_init__(self) -> None:
-        if self.unbiased is None:
+        if self.unbiased is None:  # it is the estimate where none is given
             object.__setattr__(self, "unbiased", self.estimate)
         for name in SHRUNK_FIGURES:
             array = np.array(getattr(self, name), dtype=np.float64)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        self._take_in()
-
-    def _take_in(self) -> None:
-        """Widen intervals to the numbers shown.
-
-        Unbiased counts may be below 0, and shrunken ones outside the interval of the unbiased ones.
-        """
         known = ~(np.isnan(self.estimate) | np.isnan(self.low) | np.isnan(self.high))
         for name, worst in (("low", np.minimum), ("high", np.maximum)):
+            # Unbiased counts may be below 0, and shrunken ones outside the interval.
             end = getattr(self, name)
             wide = np.where(known, worst(end, self.estimate), end)
             wide.flags.writeable = False
@@ -110,25 +97,19 @@ class Estimate:
     @classmethod
     def of(
         cls,
-        layout: Layout,
-        figures: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+        by: tuple[str, ...],
+        labels: Sequence[tuple[Label, ...]],
+        figures: Sequence[FloatArray],
         question: Question,
         *,
-        what: str,
-        method: str,
-        why: str,
         records: float,
-        together: VaryTogether | Apart | None = None,
-        unbiased: FloatArray | None = None,
+        **more: Any,
     ) -> Estimate:
-        """From estimate, se, low and high by group; impossible combinations become 0."""
-        estimate, se, low, high = (_laid_out(layout, figure) for figure in figures)
+        """From estimate, se, low and high, shaped by the labels; ``more`` are further fields."""
+        estimate, se, low, high = figures
         return cls(
-            by=layout.by,
-            labels=layout.by_labels,
-            what=what,
-            method=method,
-            why=why,
+            by=by,
+            labels=tuple(labels),
             level=question.level,
             infer=question.infer,
             estimate=estimate,
@@ -137,8 +118,29 @@ class Estimate:
             high=high,
             records=round(records),
             simultaneous=question.simultaneous,
-            together=together,
-            unbiased=None if unbiased is None else _laid_out(layout, unbiased),
+            **more,
+        )
+
+    @classmethod
+    def by_groups(
+        cls,
+        layout: Layout,
+        figures: Sequence[FloatArray],
+        question: Question,
+        *,
+        unbiased: FloatArray | None = None,
+        **more: Any,
+    ) -> Estimate:
+        """From numbers by group of a layout; impossible combinations become 0."""
+        table = None if unbiased is None else layout.lay_out(unbiased)
+        laid_out = [layout.lay_out(figure) for figure in figures]
+        return cls.of(layout.by, layout.by_labels, laid_out, question, unbiased=table, **more)
+
+    def without_interval(self, reason: str, **more: Any) -> Estimate:
+        """The same numbers without errors, and why there are none."""
+        unknown = np.full(self.estimate.shape, math.nan)
+        return replace(
+            self, se=unknown, low=unknown, high=unknown, together=None, no_interval=reason, **more
         )
 
     def __len__(self) -> int:
@@ -152,7 +154,7 @@ class Estimate:
     @property
     def figures(self) -> tuple[str, ...]:
         """The numbers of a cell: with the unbiased estimate where another one stands before it."""
-        same = np.array_equal(self.estimate, self.unbiased, equal_nan=True)  # type: ignore[arg-type]
+        same = np.array_equal(self.estimate, self.unbiased, equal_nan=True)
         return FIGURES if same else SHRUNK_FIGURES
 
     @property
@@ -189,8 +191,14 @@ class Estimate:
     ) -> tuple[int, ...]:
         asked = list(values) if isinstance(values, tuple) else [values]
         if named:
-            self._require_names(named, given=len(asked))
-            asked += [named[name] for name in self.by[len(asked) :]]
+            expected = self.by[len(asked) :]
+            if set(named) != set(expected):
+                raise UnknownCell(
+                    f"The table has no such cell: name the labels of {', '.join(expected)}, got "
+                    f"{', '.join(named)}.",
+                    code="wrong-names-of-columns",
+                )
+            asked += [named[name] for name in expected]
         if len(asked) != len(self.by):
             raise UnknownCell(
                 f"The table has no such cell: its cells have {len(self.by)} labels, of "
@@ -198,15 +206,6 @@ class Estimate:
                 code="wrong-number-of-labels",
             )
         return tuple(map(self._label_place, self.by, self.labels, asked))
-
-    def _require_names(self, named: Mapping[str, Label], *, given: int) -> None:
-        expected = self.by[given:]
-        if set(named) != set(expected):
-            raise UnknownCell(
-                f"The table has no such cell: name the labels of {', '.join(expected)}, got "
-                f"{', '.join(named)}.",
-                code="wrong-names-of-columns",
-            )
 
     @staticmethod
     def _label_place(name: str, labels: tuple[Label, ...], asked: Label) -> int:
@@ -240,7 +239,7 @@ class Estimate:
         are given by their labels, in a tuple in the order of ``by`` where there are several; the
         level is that of the table if not given.
         """
-        return self._contrast(difference_of, (first, second), "less", level)
+        return self._contrast((first, second), "less", level)
 
     def ratio(
         self,
@@ -250,29 +249,34 @@ class Estimate:
         level: float | None = None,
     ) -> Contrast:
         """The unbiased number of one cell over that of another, as ``difference`` [Fieller]."""
-        return self._contrast(ratio_of, (first, second), "over", level)
+        return self._contrast((first, second), "over", level)
 
     def _contrast(
         self,
-        contrast_of: Callable[..., Contrast],
         cells: tuple[Label | tuple[Label, ...], Label | tuple[Label, ...]],
         word: str,
         level: float | None,
     ) -> Contrast:
-        places = self._place(cells[0]), self._place(cells[1])
+        places = [self._place(cell) for cell in cells]
         names = [
             ", ".join(_text(labels[at]) for labels, at in zip(self.labels, place, strict=True))
             for place in places
         ]
-        assert self.unbiased is not None  # noqa: S101 - for the type checker
-        pair = TwoNumbers.of(self.together, self.unbiased, self.se, places)
+        level = self.level if level is None else level
+        errors = self.together or JointErrors(self.unbiased)
+        pair = Pair.of(errors, self.se, places, level)
+        estimate, se, low, high = pair.difference() if word == "less" else pair.ratio()
         if self.no_interval:
-            pair = replace(pair, why=f"no interval: {self.no_interval}")
-        elif "unbiased" in self.figures:
-            pair = replace(pair, why=f"of the unbiased numbers; {pair.why}")
+            why = f"no interval: {self.no_interval}"
+        elif math.isnan(estimate) and math.isinf(high):
+            why = "the second cell has the estimate 0 but may hold records: there is no upper end."
+        elif errors.covariance is None:
+            why = "the covariance of the two numbers is unknown: the error is an upper bound."
+        else:
+            why = "both numbers come from the same random draws; the error includes this."
+            why = f"of the unbiased numbers; {why}" if "unbiased" in self.figures else why
         what = f"{self.what}, {names[0]} {word} {names[1]}"
-        contrast = contrast_of(pair, what, level=self.level if level is None else level)
-        return replace(contrast, weight=self.weight)
+        return Contrast(what, estimate, se, low, high, level, why, self.weight)
 
     def to_json(self) -> Form:
         """As JSON; numbers that do not exist (a mean of nobody) become null."""
@@ -296,13 +300,20 @@ class Estimate:
 
     def to_arrow(self) -> pa.Table:
         """One row a cell."""
-        columns: Form = {}
-        grid = np.indices(self.estimate.shape).reshape(len(self.by), self.estimate.size)
-        for name, labels, places in zip(self.names, self.labels, grid, strict=True):
-            columns[name] = _arrow([labels[place] for place in places.tolist()])
+        columns = self._label_columns(len(self.by))
         for name in self.figures:
             columns[name] = pa.array(getattr(self, name).ravel())
         return pa.table(columns)
+
+    def _label_columns(self, number: int) -> Form:
+        """The labels of the first columns, one row a combination."""
+        grid = np.indices(self.estimate.shape[:number]).reshape(
+            number, math.prod(self.estimate.shape[:number])
+        )
+        return {
+            name: _arrow([labels[place] for place in places.tolist()])
+            for name, labels, places in zip(self.names, self.labels, grid, strict=False)
+        }
 
     def to_frame(self, like: Any = None) -> Any:
         """One row a cell, as a data frame of the kind that was released, or of that of ``like``.
@@ -336,10 +347,7 @@ class Estimate:
         if len(self.by) < 2:
             raise InvalidNumber("A wide table has two columns or more; to_frame gives this one.")
         values = getattr(self, figure)
-        grid = np.indices(values.shape[:-1]).reshape(len(self.by) - 1, -1)
-        columns: Form = {}
-        for name, labels, places in zip(self.by[:-1], self.labels[:-1], grid, strict=True):
-            columns[name] = _arrow([labels[place] for place in places.tolist()])
+        columns = self._label_columns(len(self.by) - 1)
         for at, label in enumerate(self.labels[-1]):
             name = f"{self.by[-1]}={_text(label)}"
             if name in columns:  # a value that reads as the word for missing
@@ -436,18 +444,6 @@ def _arrow(labels: list[Label]) -> pa.Array:
         return pa.array(labels)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array([None if label is None else label_text(label) for label in labels])
-
-
-def _laid_out(layout: Layout, figure: FloatArray) -> FloatArray:
-    """Laid out by columns; numbers that are not finite are carried over one kind at a time."""
-    if np.isfinite(figure).all():
-        return layout.lay_out(figure)
-    laid = layout.lay_out(np.nan_to_num(figure, nan=0.0, posinf=0.0, neginf=0.0))
-    for value in (math.nan, math.inf, -math.inf):
-        where = np.isnan(figure) if math.isnan(value) else figure == value
-        if where.any():
-            laid = np.where(layout.lay_out(where.astype(np.float64)) > 0, value, laid)
-    return laid
 
 
 def _plain(value: float) -> float | None:

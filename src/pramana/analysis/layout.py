@@ -1,10 +1,10 @@
-"""Which axes a released table needs so that some columns of the original table can be estimated.
+"""The axes of the released table from which some columns of the original table are estimated.
 
-An axis is what one step of the mechanism moves: one column, or several at once whose cells are
-tuples (combinations that cannot exist are not among them, so their estimate is exactly 0), or a
-column that was released unchanged. Only the columns asked for, those tied to them in a joint step,
-those on whose values their matrix depends and the randomised ones that are filtered on become
-axes: everything else is summed out before anything is undone.
+An axis is a column that was released unchanged, or the columns that one step of the mechanism
+moves. The cells of a joint step are tuples; combinations that cannot exist are not among them, so
+that their estimate is exactly 0. Axes are the columns asked for, those in a joint step with them,
+the strata of their matrices, and the randomised columns of the filter. Everything else is summed
+out before.
 
 Moments are the sums over released records in each cell: with weights w (1 where there are none)
 and a value y, the sums of w, w^2, wy, w^2 y and w^2 y^2.
@@ -13,7 +13,7 @@ and a value y, the sums of w, w^2, wy, w^2 y and w^2 y^2.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -32,15 +32,14 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis: its columns, what can stand at each position, and the step that moved it.
+    """One axis: its columns, the labels at each position, and the step that moved it.
 
     Attributes:
         columns: The columns that share the axis; more than one for a joint step.
-        cells: What stands at each position, one label a column.
+        cells: The labels at each position, one a column.
         step: The step of the mechanism, or ``None`` where the column was released unchanged.
-        groups: For each position the group of the result that a truth there belongs to,
-            -1 where a filter leaves it out.
-        group_cells: What stands at each group: one label for each column asked for.
+        groups: For each original position its group in the result, -1 where a filter excludes it.
+        group_cells: The labels of each group: one for each column asked for.
     """
 
     columns: tuple[str, ...]
@@ -56,15 +55,16 @@ class Axis:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether each position is its own group, so that nothing is merged or left out."""
+        """Whether each position is a group by itself, so that nothing is merged or left out."""
         return self.groups == tuple(range(self.size))
 
     @cached_property
     def membership(self) -> FloatArray:
-        """Positions by groups, 1 where a truth counts."""
+        """Positions by groups: 1 where a position belongs to a group."""
         table = np.zeros((self.size, max(len(self.group_cells), 1)))
-        inside = np.array(self.groups) >= 0
-        table[np.flatnonzero(inside), np.array(self.groups)[inside]] = 1
+        groups = np.array(self.groups)
+        inside = np.flatnonzero(groups >= 0)
+        table[inside, groups[inside]] = 1
         table.flags.writeable = False
         return table
 
@@ -95,18 +95,30 @@ class Layout:
         where: Mapping[str, Collection[Label]] | None = None,
         most: float = MOST_CELLS,
     ) -> Layout:
-        """The axes for a table of ``by``, among the records whose truth meets ``where``.
+        """The axes for a table of ``by``, among the records whose original values meet ``where``.
 
         ``labels`` gives the values of each column in the order of its codes. A filter on a column
         that was released unchanged may be given here too, but is cheaper before counting.
         """
         kept = {name: tuple(values) for name, values in (where or {}).items()}
         _check_names(by, labels, kept)
-        layout = cls(tuple(by), dict(labels), _axes(by, labels, mechanism, kept))
-        cells = prod(layout.shape)
-        if cells > most:
+        steps = {
+            name: mechanism.step_of(name) if name in mechanism.columns else None for name in labels
+        }
+        asked = [*by, *kept]
+        strata = [name for own in map(steps.get, asked) if own is not None for name in own.strata]
+        axes: dict[tuple[str, ...], Axis] = {}
+        for name in dict.fromkeys([*asked, *strata]):
+            step = steps[name]
+            columns = step.columns if step else (name,)
+            if columns not in axes:
+                cells = step.cells if step else tuple((label,) for label in labels[name])
+                axes[columns] = _axis(columns, cells, step, tuple(by), kept)
+        layout = cls(tuple(by), dict(labels), tuple(axes.values()))
+        number = prod(layout.shape)
+        if number > most:
             raise TooLarge(
-                f"The table of {', '.join(layout.columns)} has {cells:,} cells, and at most "
+                f"The table of {', '.join(layout.columns)} has {number:,} cells, and at most "
                 f"{most:,} can be estimated at once. Ask for fewer columns, or coarser ones."
             )
         return layout
@@ -132,20 +144,21 @@ class Layout:
         return tuple(self.labels[name] for name in self.by)
 
     def only(self, places: Sequence[int]) -> Layout:
-        """The same axes, only those at ``places`` and each whole: nothing merged or left out."""
-        axes = tuple(_whole(self.axes[place]) for place in places)
+        """Some of the axes, each whole: nothing merged or left out."""
+        axes = tuple(
+            replace(axis, groups=tuple(range(axis.size)), group_cells=axis.cells)
+            for axis in (self.axes[place] for place in places)
+        )
         return Layout(tuple(name for axis in axes for name in axis.columns), self.labels, axes)
 
     # -- from records to the released table ------------------------------------------------
 
     def positions(self, codes: Sequence[ArrayLike]) -> list[IntArray]:
-        """Where records stand on each axis, from their codes in the order of ``columns``."""
-        found, start = [], 0
+        """The position of each record on each axis, from codes in the order of ``columns``."""
+        remaining, found = iter(codes), []
         for axis in self.axes:
-            width = len(axis.columns)
-            part = [np.asarray(column) for column in codes[start : start + width]]
-            start += width
-            place = self._places[axis.columns][tuple(part)]
+            part = tuple(np.asarray(next(remaining)) for _ in axis.columns)
+            place = self._places[axis.columns][part]
             if (place < 0).any():
                 raise OutsideDomain(
                     f"The released data hold combinations of {', '.join(axis.columns)} that the "
@@ -163,8 +176,8 @@ class Layout:
         rows = np.asarray(cells)
         values = np.asarray(numbers, dtype=np.float64)
         places = self.positions([rows[:, place] for place in range(rows.shape[1])])
-        flat = cell_numbers(places, self.shape) if places else np.zeros(len(rows))
-        sums = np.bincount(flat.astype(np.int64), weights=values, minlength=prod(self.shape))
+        flat = cell_numbers(places, self.shape, records=len(rows))
+        sums = np.bincount(flat, weights=values, minlength=prod(self.shape))
         return np.asarray(sums, dtype=np.float64).reshape(self.shape)
 
     @cached_property
@@ -172,8 +185,7 @@ class Layout:
         """For each axis an array from the codes of its columns to positions, -1 for none."""
         places = {}
         for axis in self.axes:
-            sizes = [len(self.labels[name]) for name in axis.columns]
-            where = np.full(sizes, -1, dtype=np.int64)
+            where = np.full([len(self.labels[name]) for name in axis.columns], -1, dtype=np.int64)
             where[tuple(self.codes_of(axis))] = np.arange(axis.size)
             places[axis.columns] = where
         return places
@@ -187,48 +199,34 @@ class Layout:
     def lay_out(self, grouped: ArrayLike) -> FloatArray:
         """A table with one axis a column of ``by``; combinations that cannot exist hold 0."""
         values = np.asarray(grouped, dtype=np.float64).reshape(self.grouped_shape)
-        sizes, order = self._laid
-        spread = np.zeros(sizes)
-        spread[self._targets] = values.reshape(self._target_sizes)
-        return spread.transpose(order)
+        names, index, sizes = self._asked
+        spread = np.zeros([len(self.labels[name]) for name in names])
+        spread[index] = values.reshape(sizes)
+        return spread.transpose([names.index(name) for name in self.by])
 
     def gather(self, table: ArrayLike) -> FloatArray:
         """The reverse of ``lay_out``: by groups; combinations that cannot exist are dropped."""
+        names, index, _ = self._asked
         values = np.asarray(table, dtype=np.float64)
-        names = [name for axis in self.axes for name in axis.columns if name in self.by]
-        found = values.transpose([self.by.index(name) for name in names])
-        return np.asarray(found[self._targets], dtype=np.float64).reshape(self.grouped_shape)
+        values = values.transpose([self.by.index(name) for name in names])
+        return np.asarray(values[index], dtype=np.float64).reshape(self.grouped_shape)
 
     @cached_property
-    def _laid(self) -> tuple[list[int], list[int]]:
-        """The lengths of the columns asked for as axes have them, and the order asked for."""
-        names = [name for axis in self.axes for name in axis.columns if name in self.by]
-        return [len(self.labels[name]) for name in names], [names.index(name) for name in self.by]
+    def _asked(self) -> tuple[list[str], tuple[IntArray, ...], list[int]]:
+        """The columns asked for as axes have them, with codes of groups and numbers of groups.
 
-    @cached_property
-    def _target_sizes(self) -> list[int]:
-        return [max(len(axis.group_cells), 1) for axis in self.axes if _asked(axis, self.by)]
-
-    @cached_property
-    def _targets(self) -> tuple[IntArray, ...]:
-        """For each column asked for, the code of each group, shaped to span its axis."""
+        Codes of a column are shaped to span its axis.
+        """
+        axes = [axis for axis in self.axes if any(name in self.by for name in axis.columns)]
+        columns: list[str] = []
         index: list[IntArray] = []
-        asked = [axis for axis in self.axes if _asked(axis, self.by)]
-        for place, axis in enumerate(asked):
+        for place, axis in enumerate(axes):
             names = [name for name in axis.columns if name in self.by]
-            for column in cell_codes([self.labels[name] for name in names], axis.group_cells):
-                shape = [1] * len(asked)
-                shape[place] = len(column)
-                index.append(column.reshape(shape))
-        return tuple(index)
-
-
-def _whole(axis: Axis) -> Axis:
-    return Axis(axis.columns, axis.cells, axis.step, tuple(range(axis.size)), axis.cells)
-
-
-def _asked(axis: Axis, by: tuple[str, ...]) -> bool:
-    return any(name in by for name in axis.columns)
+            columns += names
+            shape = [-1 if at == place else 1 for at in range(len(axes))]
+            codes = cell_codes([self.labels[name] for name in names], axis.group_cells)
+            index += [column.reshape(shape) for column in codes]
+        return columns, tuple(index), [max(len(axis.group_cells), 1) for axis in axes]
 
 
 def _check_names(
@@ -255,50 +253,16 @@ def _check_names(
             )
 
 
-def _step(name: str, mechanism: Mechanism) -> Step | None:
-    return mechanism.step_of(name) if name in mechanism.columns else None
-
-
-def _needed(names: Sequence[str], mechanism: Mechanism) -> list[str]:
-    """The columns and, after them, those on whose values their matrix depends."""
-    steps = [_step(name, mechanism) for name in names]
-    strata = [stratum for step in steps if step is not None for stratum in step.strata]
-    return list(dict.fromkeys([*names, *strata]))
-
-
-def _axes(
-    by: Sequence[str],
-    labels: Mapping[str, tuple[Label, ...]],
-    mechanism: Mechanism,
-    where: Mapping[str, tuple[Label, ...]],
-) -> tuple[Axis, ...]:
-    axes, done = [], set[str]()
-    for name in _needed([*by, *where], mechanism):
-        if name in done:
-            continue
-        step = _step(name, mechanism)
-        columns = step.columns if step else (name,)
-        axes.append(_axis(columns, step, tuple(by), labels, where))
-        done.update(columns)
-    return tuple(axes)
-
-
 def _axis(
     columns: tuple[str, ...],
+    cells: tuple[tuple[Label, ...], ...],
     step: Step | None,
     by: tuple[str, ...],
-    labels: Mapping[str, tuple[Label, ...]],
     where: Mapping[str, tuple[Label, ...]],
 ) -> Axis:
-    if step is None:
-        cells: tuple[tuple[Label, ...], ...] = tuple((label,) for label in labels[columns[0]])
-    else:
-        cells = step.cells
     asked = [place for place, name in enumerate(columns) if name in by]
     kept = [
-        all(
-            label in where[name] for name, label in zip(columns, cell, strict=True) if name in where
-        )
+        all(label in where.get(name, (label,)) for name, label in zip(columns, cell, strict=True))
         for cell in cells
     ]
     parts = [tuple(cell[place] for place in asked) for cell in cells]
@@ -319,7 +283,7 @@ class Moments:
         wy: Sums of weight times value.
         wwy: Sums of squared weight times value.
         wwyy: Sums of squared weight times squared value.
-        released: The number of released records, those that a filter leaves out included.
+        released: The number of released records, including those that a filter excludes.
     """
 
     records: FloatArray
@@ -331,20 +295,29 @@ class Moments:
     released: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("records", "w", "ww", "wy", "wwy", "wwyy"):
-            value = getattr(self, name)
-            if value is None:
-                continue
+        for name, value in self.tables.items():
             array = np.asarray(value, dtype=np.float64)
             if array.shape != np.shape(self.records) or not np.isfinite(array).all():
                 raise InvalidTable("Sums by released cell must be finite and of the same shape.")
             object.__setattr__(self, name, array)
 
     @property
+    def tables(self) -> dict[str, FloatArray]:
+        """The sums by name."""
+        names = ("records", "w", "ww", "wy", "wwy", "wwyy")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    @property
+    def values(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The sums of values: wy, wwy and wwyy."""
+        if self.wy is None or self.wwy is None or self.wwyy is None:
+            raise InvalidTable("Means and totals need sums of values and of squares.")
+        return self.wy, self.wwy, self.wwyy
+
+    @property
     def totals(self) -> dict[str, float]:
-        """Each over all cells."""
-        sums = {name: getattr(self, name) for name in ("records", "w", "ww", "wy", "wwy", "wwyy")}
-        return {name: float(own.sum()) for name, own in sums.items() if own is not None}
+        """Each sum over all cells."""
+        return {name: float(table.sum()) for name, table in self.tables.items()}
 
     @property
     def weighted(self) -> bool:
@@ -358,11 +331,11 @@ class Moments:
 
     @property
     def sample(self) -> float:
-        """The number of records that a population gave: a filter is part of the question."""
+        """The size of the sample from a population: a filter is part of the question."""
         return self.count if self.released is None else self.released
 
     @property
     def effective(self) -> float:
-        """The number of equally weighted records that tell as much [Kish]."""
+        """The number of equally weighted records with the same precision [Kish]."""
         squares = float(self.ww.sum())
         return float(self.w.sum()) ** 2 / squares if squares > 0 else 0.0

@@ -1,35 +1,31 @@
 """Counts, means and tests from a release whose keys were replaced within groups.
 
-Each record gets the keys of another at random, by itself, and over all records every combination
-of keys comes as often as before in expectation. So the sum over records of any function h of the
-keys is unbiased as it stands. Records draw independently, and a variance is at most a second
-moment, so with e = h less what it is compared with
+Each record gets the keys of another at random, and over all records every combination of keys keeps
+its expected frequency. So the sum over records of any function h of the keys is unbiased as
+released. Records draw independently, and a variance is at most a second moment: with e = h less a
+centre
 
     Var(sum e) <= E sum e^2,
 
-which the released records estimate. A count over all n records compares with its mean, and since
-sum (w p)^2 >= (sum w p)^2 / n, its variance is at most the sum of w^2 less the squared count over
-n: n p (1 - p) without weights, what as many independent draws from the whole table would have.
-Groups are alike inside, so that the true variance is smaller. Where keys are only handed round,
-nothing is drawn and no count changes.
+which the released records estimate. For a count over all n records the centre is its mean, and
+since sum (w p)^2 >= (sum w p)^2 / n, its variance is at most the sum of w^2 less the squared count
+over n: n p (1 - p) without weights. Groups are alike inside, so that the true variance is smaller.
+Where keys are only exchanged inside groups, no count changes.
 
-The released count tells that bound badly where it is small. Of a cell that was released empty it
-would be 0, and what one record has is drawn by nobody in a third of all releases and more. So the
-interval of a count t has every one that is not refuted by the variance that it would have itself
-[Wilson27]: c t (1 - t / n), where c is what a record of the cell counts by those that were
-released, and at least what records count on average. A mean is a ratio, and a group of few released
-records leaves every one possible [Fieller].
+The released count estimates that bound badly where it is small. So the interval of a count has
+every t that is not refuted by the variance that it would have itself [Wilson27]: c t (1 - t / n),
+where c is the mean weight of a released record of the cell, at least that of all records. A mean is
+a ratio, and a group of few released records leaves every one possible [Fieller]. About a
+population, from which the records are a random sample, the same is added again.
 
-About a population, from which the records are a random sample, the same comes on top.
-
-Keys are handed round (``permute``), drawn with replacement (``resample``) or drawn around the
-groups (``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
+Keys are exchanged (``permute``), drawn with replacement (``resample``) or drawn around the groups
+(``gaussian``), so that their joint distribution stays [Wei, Lemma 1]. Groups never cross the
 columns that an adversary may know; the first two keep the keys' distribution within those as well.
-Tables, and means of the keys themselves, are therefore unbiased as they stand; of single keys only
+Tables, and means of the keys themselves, are therefore unbiased as released; of single keys only
 where they were drawn one after the other (``draw = "sequential"``).
 
-How the keys go with any other column is weakened inside the groups, by an amount that the release
-does not tell: an answer about that is given as released, without an interval, and says so.
+Associations of keys with other columns are attenuated inside the groups, by an unknown amount: such
+an answer is given as released, without an interval.
 """
 
 from __future__ import annotations
@@ -40,7 +36,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import Apart
 from pramana.analysis.counts import as_released, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
@@ -48,12 +43,12 @@ from pramana.analysis.independence import IndependenceTest, independence_test
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, CountMethod, Question
-from pramana.analysis.readings import BesidePlain
+from pramana.analysis.readings import BesideUnchanged
 from pramana.analysis.regression import Family
 from pramana.analysis.regression_results import Regression
 from pramana.analysis.shares import ordered_records
 from pramana.analysis.synthesis import SynthesisMethod
-from pramana.analysis.variance import Ratio, half_a_record, normal_interval, not_refuted
+from pramana.analysis.variance import Ratio, half_a_record, not_refuted
 from pramana.base.randomness import Keystream
 from pramana.errors import InvalidTable, NotCovered
 from pramana.mechanisms.mechanism import Mechanism
@@ -62,13 +57,13 @@ from pramana.release.kinds import NewKeys
 
 @dataclass(frozen=True)
 class Drawn:
-    """How keys come about: with how much of the variance of independent draws, and in words."""
+    """The variance of drawing keys, as a share of that of independent draws, and in words."""
 
     variance: float
     why: str
 
     def times(self, question: Question) -> float:
-        """How often the variance of one sample counts."""
+        """The variance in units of that of one sample."""
         return self.variance + (1.0 if question.infer == "population" else 0.0)
 
 
@@ -81,10 +76,10 @@ def grouped_counts(
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
-    """Counts (or shares of those that pass the filter) as they stand.
+    """Counts (or shares of those that pass the filter) as released.
 
-    ``records`` are all released records, also those that a filter leaves out: how many pass is
-    itself drawn.
+    ``records`` are all released records, also those that a filter excludes: how many pass is
+    random.
     """
     counts, total = moments.w, float(moments.w.sum())
     if total <= 0:
@@ -110,7 +105,7 @@ def grouped_counts(
         share=share,
         why=drawn.why,
         records=moments.count,
-        together=Apart(squares / total),
+        step=squares / total,
     )
 
 
@@ -124,23 +119,23 @@ def grouped_values(
     question: Question = USUAL,
     total: bool = False,
 ) -> Estimate:
-    """Means (or totals) of a key in cells of keys, as they stand."""
-    wy, wwy, wwyy = moments.wy, moments.wwy, moments.wwyy
-    if wy is None or wwy is None or wwyy is None or moments.count <= 0:
+    """Means (or totals) of a key in cells of keys, as released."""
+    if moments.count <= 0:
         raise InvalidTable("No released record with a value is left. Does the filter select any?")
+    wy, wwy, wwyy = moments.values
     times, z = drawn.times(question), question.z(wy.size)
     second = times * (wwyy - wy**2 / records)
     if total:
         value, known = wy, (moments.records > 0) | (times == 0)
         se = np.where(known, np.sqrt(np.maximum(second, 0)), np.nan)
-        low, high = normal_interval(wy, se, z=z)
-        low, high = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
+        low = np.nan_to_num(wy - z * se, nan=-np.inf)
+        high = np.nan_to_num(wy + z * se, nan=np.inf)
     else:
         cov = times * (wwy - wy * moments.w / records)
         ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
         value = ratio.value  # a number as released stands, however few tell it
-        _, se, low, high = ratio.told(z)
-    return Estimate.of(
+        _, se, low, high = ratio.figures(z)
+    return Estimate.by_groups(
         layout,
         (value, se, low, high),
         question,
@@ -153,7 +148,7 @@ def grouped_values(
 
 DRAWS: dict[str, Drawn] = {
     NewKeys.HANDED_ROUND: Drawn(
-        0.0, "keys were handed round within groups: no count of them changed."
+        0.0, "keys were exchanged within groups: no count of them changed."
     ),
     NewKeys.FROM_MEMBERS: Drawn(
         1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
@@ -162,20 +157,20 @@ DRAWS: dict[str, Drawn] = {
         1.0, "the release keeps the joint distribution of the keys; errors are upper bounds."
     ),
 }
-"""What new keys still tell, by where they come from; centres keep no distribution at all."""
+"""What new keys preserve, by their origin; centres preserve no distribution."""
 
 FROM_THE_GROUP = (NewKeys.HANDED_ROUND, NewKeys.FROM_MEMBERS)
 """New keys that come from the record's own group, so that known columns keep theirs."""
 
 
-class GroupsReading(BesidePlain):
+class GroupsReading(BesideUnchanged):
     """Answers about keys with an error, about keys and other columns without one."""
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """As released: unbiased where only keys are asked about."""
         require_method(method)
         if not self.records.changed(question.names):
-            return self.plain.counts(question, method=method, share=share)
+            return self.unchanged.counts(question, method=method, share=share)
         drawn = self._drawn()
         _require_no_method(method)
         found = grouped_counts(
@@ -190,7 +185,7 @@ class GroupsReading(BesidePlain):
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
         if not self.records.changed([*question.names, of]):
-            return self.plain.values(question, of, total=total)
+            return self.unchanged.values(question, of, total=total)
         drawn = self._drawn()
         _require_no_method(question.method)
         self.records.require_number(of)
@@ -207,7 +202,7 @@ class GroupsReading(BesidePlain):
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """As means are."""
         if not self.records.changed([*question.names, of]):
-            return self.plain.quantile(question, of, shares=shares)
+            return self.unchanged.quantile(question, of, shares=shares)
         drawn = self._drawn()
         found, layout = ordered_records(self.records, Mechanism(()), question, of)
         made = estimate_quantiles(
@@ -219,14 +214,14 @@ class GroupsReading(BesidePlain):
     def independence(self, question: Question) -> IndependenceTest:
         """Of two keys; of a key and another column there is no test."""
         if not self.records.changed(question.names):
-            return self.plain.independence(question)
+            return self.unchanged.independence(question)
         self.require_unweighted(question)
         drawn, tied = self._drawn(), self._tied(replace(question, weighted=False), question.names)
         if tied:
             raise NotCovered(f"{tied} There is no test of that.")
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
-        sums = self.records.sums(question, self.plain.mechanism)
+        sums = self.records.sums(question, self.unchanged.mechanism)
         found = independence_test(*sums, inflated=1 + drawn.variance)
         bound = (
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
@@ -238,16 +233,15 @@ class GroupsReading(BesidePlain):
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Keys of this release were replaced within groups, which no matrix undoes. Learn from "
-            "its records as they are: synthesis='none', on the command line --synthesis none. How "
-            "keys "
-            "go with other columns comes out too weak."
+            "its records as they are: synthesis='none', on the command line --synthesis none. "
+            "Associations of keys with other columns are attenuated."
         )
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
         """Refused: no matrix says what a record was."""
         raise NotCovered(
-            "Only a release with published matrices can be rebuilt; keys of this one were replaced "
-            "within groups, and its records are to be read as they stand."
+            "Records are synthesized from published matrices; keys of this release were replaced "
+            "within groups. Read its records as they are."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
@@ -256,34 +250,31 @@ class GroupsReading(BesidePlain):
         changed = self.records.changed(names)
         if changed:
             raise NotCovered(
-                f"Keys ({', '.join(changed)}) were replaced within groups, which weakens how they "
-                "go with other columns by an amount that is not told, so that there is no "
-                "regression on them. Ask about columns released as they are, or the steward for a "
-                "release with published matrices, as method retention makes."
+                f"Keys ({', '.join(changed)}) were replaced within groups, which attenuates their "
+                "associations by an unknown amount: there is no regression on them. Ask about "
+                "columns released unchanged, or ask the steward for published matrices (retention)."
             )
-        return self.plain.regress(question, formula, family=family)
+        return self.unchanged.regress(question, formula, family=family)
 
     # -- what may be said ------------------------------------------------------------------
 
-    def _drawn(self) -> Drawn:
-        keys = self._keys
-        if keys not in {*DRAWS, NewKeys.CENTRE}:
-            raise NotCovered(
-                "The certificate does not say where the keys of this release come from, so that no "
-                "error can be stated. Ask about columns released as they are."
-            )
-        if keys not in DRAWS:
-            raise NotCovered(
-                "Keys were replaced by the centres of their groups, which keeps no distribution: "
-                "tables of them say little about the truth, and no error can be stated. Ask about "
-                "columns released as they are."
-            )
-        return DRAWS[keys]
-
     @property
     def _keys(self) -> str:
-        """Where new keys come from, as the certificate states."""
+        """The origin of new keys, as the certificate states it."""
         return str(self.records.certificate.statistics.get("keys"))
+
+    def _drawn(self) -> Drawn:
+        if self._keys in DRAWS:
+            return DRAWS[self._keys]
+        if self._keys == NewKeys.CENTRE:
+            raise NotCovered(
+                "Keys were replaced by the centres of their groups, which keeps no distribution: "
+                "no error can be stated. Ask about columns released unchanged."
+            )
+        raise NotCovered(
+            "The certificate does not say where the keys of this release come from, so that no "
+            "error can be stated. Ask about columns released unchanged."
+        )
 
     def _with_honest_error(
         self, found: Estimate, question: Question, names: Sequence[str]
@@ -292,18 +283,11 @@ class GroupsReading(BesidePlain):
         reason = self._tied(question, names)
         if not reason:
             return found
-        unknown = np.full_like(found.estimate, np.nan)
-        return replace(
-            found,
-            se=unknown,
-            low=unknown,
-            high=unknown,
-            no_interval=reason,
-            why="as released, biased by an unknown amount.",
-        )
+        why = "as released, biased by an unknown amount."
+        return found.without_interval(reason, why=why)
 
     def _tied(self, question: Question, names: Sequence[str]) -> str:
-        """Why no error can be stated: the columns whose tie to the keys was weakened."""
+        """Why no error can be stated: the columns whose association with the keys is attenuated."""
         certificate = self.records.certificate
         weight = [self.records.weight] if question.weighted and self.records.weight else []
         within = self._keys in FROM_THE_GROUP
@@ -314,33 +298,29 @@ class GroupsReading(BesidePlain):
         keys = ", ".join(changed)
         if certificate.options.get("draw") == "sequential" and len(changed) > 1:
             return (
-                f"Keys were drawn one after the other: how {keys} go together was weakened within "
-                "groups, and by how much cannot be told from the release. Ask about one key at a "
-                'time, or the steward for draw="whole", on the command line --draw whole.'
+                f"Keys were drawn one after the other: associations of {keys} are attenuated "
+                "within groups by an unknown amount. Ask about one key at a time, or ask the "
+                'steward for draw="whole", on the command line --draw whole.'
             )
         if not others:
             return ""
-        columns = ", ".join(others)
-        return (
-            f"How {columns} goes with {keys} was weakened within groups, and by how much cannot be "
-            f"told from the release.{self._instead(others)}"
+        reason = (
+            f"Associations of {', '.join(others)} with {keys} are attenuated within groups by an "
+            "unknown amount."
         )
-
-    def _instead(self, others: list[str]) -> str:
-        answered = set(self.records.certificate.options.get("responses", ()))
+        answered = set(certificate.options.get("responses", ()))
         if set(others) <= answered:
-            return " Groups were formed with an eye on it (responses), so the loss is smaller."
-        if others == [self.records.weight]:
-            return " Count records instead: weighted=False, on the command line --unweighted."
-        names = [name for name in others if name not in answered]
+            return f"{reason} Groups were formed to keep them (responses), so the loss is smaller."
+        if others == weight:
+            return f"{reason} Count records: weighted=False, on the command line --unweighted."
+        wanted = [name for name in others if name not in answered]
         return (
-            f" Ask the steward for groups that keep it: responses={names!r}, on the command line "
-            f"--response {','.join(names)}."
+            f"{reason} Ask the steward for groups that keep them: responses={wanted!r}, on the "
+            f"command line --response {','.join(wanted)}."
         )
 
 
 def _require_no_method(method: str) -> None:
-    """Refuse a way of undoing matrices where there are none."""
     if method != "auto":
         raise NotCovered(
             f"Method {method} undoes matrices, and this release has none: keys were replaced "

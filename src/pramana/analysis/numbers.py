@@ -4,17 +4,17 @@ The table of groups by values is undone like any table of counts. A sum of score
 
     sum_v s(v) N_gv,
 
-unbiased and with the covariance that the counts have. A number that was rounded to a grid by chance
-has its expectation there, so that totals and means are those of the numbers themselves; about these
-records the chance of rounding adds
+unbiased and with the covariance of the counts. A number that was rounded to a grid by chance keeps
+its expectation, so that totals and means are those of the numbers themselves; about these records
+rounding adds to the variance
 
-    sum_i u_i (1 - u_i) (s(above) - s(below))^2,   u_i the share of its gap that number i passed,
+    sum_i u_i (1 - u_i) (s(above) - s(below))^2,   u_i the share of its gap that number i passed.
 
-to the variance. Counts at the points tell the mean excess of numbers over each point exactly; with
-the share below each point they tell where in its gap a number lies on average, and numbers are
-taken to fall or rise inside gaps by a constant factor. Shares beyond a number lie between the
-sums of two ramps, one below and one above the step from 0 to 1, whatever the numbers are; their
-interval reaches from the lower end of the one to the upper end of the other.
+Counts at the points give the mean excess of numbers over each point exactly. With the share below
+each point they give the mean place of numbers in each gap, and the density is taken to change
+inside gaps by a constant factor. Shares beyond a number lie between the sums of two ramps, one
+below and one above the step from 0 to 1; their interval reaches from the lower end of the one to
+the upper end of the other.
 """
 
 from __future__ import annotations
@@ -28,61 +28,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import Apart, VaryTogether
+from pramana.analysis.contrasts import JointErrors
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.quantiles import stacked
-from pramana.analysis.question import COMPARE, Question
-from pramana.analysis.variance import Ratio, normal_interval
+from pramana.analysis.question import COMPARE, Question, meets
+from pramana.analysis.variance import Ratio
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import InvalidNumber, NotCovered
 from pramana.schema.codec import decode
-from pramana.schema.domains import NumberGrid, label_text
+from pramana.schema.domains import Bins, NumberGrid, label_text
 from pramana.schema.opened_table import is_whole
 from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, Words
 
 if TYPE_CHECKING:
     from pramana.analysis.records import Reading, ReleasedRecords
-
-WHY = "from the table by {of}, undone like counts"
-ROUNDED = "; rounding to the grid is part of the error"
-
-
-@dataclass(frozen=True, eq=False)
-class Scored(VaryTogether):
-    """Sums of scores, or their means, as combinations of the counts of a table.
-
-    Attributes:
-        counts: How the table varies together; values are its last axis.
-        figures: One number a group.
-        rows: What each count adds to it.
-        added: The variance of rounding, by group.
-    """
-
-    counts: VaryTogether
-    figures: FloatArray
-    rows: FloatArray
-    added: FloatArray
-
-    @property
-    def unbiased(self) -> FloatArray:
-        """One number a group; nan where it can be anything."""
-        return self.figures
-
-    @property
-    def degrees(self) -> float:
-        """Those of the counts."""
-        return self.counts.degrees
-
-    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
-        """That of the counts, and of rounding, which is done for each person apart."""
-        used = [np.where(own[..., None] != 0, own[..., None] * self.rows, 0.0) for own in contrasts]
-        if not all(np.isfinite(own).all() for own in used):
-            return np.full((len(used), len(used)), np.nan)
-        added = np.where(np.isfinite(self.added), self.added, 0.0)
-        more = [[float((one * two * added).sum()) for two in contrasts] for one in contrasts]
-        found: FloatArray = self.counts.covariance(used) + np.array(more)
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +51,19 @@ class NumberTable:
 
     Attributes:
         table: The counts; values are the last axis.
+        together: How they err together.
         column: The column of numbers.
+        values: The number of each label; 0 where it stands for missing.
+        present: Which labels are values.
         question: What was asked.
         heavy: The sum of squared weights over that of weights.
     """
 
     table: Estimate
+    together: JointErrors
     column: Column
+    values: FloatArray
+    present: BoolArray
     question: Question
     heavy: float
 
@@ -105,10 +71,15 @@ class NumberTable:
     def of(
         cls, reading: Reading, records: ReleasedRecords, question: Question, of: str
     ) -> NumberTable:
-        """Refused where the column holds no numbers, or groups people too."""
+        """Refused where the column holds no numbers, or is a group too."""
         column = records.certificate.schema.column(of)
+        labels: list[object] = list(column.labels)
+        if isinstance(column.domain, Bins) and records.certificate.nature.counted:
+            labels[: column.domain.size] = column.domain.centres
         gone = (None, *column.codes_for_missing)
-        if any(_no_number(label) for label in column.labels if label not in gone):
+        present = np.array([label not in gone for label in column.labels])
+        numbers = [label for label, there in zip(labels, present, strict=True) if there]
+        if any(isinstance(n, bool) or not isinstance(n, int | float) for n in numbers):
             raise InvalidNumber(
                 f"'{of}' is randomised and holds no numbers: it has no mean and no quantile. Ask "
                 "for its table.",
@@ -116,41 +87,41 @@ class NumberTable:
             )
         if of in question.names:
             raise NotCovered(f"'{of}' cannot be asked for by groups of itself.", column=of)
-        asked = replace(question, by=(*question.by, of), simultaneous=False)
-        table = reading.counts(asked, method=reading.unbiased, share=False)
-        if table.together is None or isinstance(table.together, Apart):
-            raise NotCovered(f"How counts by '{of}' vary together is not known.", column=of)
+        by_value = replace(question, by=(*question.by, of), simultaneous=False)
+        table = reading.counts(by_value, method=reading.unbiased, share=False)
+        if table.together is None or table.together.covariance is None:
+            raise NotCovered(f"The covariance of counts by '{of}' is unknown.", column=of)
         weight = records.weight if question.weighted else None
         sums = sums_in(records.summed(SumsAsked((), weight=weight)))
         heavy = float(sums["ww"].sum()) / max(float(sums["w"].sum()), 1e-300)
-        return cls(table, column, question, heavy)
+        values = np.zeros(len(labels))
+        values[present] = np.array(numbers, dtype=np.float64)
+        return cls(table, table.together, column, values, present, question, heavy)
 
-    @cached_property
-    def present(self) -> BoolArray:
-        """Which labels are values."""
-        gone = (None, *self.column.codes_for_missing)
-        return np.array([label not in gone for label in self.column.labels])
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """What each label stands for; 0 where it is none."""
-        pairs = zip(self.column.labels, self.present, strict=True)
-        return np.array([float(str(label)) if told else 0.0 for label, told in pairs])
-
-    @cached_property
+    @property
     def counts(self) -> FloatArray:
         """Unbiased, groups by labels."""
-        return np.asarray(self.table.unbiased, dtype=np.float64)
+        return self.table.unbiased
+
+    def covariance(self, contrasts: Sequence[FloatArray]) -> FloatArray:
+        """Of combinations of the counts."""
+        assert self.together.covariance is not None  # noqa: S101 - looked at when it was made
+        return self.together.covariance(contrasts)
+
+    @cached_property
+    def shapes(self) -> dict[tuple[int, ...], GapShape]:
+        """The distribution inside the gaps of a grid, by group."""
+        groups = np.ndindex(self.counts.shape[:-1])
+        return {group: GapShape.of(self.column, self.counts[group]) for group in groups}
 
     def total(self, scores: FloatArray) -> Ratio:
         """The sum of scores and the number of values, by group, with their covariance."""
         shape = self.counts.shape[:-1]
         spread = np.zeros((*shape, 2, 2))
-        assert isinstance(self.table.together, VaryTogether)  # noqa: S101 - looked at above
         for group in np.ndindex(shape):
             contrasts = [np.zeros(self.counts.shape) for _ in range(2)]
             contrasts[0][group], contrasts[1][group] = scores, self.present
-            spread[group] = self.table.together.covariance(contrasts)
+            spread[group] = self.covariance(contrasts)
         spread = np.nan_to_num(spread, nan=np.inf)
         return Ratio(
             self.counts @ scores,
@@ -160,61 +131,219 @@ class NumberTable:
             v_below=np.maximum(spread[..., 1, 1], 0),
         )
 
+    def rounding(self, scores: FloatArray) -> FloatArray:
+        """The variance that rounding adds to a sum of scores; about a population it is included."""
+        added = np.zeros(self.counts.shape[:-1])
+        if self.question.infer == "records" and self.column.gridded:
+            for group, shape in self.shapes.items():
+                each = rounding_variance(self.column, scores, shape)
+                added[group] = self.heavy * max(float(self.counts[group] @ each), 0.0)
+        return added
+
     def shares(self, comparison: str, limit: float) -> FloatArray:
-        """The share of each group beyond a number, as numbers are fitted between points."""
+        """The share of each group beyond a number, by the fitted distribution."""
         domain = self.column.domain
         assert isinstance(domain, NumberGrid)  # noqa: S101 - the caller has looked
         found = np.full(self.counts.shape[:-1], np.nan)
         at = (limit - self.values[0]) / domain.step + (-0.5 if comparison in (">=", "<") else 0.5)
-        for group in np.ndindex(found.shape):
-            found[group] = GapShape.of(self.column, self.counts[group]).upto(at)
+        for group, shape in self.shapes.items():
+            found[group] = shape.upto(at)
         return found if comparison in ("<", "<=") else 1 - found
 
-    def rounding(self, scores: FloatArray) -> FloatArray:
-        """The variance that rounding adds to a sum of scores; about a population it is in there."""
-        found = np.zeros(self.counts.shape[:-1])
-        if self.question.infer == "records" and self.column.gridded:
-            for group in np.ndindex(found.shape):
-                own = self.counts[group]
-                each = rounding_variance(self.column, scores, GapShape.of(self.column, own))
-                found[group] = self.heavy * max(float(own @ each), 0.0)
-        return found
+    def errors(self, numbers: FloatArray, rows: FloatArray, added: FloatArray) -> JointErrors:
+        """How combinations of the counts err: ``rows`` are what each count adds to each number.
+
+        ``added`` is the variance of rounding, which is done for each person independently.
+        """
+        rounding = np.where(np.isfinite(added), added, 0.0).ravel()
+
+        def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
+            wide = [contrast[..., None] for contrast in contrasts]
+            parts = [np.where(contrast != 0, contrast * rows, 0.0) for contrast in wide]
+            if not all(np.isfinite(part).all() for part in parts):
+                return np.full((len(parts), len(parts)), np.nan)
+            flat = np.stack([contrast.ravel() for contrast in contrasts])
+            return np.asarray(self.covariance(parts) + (flat * rounding) @ flat.T)
+
+        return JointErrors(numbers, covariance, degrees=self.together.degrees)
 
     def estimate(
         self,
         what: str,
         figures: Sequence[FloatArray],
         *,
-        nearly: str = "",
-        rows: FloatArray | None = None,
-        added: FloatArray | None = None,
+        ratio: bool = True,
+        together: JointErrors | None = None,
     ) -> Estimate:
-        """As a table of the groups."""
-        why = f"{nearly}unbiased, {WHY.format(of=self.column.name)}"
-        together = None
-        if rows is not None and added is not None:
-            assert isinstance(self.table.together, VaryTogether)  # noqa: S101 - looked at above
-            together = Scored(self.table.together, figures[0], rows, added)
-        return Estimate(
-            by=self.question.by,
-            labels=self.table.labels[:-1],
+        """As a table of the groups; a ratio is nearly unbiased."""
+        bins = " of the middles of bins" if isinstance(self.column.domain, Bins) else ""
+        rounded = "; rounding to the grid is part of the error" if self.column.gridded else ""
+        return Estimate.of(
+            self.question.by,
+            self.table.labels[:-1],
+            figures,
+            self.question,
             what=what,
             method="unbiased",
-            why=f"{why}{ROUNDED if self.column.gridded else ''}.",
-            level=self.question.level,
-            infer=self.question.infer,
-            estimate=figures[0],
-            se=figures[1],
-            low=figures[2],
-            high=figures[3],
+            why=f"{'nearly ' if ratio else ''}unbiased{bins}, from the table by "
+            f"{self.column.name}, undone like counts{rounded}.",
             records=self.table.records,
-            simultaneous=self.question.simultaneous,
             together=together,
         )
 
 
-def _no_number(label: object) -> bool:
-    return isinstance(label, bool) or not isinstance(label, int | float)
+def values_of_numbers(
+    reading: Reading, records: ReleasedRecords, question: Question, of: str, *, total: bool
+) -> Estimate:
+    """A sum over the table, or its ratio to the number of values with Fieller's interval."""
+    if question.method not in ("auto", "unbiased"):
+        raise NotCovered(
+            f"Method {question.method} is not for '{of}': what is estimated of a randomised column "
+            "of numbers is unbiased. Leave the method out.",
+            column=of,
+        )
+    table = NumberTable.of(reading, records, replace(question, beyond=None), of)
+    if question.beyond is not None:
+        return _share(table, question.beyond)
+    ratio, rounding = table.total(table.values), table.rounding(table.values)
+    z = question.z(ratio.above.size)
+    if total:
+        se = np.sqrt(ratio.v_above)
+        figures = (ratio.above, se, ratio.above - z * se, ratio.above + z * se)
+        rows = np.broadcast_to(table.values, table.counts.shape)
+        together = table.errors(ratio.above, rows, rounding)
+        return table.estimate(f"total of {of}", figures, ratio=False, together=together)
+    figures, slope = ratio.figures(z), ratio.slopes[0][..., None]
+    rows = slope * (table.values - np.nan_to_num(ratio.value)[..., None] * table.present)
+    together = table.errors(figures[0], rows, slope[..., 0] ** 2 * rounding)
+    return table.estimate(f"mean of {of}", figures, together=together)
+
+
+def _share(table: NumberTable, beyond: Condition) -> Estimate:
+    """The share beyond a number; on a grid between what two ramps of its points say."""
+    limit = number_in(label_text(beyond.values[0]), beyond.column)
+    if isinstance(table.column.domain, Bins):
+        lower = upper = np.array(
+            [float(meets(label, beyond, table.column)) for label in table.column.labels]
+        )
+    else:
+        lower, upper = beyond_scores(table.column, beyond.comparison, limit)
+    z = table.question.z(table.counts[..., 0].size)
+    share, se, *_ = table.total((lower + upper) / 2).figures(z)
+    low, high = table.total(lower).interval(z)[0], table.total(upper).interval(z)[1]
+    if table.column.gridded:
+        share = np.where(np.isnan(share), share, table.shares(beyond.comparison, limit))
+    figures = (share, se, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
+    made = table.estimate(f"share with {beyond.column}", figures)
+    if table.column.gridded:
+        why = f"{made.why} The interval holds wherever between points numbers lie."
+        made = replace(made, why=why)
+    return made
+
+
+def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatArray, FloatArray]:
+    """What each label adds to a share beyond a number: at least and at most.
+
+    >>> from pramana.schema.schema import Role
+    >>> column = Column("pay", Role.KEY, NumberGrid((0, 10, 20)), missing="refuse")
+    >>> [part.tolist() for part in beyond_scores(column, ">=", 10)]
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    """
+    domain = column.domain
+    if not isinstance(domain, NumberGrid):
+        met: Callable[[float, float], bool] = COMPARE.get(comparison, lambda a, b: a == b)
+        gone = (None, *column.codes_for_missing)
+        numbers = [None if own in gone else float(str(own)) for own in column.labels]
+        same = np.array([own is not None and met(own, limit) for own in numbers]) * 1.0
+        return same, same
+    if comparison not in COMPARE:
+        raise NotCovered(
+            f"'{column.name}' is rounded to a grid by chance: nobody can tell who has one very "
+            "number. Compare it by <, <=, > or >=.",
+            column=column.name,
+        )
+    points = np.array([float(str(point)) for point in domain.values])
+    closed = comparison in (">=", "<")
+    least, most = np.append(-np.inf, points[:-1]) >= limit, np.append(points[1:], np.inf) > limit
+    least |= limit < points[0] or (limit == points[0] and closed)
+    most &= limit < points[-1] or (limit == points[-1] and closed)
+    if comparison in ("<", "<="):
+        least, most = ~most, ~least
+    codes = np.zeros(len(column.labels) - len(points))
+    return np.append(least * 1.0, codes), np.append(most * 1.0, codes)
+
+
+def quantile_of_numbers(
+    reading: Reading,
+    records: ReleasedRecords,
+    question: Question,
+    of: str,
+    *,
+    shares: tuple[float, ...],
+) -> Estimate:
+    """Where the corrected share of smaller values reaches the one asked for.
+
+    The interval holds every value, on a grid every point, that is not refuted: as too low where at
+    most a smaller share can lie up to it, as too high where at least a larger share does.
+    """
+    table = NumberTable.of(reading, records, question, of)
+    shape = table.counts.shape[:-1]
+    z = question.z(max(int(np.prod(shape)), 1) * len(shares))
+    figures = np.full((len(shares), 4, *shape), np.nan)
+    places = np.flatnonzero(table.present)
+    places = places[np.argsort(table.values[places], kind="stable")]
+    upto = np.tri(len(table.present), dtype=np.float64)[places]
+    rounding = np.array([table.rounding(scores) for scores in upto])
+    for group in np.ndindex(shape):
+        contrasts = [np.zeros(table.counts.shape) for _ in places]
+        for contrast, place in zip(contrasts, places, strict=True):
+            contrast[group][place] = 1.0
+        spread = table.covariance(contrasts)
+        for at, share in enumerate(shares):
+            added = rounding[:, *group]
+            figures[(at, slice(None), *group)] = _inverted(
+                table, group, places, spread, added, share, z
+            )
+    parts = [
+        table.estimate(f"quantile {share:g} of {of}", list(own))
+        for share, own in zip(shares, figures, strict=True)
+    ]
+    return stacked(parts, shares, of)
+
+
+def _inverted(
+    table: NumberTable,
+    group: tuple[int, ...],
+    places: IntArray,
+    spread: FloatArray,
+    rounding: FloatArray,
+    share: float,
+    z: float,
+) -> tuple[float, float, float, float]:
+    """A quantile of one group: estimate, error and ends."""
+    values, counts, grid = table.values[places], table.counts[group][places], table.column.domain
+    size = len(values)
+    if counts.sum() <= 0:
+        return np.nan, np.nan, -np.inf, np.inf
+    upto = np.tri(size) - share
+    off = upto @ counts
+    variance = np.maximum(np.einsum("ij,jk,ik->i", upto, spread, upto), 0)
+    error = z * np.sqrt(variance + rounding)
+    # On a grid those up to the point before are at most as many as lie up to a point.
+    lag = int(table.column.gridded)
+    sure = np.append(np.full(lag, -np.inf), (off - error)[: size - lag])
+    sure[-1] = np.inf  # all lie up to the last value
+    too_low = np.flatnonzero(off + error < 0)
+    low = values[min(too_low[-1] + (1 - lag), size - 1)] if len(too_low) else values[0]
+    high = values[np.flatnonzero(sure > 0)[0]]
+    if isinstance(grid, NumberGrid):
+        steps = GapShape.of(table.column, counts).quantile(share)
+        quantile = float(values[0] + grid.step * steps)
+    else:
+        running, _ = running_shares(counts)
+        quantile = float(values[np.flatnonzero(running >= share - 1e-12)[0]])
+    low, high = min(float(low), quantile), max(float(high), quantile)
+    return quantile, (high - low) / (2 * z), low, high
 
 
 NODES = 64
@@ -228,7 +357,7 @@ MEANS = 1 / -np.expm1(-RATES) - 1 / RATES
 
 @dataclass(frozen=True, eq=False)
 class GapShape:
-    """How numbers lie inside the gaps of a grid, fitted to counts at its points.
+    """The distribution of numbers inside the gaps of a grid, fitted to counts at its points.
 
     Attributes:
         points: Of the grid, in steps above the first.
@@ -276,7 +405,7 @@ class GapShape:
         return u, weight * ((self.reached[gap + 1] - self.reached[gap]) / weight.sum())
 
     def around(self, point: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """For who stands at a point: where numbers lie, in steps, how wide, and how often."""
+        """For records at a point: the places of their numbers, in steps, widths and chances."""
         places, widths, chances = [self.points[[point]]], [np.zeros(1)], [np.full(1, 1e-300)]
         for gap in (point - 1, point):
             if 0 <= gap < len(self.rates):
@@ -288,10 +417,7 @@ class GapShape:
         return np.concatenate(places), np.concatenate(widths), np.concatenate(chances)
 
     def rounding(self) -> tuple[FloatArray, FloatArray]:
-        """Of who stands at a point, the mean of u (1 - u) over those from the gap below, and above.
-
-        Both are means over all who stand there.
-        """
+        """Per record at a point the sums of u (1 - u) from the gap below, and above."""
         mass, below, above = (np.zeros(len(self.points)) for _ in range(3))
         for gap in range(len(self.rates)):
             u, weight = self.inside(gap)
@@ -336,83 +462,6 @@ def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
     return pa.array(np.round(values, digits), pa.float64(), mask=gone).cast(kind)
 
 
-def values_of_numbers(
-    reading: Reading, records: ReleasedRecords, question: Question, of: str, *, total: bool
-) -> Estimate:
-    """A sum over the table, or its ratio to the number of values with Fieller's interval."""
-    if question.method not in ("auto", "unbiased"):
-        raise NotCovered(
-            f"Method {question.method} is not for '{of}': what is estimated of a randomised column "
-            "of numbers is unbiased. Leave the method out.",
-            column=of,
-        )
-    table = NumberTable.of(reading, records, replace(question, beyond=None), of)
-    if question.beyond is not None:
-        return _share(table, question.beyond)
-    ratio, rounding = table.total(table.values), table.rounding(table.values)
-    z = question.z(ratio.above.size)
-    if total:
-        se = np.sqrt(ratio.v_above)
-        figures = (ratio.above, se, *normal_interval(ratio.above, se, z=z))
-        rows = np.broadcast_to(table.values, table.counts.shape)
-        return table.estimate(f"total of {of}", figures, rows=rows, added=rounding)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(ratio.below > 0, 1 / ratio.below, np.nan)[..., None]
-    rows = slope * (table.values - np.nan_to_num(ratio.value)[..., None] * table.present)
-    added = slope[..., 0] ** 2 * rounding
-    return table.estimate(f"mean of {of}", ratio.told(z), nearly="nearly ", rows=rows, added=added)
-
-
-def _share(table: NumberTable, beyond: Condition) -> Estimate:
-    """The share beyond a number; on a grid between what two ramps of its points say."""
-    limit = number_in(label_text(beyond.values[0]), beyond.column)
-    lower, upper = beyond_scores(table.column, beyond.comparison, limit)
-    z = table.question.z(table.counts[..., 0].size)
-    share, se, *_ = table.total((lower + upper) / 2).told(z)
-    low, high = table.total(lower).interval(z)[0], table.total(upper).interval(z)[1]
-    if table.column.gridded:
-        share = np.where(np.isnan(share), share, table.shares(beyond.comparison, limit))
-    what = f"share with {beyond.column} {beyond.comparison} {label_text(beyond.values[0])}"
-    figures = (share, se, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0))
-    found = table.estimate(what, figures, nearly="nearly ")
-    if table.column.gridded:
-        why = f"{found.why} The interval holds wherever between points numbers lie."
-        found = replace(found, why=why)
-    return found
-
-
-def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatArray, FloatArray]:
-    """What each label adds to a share beyond a number: at least and at most.
-
-    >>> from pramana.schema.schema import Role
-    >>> column = Column("pay", Role.KEY, NumberGrid((0, 10, 20)), missing="refuse")
-    >>> [part.tolist() for part in beyond_scores(column, ">=", 10)]
-    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
-    """
-    domain = column.domain
-    if not isinstance(domain, NumberGrid):
-        met: Callable[[float, float], bool] = COMPARE.get(comparison, lambda a, b: a == b)
-        gone = (None, *column.codes_for_missing)
-        numbers = [None if own in gone else float(str(own)) for own in column.labels]
-        same = np.array([own is not None and met(own, limit) for own in numbers]) * 1.0
-        return same, same
-    if comparison not in COMPARE:
-        raise NotCovered(
-            f"'{column.name}' is rounded to a grid by chance: nobody can tell who has one very "
-            "number. Compare it by <, <=, > or >=.",
-            column=column.name,
-        )
-    points = np.array([float(str(point)) for point in domain.values])
-    closed = comparison in (">=", "<")
-    least, most = np.append(-np.inf, points[:-1]) >= limit, np.append(points[1:], np.inf) > limit
-    least |= limit < points[0] or (limit == points[0] and closed)
-    most &= limit < points[-1] or (limit == points[-1] and closed)
-    if comparison in ("<", "<="):
-        least, most = ~most, ~least
-    codes = np.zeros(len(column.labels) - len(points))
-    return np.append(least * 1.0, codes), np.append(most * 1.0, codes)
-
-
 def running_shares(
     counts: FloatArray, points: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
@@ -434,88 +483,3 @@ def running_shares(
     yes, no = (own[:-2] ** (1 - near) * own[1:-1] ** near for own in (running, 1 - running))
     inner = np.divide(yes, yes + no, out=np.ones_like(yes), where=yes + no > 0)
     return running, np.concatenate([[0.0], inner, [1.0]])
-
-
-def quantile_of_numbers(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    of: str,
-    *,
-    shares: tuple[float, ...],
-) -> Estimate:
-    """Where the corrected share of smaller values reaches the one asked for.
-
-    The interval holds every value, on a grid every point, that is not refuted: as too low where at
-    most a smaller share can lie up to it, as too high where at least a larger share does.
-    """
-    table = NumberTable.of(reading, records, question, of)
-    shape = table.counts.shape[:-1]
-    z = question.z(max(int(np.prod(shape)), 1) * len(shares))
-    figures = np.full((len(shares), 4, *shape), np.nan)
-    for group in np.ndindex(shape):
-        curve = _QuantileCurve.of(table, group)
-        for place, share in enumerate(shares):
-            figures[(place, slice(None), *group)] = curve.invert(share, z)
-    parts = [
-        table.estimate(f"quantile {share:g} of {of}", list(own), nearly="nearly ")
-        for share, own in zip(shares, figures, strict=True)
-    ]
-    return stacked(parts, shares, of)
-
-
-@dataclass(frozen=True, eq=False)
-class _QuantileCurve:
-    """The counts of one group by value, in order, and their covariance."""
-
-    values: FloatArray
-    counts: FloatArray
-    covariance: FloatArray
-    rounding: FloatArray
-    column: Column
-
-    @classmethod
-    def of(cls, table: NumberTable, group: tuple[int, ...]) -> _QuantileCurve:
-        places = np.flatnonzero(table.present)
-        places = places[np.argsort(table.values[places], kind="stable")]
-        contrasts = []
-        for place in places:
-            contrast = np.zeros(table.counts.shape)
-            contrast[group][place] = 1.0
-            contrasts.append(contrast)
-        assert isinstance(table.table.together, VaryTogether)  # noqa: S101 - looked at above
-        counts = table.counts[group][places]
-        upto = np.tri(len(table.present), dtype=np.float64)[places]
-        rounding = np.array([table.rounding(one)[group] for one in upto])
-        spread = table.table.together.covariance(contrasts)
-        return cls(table.values[places], counts, spread, rounding, table.column)
-
-    def invert(self, share: float, z: float) -> tuple[float, float, float, float]:
-        """Estimate, error and ends."""
-        size, whole = len(self.values), float(self.counts.sum())
-        if whole <= 0:
-            return np.nan, np.nan, -np.inf, np.inf
-        upto = np.tri(size) - share
-        off = upto @ self.counts
-        error = z * np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", upto, self.covariance, upto), 0)
-                            + self.rounding)  # fmt: skip
-        # On a grid those up to the point before are at most as many as lie up to a point.
-        lag = int(self.column.gridded)
-        sure = np.append(np.full(lag, -np.inf), (off - error)[: size - lag])
-        sure[-1] = np.inf  # all lie up to the last value
-        too_low = np.flatnonzero(off + error < 0)
-        low = (
-            self.values[min(too_low[-1] + (1 - lag), size - 1)] if len(too_low) else self.values[0]
-        )
-        high = self.values[np.flatnonzero(sure > 0)[0]]
-        found = self._middle(share)
-        low, high = min(float(low), found), max(float(high), found)
-        return found, (high - low) / (2 * z), low, high
-
-    def _middle(self, share: float) -> float:
-        grid = self.column.domain
-        if isinstance(grid, NumberGrid):
-            steps = GapShape.of(self.column, self.counts).quantile(share)
-            return float(self.values[0] + grid.step * steps)
-        running, _ = running_shares(self.counts)
-        return float(self.values[np.flatnonzero(running >= share - 1e-12)[0]])

@@ -1,31 +1,24 @@
-"""What was released, counted: the only thing that a model is fitted to.
+"""Released data, counted: the evidence to which models of original data are fitted.
 
 An axis is a variable of the model: one column, or several that impossible combinations tie
-together, with the combinations that can exist as its values. A feature is what can be seen of an
-axis: the axis itself, some of its columns, or a released value. It is the channel
+together, with the combinations that can exist as its values. A feature is what a release shows of
+an axis: the axis itself, some of its columns, or a released value. It is the channel
 
     P[x, l] = base[l] + moves[x, l]
 
-from the values of the axis to what is seen, where ``base`` is what every truth gives alike: a
-release that comes from it tells nothing, and leaving it out makes every step of a fit longer.
+from the values of the axis to the released ones, where ``base`` is common to all original values.
+What comes from it carries no information, and leaving it out makes every step of a fit longer.
 
-Answers are the joint cells of some features, with counts. With p the model's probability of a
-cell, the probability of its release is proportional to ``base + gain * p``: for a report by a
-uniform mixture base 1 and gain gamma - 1, for a whole record that went through independent steps
-base 0 and gain 1 (its steps are the channels of its features). Where columns stand beside that
-were released unchanged, with z the probability of what they say, it is ``base * z + gain * p``.
+Answers are the joint cells of some features, with counts. With p the model's probability of a cell,
+the probability of its release is proportional to ``base + gain * p``: for a report by a uniform
+mixture base 1 and gain gamma - 1, for a whole record that went through independent steps base 0 and
+gain 1 (its steps are the channels of its features). With columns released unchanged, and z the
+probability of their values, it is ``base * z + gain * p``.
 
-What a model is fitted to and how it is judged need not be the same: whole records are fitted to by
-their pairs, of which there are few however many records there are, and judged by all that each
-record held out says together (``FitEvidence``).
-
-Whole released records as evidence: fitted to, and judged by each record held out.
-
-Few records are fitted to as they are. Of many, the tables of all pairs of columns are fitted to (a
-composite likelihood; every column counts once a record), which takes the same time for a hundred
-thousand records and for a million: at low retention nearly all that records say about dependence
-is in their pairs, and at high retention many records say plenty. The choice among models is made by
-the exact likelihood of whole records held out, given the columns released unchanged.
+Few whole records are fitted to as they are. For many, the tables of all pairs of columns are fitted
+to (a composite likelihood), which takes the same time for any number of records: at low retention
+nearly all information about dependence is in pairs. Models are chosen by the exact likelihood of
+whole records held out, given the columns released unchanged.
 """
 
 from __future__ import annotations
@@ -44,16 +37,25 @@ from pramana.errors import InvalidTable
 from pramana.schema.joint_cells import cell_counts, cell_numbers
 from pramana.types import FloatArray, IntArray
 
+FEW = 100_000
+"""Up to this many codes, records times axes, are fitted to as whole records."""
+
+MOST_FLAT = 2**62
+"""Records with fewer possible cells are distinguished by one number each."""
+
+MOST_HELD = 10_000
+"""This many records of each part are enough to judge by."""
+
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """What can be seen of one axis.
+    """What a release shows of one axis.
 
     Attributes:
         axis: The place of the axis.
-        size: How many values can be seen.
-        base: The part of the probability of each that does not depend on the truth.
-        moves: The rest, truths by what is seen; ``None`` where the axis itself is seen.
+        size: How many values can be released.
+        base: The part of the probability of each that does not depend on the original value.
+        moves: The rest, original by released values; ``None`` where the axis itself is released.
     """
 
     axis: int
@@ -63,29 +65,27 @@ class Feature:
 
     @classmethod
     def of_channel(cls, axis: int, matrix: FloatArray) -> Feature:
-        """A released value: rows are truths, columns what is released."""
+        """A released value: rows are original values, columns released ones."""
         base = matrix.min(axis=0)
         return cls(axis, matrix.shape[1], base, matrix - base)
 
     @classmethod
     def of_groups(cls, axis: int, groups: IntArray) -> Feature:
-        """Some columns of an axis: for each of its values the group that is seen."""
+        """Some columns of an axis: for each of its values the group that is released."""
         size = int(groups.max()) + 1
-        moves = np.zeros((len(groups), size))
-        moves[np.arange(len(groups)), groups] = 1
-        return cls(axis, size, None, moves)
+        return cls(axis, size, None, np.eye(size)[groups])
 
     def seen(self, profile: FloatArray) -> FloatArray:
-        """The probabilities of what is seen, from those of the axis (its values come first)."""
+        """The probabilities of released values, from those of the axis (its values come first)."""
         if self.moves is None:
             return profile
-        found: FloatArray = self.moves.T @ profile
-        return found if self.base is None else found + self.base[:, None]
+        moved: FloatArray = self.moves.T @ profile
+        return moved if self.base is None else moved + self.base[:, None]
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """AnsweredCells that were released, and how often.
+    """Released cells, and how often each was released.
 
     Attributes:
         features: Places of the features, in the order of the columns of ``cells``.
@@ -119,7 +119,7 @@ class Answers:
         return cls(tuple(features), cells, counts, base, gain, beside)
 
     def with_counts(self, counts: FloatArray) -> Answers:
-        """The same cells, counted otherwise; those without a count are left out."""
+        """The same cells with other counts; those without a count are left out."""
         some = counts > 0
         return replace(self, cells=self.cells[some], counts=counts[some])
 
@@ -138,7 +138,7 @@ class FitEvidence(Protocol):
         """All that was released, to fit to."""
 
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
-        """Parts by chance: what to fit to without each, and how to judge by it."""
+        """Random parts: what to fit to without each, and how to judge by it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,8 @@ class Observed:
 
     Attributes:
         sizes: How many values each axis has.
-        features: What can be seen.
-        answers: What was seen, and how often.
+        features: What can be released.
+        answers: What was released, and how often.
     """
 
     dear: ClassVar[bool] = False
@@ -172,49 +172,33 @@ class Observed:
         return self
 
     def folds(self, number: int, keystream: Keystream) -> Iterator[tuple[Observed, Observed]]:
-        """The records in ``number`` parts by chance: all but one part, and that part.
+        """The records in ``number`` random parts: all but one part, and that part.
 
         Of few records a part may have none: it is left out.
         """
-        parts = [
-            _parted(answer.counts, number, keystream, Stream("folds", place))
-            for place, answer in enumerate(self.answers)
-        ]
+        parts = []
+        for place, answer in enumerate(self.answers):
+            counts = answer.counts.astype(np.int64)
+            cells = np.repeat(np.arange(len(counts)), counts)
+            stream = Stream("folds", place)
+            part = keystream.integers(stream, 0, number, count=len(cells)).astype(np.int64)
+            parts.append(cell_counts([part, cells], [number, len(counts)]))
+
+        def counted(counts: list[FloatArray]) -> Observed:
+            pairs = zip(self.answers, counts, strict=True)
+            answers = tuple(answer.with_counts(own) for answer, own in pairs)
+            return Observed(self.sizes, self.features, answers)
+
         for at in range(number):
-            held = [own[at] for own in parts]
-            rest = [own.sum(axis=0) - own[at] for own in parts]
-            if any(own.any() for own in held) and any(own.any() for own in rest):
-                yield self._with(rest), self._with(held)
-
-    def _with(self, counts: list[FloatArray]) -> Observed:
-        pairs = zip(self.answers, counts, strict=True)
-        return Observed(
-            self.sizes, self.features, tuple(answer.with_counts(own) for answer, own in pairs)
-        )
-
-
-def _parted(counts: FloatArray, number: int, keystream: Keystream, stream: Stream) -> FloatArray:
-    """Counts of each part: every record goes to one of them by chance."""
-    whole = counts.astype(np.int64)
-    owners = np.repeat(np.arange(len(whole)), whole)
-    part = keystream.integers(stream, 0, number, count=len(owners)).astype(np.int64)
-    flat = np.bincount(part * len(whole) + owners, minlength=number * len(whole))
-    return flat.reshape(number, len(whole)).astype(np.float64)
-
-
-FEW = 100_000
-"""Up to this many codes, records times axes, are fitted to as whole records."""
-
-MOST_FLAT = 2**62
-"""Records with fewer possible cells are told apart by one number each."""
-
-MOST_HELD = 10_000
-"""This many records of each part are enough to judge by."""
+            held = [counts[at] for counts in parts]
+            rest = [counts.sum(axis=0) - counts[at] for counts in parts]
+            if any(counts.any() for counts in held) and any(counts.any() for counts in rest):
+                yield counted(rest), counted(held)
 
 
 @dataclass(frozen=True, eq=False)
 class WholeRecords:
-    """Released records, one code an axis."""
+    """Released records, one code an axis, in groups with channels of their own."""
 
     dear: ClassVar[bool] = True
 
@@ -241,7 +225,7 @@ class WholeRecords:
         return self.pairs(rows)
 
     def parts(self, number: int, keystream: Keystream) -> Iterator[tuple[IntArray, IntArray]]:
-        """The records in parts by chance: all but one part, and that part."""
+        """The records in random parts: all but one part, and that part."""
         part = keystream.integers("folds", 0, number, count=len(self.group)).astype(np.int64)
         for held in range(number):
             yield np.flatnonzero(part != held), np.flatnonzero(part == held)
@@ -257,11 +241,11 @@ class WholeRecords:
         axes = range(len(self.sizes))
         answers = []
         for number, own in self._groups(rows):
-            codes = [code[own] for code in self.codes]
             for pair in itertools.combinations(axes, 2) if len(axes) > 1 else [(0,)]:
                 shape = [self.channels[number][axis].size for axis in pair]
-                table = cell_counts([codes[axis] for axis in pair], shape) / max(len(axes) - 1, 1)
+                counts = cell_counts([self.codes[axis][own] for axis in pair], shape)
                 places = [number * len(axes) + axis for axis in pair]
+                table = counts / max(len(axes) - 1, 1)  # every column counts once a record
                 answers.append(Answers.of_table(places, table, base=0.0, gain=1.0))
         return self._observed(answers)
 
@@ -276,9 +260,6 @@ class WholeRecords:
         return self._observed(answers)
 
     def _groups(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
-        if len(self.channels) == 1:
-            yield 0, rows
-            return
         for number in range(len(self.channels)):
             own = rows[self.group[rows] == number]
             if len(own):
@@ -295,8 +276,8 @@ def different(codes: Sequence[IntArray]) -> tuple[IntArray, FloatArray]:
         return np.zeros((0, len(codes)), dtype=np.int64), np.zeros(0)
     sizes = [int(code.max()) + 1 for code in codes]
     if prod(sizes) < MOST_FLAT:
-        found, counts = np.unique(cell_numbers(codes, sizes), return_counts=True)
-        cells = np.stack(np.unravel_index(found, sizes), axis=1)
+        numbers, counts = np.unique(cell_numbers(codes, sizes), return_counts=True)
+        cells = np.stack(np.unravel_index(numbers, sizes), axis=1)
     else:
         cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
     return cells.astype(np.int64), counts.astype(np.float64)

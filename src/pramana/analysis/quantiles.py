@@ -19,11 +19,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.estimates import Estimate
+from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Question
 from pramana.analysis.variance import half_a_record
@@ -79,9 +80,9 @@ class Curve:
         values: Distinct values in order.
         sums: One number more: the sum with none of the values below, then up to each of them.
         variance: Of each sum.
-        steps: How much each value weighs when sums are made monotone.
+        steps: The weight of each value when sums are made monotone.
         coarse: Whether there are more values between these.
-        record: What a single record changes of a sum, about.
+        record: What a single record changes of a sum.
     """
 
     values: FloatArray
@@ -108,15 +109,14 @@ class Curve:
             return math.nan, math.nan, -math.inf, math.inf
         even = isotonic_regression(self.sums[1:], weights=self.steps).x
         turned = np.flatnonzero(even >= -slack)
-        found = float(self.values[turned[0] if len(turned) else -1])
-        low, high = min(float(low), found), max(float(high), found)
-        return found, (high - low) / (2 * z), low, high
+        quantile = float(self.values[turned[0] if len(turned) else -1])
+        low, high = min(float(low), quantile), max(float(high), quantile)
+        return quantile, (high - low) / (2 * z), low, high
 
 
-def quantiles_of(curves: Sequence[Sequence[Curve]], z: float) -> tuple[FloatArray, ...]:
-    """Estimate, se, low and high: one row a group, one column a quantile."""
-    found = np.array([[curve.invert(z) for curve in group] for group in curves])
-    return tuple(np.asarray(found[..., figure]) for figure in range(4))
+def quantiles_of(curves: Sequence[Curve], z: float) -> FloatArray:
+    """Estimates, standard errors and ends: four rows, one column a curve."""
+    return np.array([curve.invert(z) for curve in curves]).T
 
 
 def estimate_quantiles(
@@ -136,34 +136,38 @@ def estimate_quantiles(
         layout: The axes of their cells.
         of: The name of the column.
         shares: Which quantiles; they become a column of the table where there are several.
-        question: What the intervals shall mean.
+        question: What the intervals mean.
         times: Where nothing is undone: how often the second moment counts as variance.
         why: What to say about the error then.
     """
-    channels, shape = Channels(layout), layout.grouped_shape
-    if prod(shape) * (len(records.values) + prod(layout.shape)) > MOST_NUMBERS:
+    channels, groups = Channels(layout), prod(layout.grouped_shape)
+    if groups * (len(records.values) + prod(layout.shape)) > MOST_NUMBERS:
         raise TooLarge(
-            f"Quantiles of {len(records.values):,} values in {prod(shape):,} groups are too many "
+            f"Quantiles of {len(records.values):,} values in {groups:,} groups are too many "
             "to compute. Ask for fewer columns, or filter."
         )
-    z = question.z(prod(shape) * len(shares))
-    curves = [
-        _curves(records, _counts_of(channels, group), shares, question, times)
-        for group in range(prod(shape))
-    ]
-    estimate, se, low, high = quantiles_of(curves, z)
-    told = why or (
-        "the share of the truth below each value is corrected like a count; the interval holds "
-        "what its test does not refute."
-    )
+    curves: list[Curve] = []
+    for unit in range(groups):
+        one = np.zeros(groups)
+        one[unit] = 1.0
+        counts = channels.adjoint(one.reshape(layout.grouped_shape)).ravel()
+        curves += _curves(records, counts, shares, question, times)
+    figures = quantiles_of(curves, question.z(len(curves))).reshape(4, groups, len(shares))
+    if not why:
+        why = "these columns were released unchanged."
+        if channels.randomised:
+            why = (
+                "the share of the original records below each value is corrected like a count; the "
+                "interval holds what its test does not refute."
+            )
     parts = [
-        Estimate.of(
+        Estimate.by_groups(
             layout,
-            (estimate[:, at], se[:, at], low[:, at], high[:, at]),
+            list(figures[:, :, at]),
             question,
             what=f"quantile {share:g} of {of}",
             method="as released" if times is not None else "unbiased",
-            why=told if channels.randomised or why else "these columns were released as they are.",
+            why=why,
             records=float(records.n.sum()),
         )
         for at, share in enumerate(shares)
@@ -176,28 +180,17 @@ def stacked(parts: Sequence[Estimate], shares: Sequence[float], of: str) -> Esti
     if len(parts) == 1:
         return parts[0]
     name = "quantile" if "quantile" not in parts[0].by else "quantile_"
-
-    def stack(figure: str) -> FloatArray:
-        return np.stack([getattr(part, figure) for part in parts], axis=-1)
-
+    figures: dict[str, Any] = {
+        figure: np.stack([getattr(part, figure) for part in parts], axis=-1)
+        for figure in SHRUNK_FIGURES
+    }
     return replace(
         parts[0],
         by=(*parts[0].by, name),
         labels=(*parts[0].labels, tuple(shares)),
         what=f"quantile of {of}",
-        estimate=stack("estimate"),
-        unbiased=stack("unbiased"),
-        se=stack("se"),
-        low=stack("low"),
-        high=stack("high"),
+        **figures,
     )
-
-
-def _counts_of(channels: Channels, group: int) -> FloatArray:
-    """What each released cell counts towards a group."""
-    one = np.zeros(prod(channels.layout.grouped_shape))
-    one[group] = 1.0
-    return channels.adjoint(one.reshape(channels.layout.grouped_shape)).ravel()
 
 
 def _curves(
@@ -207,29 +200,30 @@ def _curves(
     question: Question,
     times: float | None,
 ) -> list[Curve]:
-    """The sums of one group for each quantile, all from the same running sums."""
+    """The sums of one group for each quantile, all from the same running sums.
+
+    ``counts`` are what each released cell counts towards the group.
+    """
     own, ends = counts[records.places], records.ends
-    first = _running(records.w * own, ends)
-    second = _running(records.ww * own**2, ends)
-    truth = _running(records.ww * own, ends)
-    values = records.values[ends]
-    steps = np.diff(_running(records.n, ends))
+
+    def running(terms: FloatArray) -> FloatArray:
+        return np.concatenate([[0.0], np.cumsum(terms)[ends]])
+
+    first, second = running(records.w * own), running(records.ww * own**2)
+    original, values = running(records.ww * own), records.values[ends]
+    steps = np.diff(running(records.n))
     moved = times is None and question.infer == "records"
     weight = math.sqrt(float(records.ww.sum() / records.n.sum())) if moved else 0.0
-    found = []
+    curves = []
     for q in shares:
         sums = first - q * first[-1]
         spread = (1 - 2 * q) * second + q**2 * second[-1]
         if times is not None:
             variance = times * spread
         elif moved:
-            variance = spread - (1 - 2 * q) * truth - q**2 * truth[-1]
+            variance = spread - (1 - 2 * q) * original - q**2 * original[-1]
         else:
             variance = spread - sums**2 / float(records.n.sum())
         record = weight * math.sqrt(q * (1 - q))
-        found.append(Curve(values, sums, variance, steps, record=record))
-    return found
-
-
-def _running(terms: FloatArray, ends: IntArray) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(terms)[ends]])
+        curves.append(Curve(values, sums, variance, steps, record=record))
+    return curves

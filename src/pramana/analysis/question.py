@@ -1,9 +1,9 @@
 """The question that an analyst asks of a release: table, filter, level of the intervals, weights.
 
-A filter selects records by their original values. Numbers may have been released coarser than they
-were: in bins, cut at the ends, rounded. The centre of a bin, or a number drawn inside it, lies in
-the right bin and says nothing more. Shares at the edges of bins are exact. A mean, a total or a
-quantile may be wrong by the width of a bin, and a limit between two edges is refused.
+A filter selects records by their original values. Numbers may have been recoded before the release:
+binned, capped, rounded. A released number lies in the right bin and says nothing more. Shares at
+the edges of bins are exact. A mean, a total or a quantile may be wrong by the width of a bin, and a
+limit between two edges is refused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, TypeAlias
-
-import numpy as np
 
 from pramana.base.rounding import require_choice, require_number
 from pramana.base.text import counted
@@ -33,14 +32,13 @@ if TYPE_CHECKING:
 Inference = Literal["records", "population"]
 """About these records (randomisation only), or about the population that they were drawn from."""
 
-
 CountMethod = Literal["auto", "unbiased", "clipped", "shrunk"]
 METHODS: tuple[CountMethod, ...] = ("auto", "unbiased", "clipped", "shrunk")
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which table is estimated, from which records, and what its intervals mean.
+    """Which table is estimated, from which records, with which intervals.
 
     Attributes:
         by: The columns of the table.
@@ -120,20 +118,15 @@ def quantile(level: float, *, numbers: int = 1) -> float:
     (1.96, 2.8)
     """
     require_number("level", level, low=0, high=1, low_open=True, high_open=True)
-    from statistics import NormalDist
-
-    each = level ** (1 / max(numbers, 1))
-    return NormalDist().inv_cdf((1 + each) / 2)
+    return NormalDist().inv_cdf((1 + level ** (1 / max(numbers, 1))) / 2)
 
 
 def students(z: float, degrees: float) -> float:
-    """Student's quantile at the same probability: few replicates know their own spread less well.
+    """Student's quantile at the same probability, for an error with few degrees of freedom.
 
     >>> round(students(quantile(0.95), 19), 3), round(students(quantile(0.95), math.inf), 3)
     (2.093, 1.96)
     """
-    from statistics import NormalDist
-
     from scipy.special import stdtrit
 
     return z if math.isinf(degrees) else float(stdtrit(degrees, NormalDist().cdf(z)))
@@ -159,12 +152,11 @@ def conditions_of(where: Where) -> tuple[Condition, ...]:
     if where is None:
         return ()
     if isinstance(where, Mapping):
-        return tuple(
-            Condition(
-                name, "=", tuple(value) if isinstance(value, list | tuple | set) else (value,)
-            )
+        lists = {
+            name: tuple(value) if isinstance(value, list | tuple | set) else (value,)
             for name, value in where.items()
-        )
+        }
+        return tuple(Condition(name, "=", values) for name, values in lists.items())
     texts = [where] if isinstance(where, str) else where
     return tuple(_parsed(part) for text in texts for part in _comparisons(text))
 
@@ -183,18 +175,18 @@ def _comparisons(text: str) -> list[str]:
 
 def _parsed(text: str) -> Condition:
     """``sex=F``, ``region=north|south``, ``income>=50000``."""
-    found = [(text.find(sign), -len(sign), sign) for sign in COMPARISONS if sign in text]
-    if not found or min(found)[0] == 0:
+    signs = [(text.find(sign), -len(sign), sign) for sign in COMPARISONS if sign in text]
+    if not signs or min(signs)[0] == 0:
         raise InvalidNumber(
             f"A filter must read like sex=F, region=north|south or income>=50000, got {text!r}."
         )
-    place, _, sign = min(found)
+    place, length, sign = min(signs)
+    values: tuple[Label, ...] = tuple(
+        part[1:-1] if len(part) > 1 and part[0] == part[-1] and part[0] in "\"'" else part
+        for part in map(str.strip, text[place - length :].split("|"))
+    )
     if sign == "==":
         sign = "="
-        text = text.replace("==", "=", 1)
-    values: tuple[Label, ...] = tuple(
-        _without_quotes(part.strip()) for part in text[place + len(sign) :].split("|")
-    )
     if NOTHING & set(values):  # on a command line these are both texts and none
         values = (*values, None)
     return Condition(text[:place].strip(), sign, values if sign in ("=", "!=") else values[:1])
@@ -208,19 +200,38 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+def meets(label: Label, condition: Condition, column: Column) -> bool:
+    """Whether a label of a randomised column passes; numbers and bins have an order."""
+    if condition.comparison not in ("=", "!="):
+        return _lies_beyond(label, condition, column)
+    keys = {label_key(value) for value in condition.values}
+    known = {label_key(own) for own in column.labels}
+    nothing = NOTHING & keys
+    if nothing and None in keys and known & {*nothing, None}:
+        keys -= {*nothing, None} - known
+    unknown = keys - known
+    if unknown:
+        raise InvalidNumber(
+            f"{counted(len(unknown), 'value')} of the filter on '{column.name}' "
+            f"{'is' if len(unknown) == 1 else 'are'} none of its labels: "
+            f"{_listed(column, 6)}.",
+            column=column.name,
+        )
+    return (label_key(label) in keys) == (condition.comparison == "=")
+
+
 def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
     """Whether a number, or all of a bin, passes; edges were checked before."""
     if column.gridded:
         raise NotCovered(
-            f"'{column.name}' is rounded to a grid by chance, so that nobody can tell who lies "
-            "beyond a number. Ask for the share of records beyond it (proportion).",
+            f"'{column.name}' is rounded to a grid by chance: no record is known to lie beyond a "
+            "number. Ask for the share of records beyond it (proportion).",
             column=column.name,
         )
     domain = column.domain
     missing = () if domain is None else domain.missing_labels
     present = [own for own in column.labels if own is not None and own not in missing]
-    bins = isinstance(domain, Bins)
-    if not bins and not all(isinstance(own, int | float) for own in present):
+    if not isinstance(domain, Bins) and not all(isinstance(own, int | float) for own in present):
         raise NotCovered(
             f"'{column.name}' is randomised and holds no numbers: filter it by = or != and its "
             f"labels ({_listed(column, 4)}).",
@@ -235,32 +246,6 @@ def _lies_beyond(label: Label, condition: Condition, column: Column) -> bool:
     return COMPARE[condition.comparison](float(str(label)), limit)
 
 
-def _without_quotes(text: str) -> str:
-    """``"F"`` and ``'F'`` as F."""
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
-
-
-def meets(label: Label, condition: Condition, column: Column) -> bool:
-    """Whether a label of a randomised column passes; numbers and bins have an order."""
-    keys = {label_key(value) for value in condition.values}
-    if condition.comparison not in ("=", "!="):
-        return _lies_beyond(label, condition, column)
-    own = {label_key(one) for one in column.labels}
-    nothing = NOTHING & keys
-    if nothing and None in keys and own & {*nothing, None}:
-        keys -= {*nothing, None} - own
-    unknown = keys - own
-    if unknown:
-        raise InvalidNumber(
-            f"{counted(len(unknown), 'value')} of the filter on '{column.name}' "
-            f"{'is' if len(unknown) == 1 else 'are'} none of its labels: "
-            f"{_listed(column, 6)}.",
-            column=column.name,
-        )
-    return (label_key(label) in keys) == (condition.comparison == "=")
-
-
 def _listed(column: Column, most: int) -> str:
     """The first labels, and dots where there are more."""
     names = [label_text(own) or "missing" for own in column.labels]
@@ -270,24 +255,33 @@ def _listed(column: Column, most: int) -> str:
 MOST = 6
 
 
-def require_told(schema: Schema, conditions: Iterable[Condition]) -> None:
-    """Refuse comparisons that divide what the release does not tell apart."""
+def require_comparable(schema: Schema, conditions: Iterable[Condition]) -> None:
+    """Refuse comparisons that divide bins, or values that were capped."""
     for condition in conditions:
         if condition.comparison in ("=", "!=") or condition.column not in schema.names:
             continue
-        column = schema.column(condition.column)
+        column, comparison = schema.column(condition.column), condition.comparison
         try:
             limit = float(label_text(condition.values[0]))
         except ValueError:
-            continue  # no number: refused by who compares
+            continue  # no number: refused where it is compared
         if isinstance(column.domain, Bins) and (column.binned or column.randomised):
-            _require_edge(column.name, column.domain.edges, limit, condition.comparison)
+            _require_edge(column.name, column.domain.edges, limit, comparison)
         elif not column.randomised:
-            _require_within(column, limit, condition.comparison)
+            top, bottom = column.recoding.top, column.recoding.bottom
+            at_top, at_bottom = comparison in (">", "<="), comparison in ("<", ">=")
+            above = top is not None and (limit > top or (limit == top and at_top))
+            below = bottom is not None and (limit < bottom or (limit == bottom and at_bottom))
+            if above or below:
+                raise NotCovered(
+                    f"'{column.name}' was recoded ({_cut(column.recoding).sentence()}): values "
+                    "beyond are equal in the release. Compare it with a number inside.",
+                    column=column.name,
+                )
 
 
 def _require_edge(name: str, edges: Sequence[float], limit: float, comparison: str) -> None:
-    """Bins hold their lower edge, the last one both: at any other number people are mixed."""
+    """Bins include their lower edge, the last one both edges."""
     last = edges[-1]
     beyond = limit < edges[0] or limit > last
     inner = limit in edges[:-1] and comparison in (">=", "<")
@@ -295,68 +289,46 @@ def _require_edge(name: str, edges: Sequence[float], limit: float, comparison: s
         shown = ", ".join(label_text(edge) for edge in edges[:MOST])
         more = ", ..." if len(edges) > MOST else ""
         raise NotCovered(
-            f"'{name}' was released in bins, which tells who lies below an edge and who does not: "
+            f"'{name}' was released in bins, which say on which side of an edge a value lies: "
             f"compare it by >= or < with one of {shown}{more}.",
             column=name,
         )
 
 
-def _require_within(column: Column, limit: float, comparison: str) -> None:
-    """All beyond where values were cut have the same one."""
-    top, bottom = column.recoding.top, column.recoding.bottom
-    above = top is not None and (limit > top or (limit == top and comparison in (">", "<=")))
-    below = bottom is not None and (
-        limit < bottom or (limit == bottom and comparison in ("<", ">="))
-    )
-    if above or below:
-        done = _cut(column.recoding).sentence()
-        raise NotCovered(
-            f"'{column.name}' left recoded ({done}): who lies beyond cannot be told apart. Compare "
-            "it with a number inside.",
-            column=column.name,
-        )
-
-
 def of_values(found: Estimate, column: Column) -> Estimate:
     """A number made of the values of a column: without an error where they are those of bins."""
-    if column.binned and isinstance(column.domain, Bins):
-        stands = "a number drawn in each bin" if column.drawn else "the centre of each bin"
-        unknown = np.full(found.estimate.shape, math.nan)
-        return replace(
-            found,
-            method="as released",
-            why=f"{stands} stands for the values in it.",
-            se=unknown,
-            low=unknown,
-            high=unknown,
-            together=None,
-            no_interval=f"'{column.name}' left in bins, and its values may lie anywhere in them. "
-            f"Ask for shares of the bins: by {column.name}, or >= one of their edges.",
-        )
-    return replace(found, why=f"{found.why}{recoded_words([column])}")
+    if not (column.binned and isinstance(column.domain, Bins)):
+        return replace(found, why=f"{found.why}{recoded_words([column])}")
+    place = "a number drawn in each bin" if column.drawn else "the centre of each bin"
+    return found.without_interval(
+        f"'{column.name}' was released in bins, and its values may lie anywhere in them. "
+        f"Ask for shares of the bins: by {column.name}, or >= one of their edges.",
+        method="as released",
+        why=f"{place} represents the values in it.",
+    )
 
 
 def recoded_words(columns: Iterable[Column]) -> str:
-    """What was done to values before they left, where numbers made of them are not of the truth."""
-    told = {
+    """How values were recoded before the release, where numbers made of them depend on it."""
+    recoded = {
         column.name: _cut(column.recoding).sentence()
         for column in columns
         if not column.randomised or column.gridded
     }
-    words = "; ".join(f"{name}, {own}" for name, own in told.items() if own)
+    words = "; ".join(f"{name}, {how}" for name, how in recoded.items() if how)
     return f" As released: {words}." if words else ""
 
 
 def require_values(response: Iterable[Column], covariates: Iterable[Column]) -> None:
     """Refuse a model of values of which only bins were released.
 
-    A covariate in bins may stand for their centres, as a randomised one does, or for its labels.
+    A covariate in bins may be represented by their centres, as a randomised one, or by its labels.
     """
     for column in (*response, *(own for own in covariates if own.drawn)):
         if column.binned:
             raise NotCovered(
-                f"'{column.name}' left in bins, so that there is no model of its values. Ask for "
-                f"shares of the bins by groups: share='row' of a table by {column.name}.",
+                f"'{column.name}' was released in bins, so that there is no model of its values. "
+                f"Ask for shares of the bins by groups: share='row' of a table by {column.name}.",
                 column=column.name,
             )
 

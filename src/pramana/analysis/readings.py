@@ -1,17 +1,17 @@
-"""Answers from matrices that are published, and from matrices that are withheld.
+"""Answers from published matrices, and from withheld ones.
 
 Where the certificate holds the matrices, every question is answered by undoing them.
 
-Withheld matrices leave the frequencies of every column unchanged in expectation [Ghatak, Sec. 2],
-each column by itself. How columns go together is blurred by an amount that only the owner knows:
-tables, means and models that cross a randomised column with anything are refused. One thing
-survives. Columns that were moved apart from each other are independent in the release if they are
-so in the original, whatever the matrices: Pearson's test keeps its level. Its power is unknown.
+Withheld matrices leave the frequencies of every column unchanged in expectation [Ghatak, Sec. 2].
+Associations between columns are attenuated by an amount that only the owner knows: tables, means
+and models that cross a randomised column with anything are refused. Columns that were randomised
+independently are independent in the release if they are so in the original, whatever the matrices:
+Pearson's test keeps its level. Its power is unknown.
 
-A design by ``alpha`` for people who are mostly alone with their keys has a matrix that takes more
-room than the records. Where it is withheld (sealed), an analyst knows of each column how far its
-counts may be off, bias and chance together (counts.py), and nothing of how columns go together: all
-keys move in one step, so that not even their independence can be tested.
+The matrix of a design by ``alpha`` may take more room than the records. Where it is withheld
+(sealed), an analyst knows for each column how large bias and chance of its counts may be together
+(counts.py), and nothing of associations: all keys move in one step, so that there is no test
+either.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ from pramana.schema.joint_cells import cell_numbers
 from pramana.types import FloatArray
 
 SYNTHETIC_NOTE = (
-    "Rebuilt by pramana from a release: drawn values, no row is anyone's truth. They tell no error "
-    "of their own: intervals are those of estimates from the release."
+    "Synthetic records by pramana, drawn from a release: no row is a person. They have no standard "
+    "errors; those of estimates from the release apply."
 )
 
 
@@ -65,7 +65,7 @@ SYNTHETIC_NOTE = (
 class PublishedReading:
     """Undoes the matrices; columns that no step moved are read as they are.
 
-    The other readings answer by it too, where a question is about such columns alone.
+    The other readings use it for questions about such columns alone.
     """
 
     unbiased: ClassVar[CountMethod] = "unbiased"
@@ -87,19 +87,19 @@ class PublishedReading:
         if self.records.changed([of]):
             return values_of_numbers(self, self.records, question, of, total=total)
         self.records.require_number(of)
-        sums = self.records.sums(question, self.mechanism, value=of)
-        estimate = estimate_totals if total else estimate_means
+        moments, layout = self.records.sums(question, self.mechanism, value=of)
         noise, far = self.records.noise(of), None
         if not noise and question.beyond is None and self.records.weigh_by is None:
-            limits = far_limits(*sums, total=total)
-            far = limits and self._far_values(question, of, limits, sums[1])
-        return estimate(*sums, of=of, question=question, noise=noise, far=far)
+            limits = far_limits(moments, layout, total=total)
+            far = limits and self._far_values(question, of, limits, layout)
+        estimate = estimate_totals if total else estimate_means
+        return estimate(moments, layout, of=of, question=question, noise=noise, far=far)
 
     def _far_values(
         self, question: Question, of: str, limits: tuple[float, float], layout: Layout
     ) -> FarValues | None:
         """The records with values beyond the limits."""
-        places, weights, values = [], [], []
+        parts = []
         for comparison, limit in zip(("<", ">"), limits, strict=True):
             beyond = Condition(of, cast("Operator", comparison), (limit,))
             asked = replace(question, where=(*question.where, beyond))
@@ -113,24 +113,20 @@ class PublishedReading:
                 ]
                 for name in layout.columns
             ]
-            rows = cells.table.num_rows
             sums = sums_in(cells.table)
             number = sums["n"].astype(np.int64)
-            flat = cell_numbers(layout.positions(codes), layout.shape, records=rows)
-            places.append(np.repeat(flat, number))
-            weights.append(np.repeat(sums["w"] / np.maximum(number, 1), number))
-            own = cells.table.column(of).cast(pa.float64(), safe=False).to_numpy()
-            values.append(np.repeat(own, number))
-        if not places:
-            return None
-        return FarValues(*(np.concatenate(parts) for parts in (places, weights, values)))
+            rows = cells.table.num_rows
+            places = cell_numbers(layout.positions(codes), layout.shape, records=rows)
+            figures = (places, sums["w"] / np.maximum(number, 1), cells.numbers(of))
+            parts.append([np.repeat(figure, number) for figure in figures])
+        return FarValues(*map(np.concatenate, zip(*parts, strict=True))) if parts else None
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the corrected share of smaller values reaches the one asked for."""
         if self.records.changed([of]):
             return quantile_of_numbers(self, self.records, question, of, shares=shares)
-        found, layout = ordered_records(self.records, self.mechanism, question, of)
-        return estimate_quantiles(found, layout, of=of, shares=shares, question=question)
+        ordered, layout = ordered_records(self.records, self.mechanism, question, of)
+        return estimate_quantiles(ordered, layout, of=of, shares=shares, question=question)
 
     def independence(self, question: Question) -> IndependenceTest:
         """Of the released table, or by its likelihood where columns were moved together."""
@@ -141,12 +137,12 @@ class PublishedReading:
         return self.mechanism
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Draw the truth of each record, given all that was released of it."""
+        """Draw the original values of each record, given all that was released of it."""
         mechanism, schema = self.mechanism, self.records.certificate.schema
         if not mechanism.steps:
             raise NotCovered(
-                "Nothing in this release was randomised by a matrix: its records are to be read as "
-                "they stand, and there is nothing to rebuild."
+                "Nothing in this release was randomised by a matrix: read its records as they are. "
+                "There is nothing to synthesize."
             )
         table = self.records.opened.to_arrow()
         names = list(dict.fromkeys((*mechanism.strata, *mechanism.columns)))
@@ -158,14 +154,14 @@ class PublishedReading:
         layout = Layout.of(
             [*mechanism.columns, *company], labels=labels, mechanism=mechanism, most=math.inf
         )
-        found = synthesize_records(
+        drawn = synthesize_records(
             [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
         )
-        for name, drawn_codes in zip(found.columns, found.codes, strict=True):
+        for name, drawn_codes in zip(drawn.columns, drawn.codes, strict=True):
             if name in mechanism.columns:
                 table = with_drawn_column(table, schema.column(name), drawn_codes, keystream)
         return table.replace_schema_metadata(
-            {"pramana": f"{SYNTHETIC_NOTE} Method {method}: {found.why}"}
+            {"pramana": f"{SYNTHETIC_NOTE} Method {method}: {drawn.why}"}
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
@@ -175,15 +171,15 @@ class PublishedReading:
 
 
 @dataclass(frozen=True)
-class BesidePlain:
-    """A reading that answers as above where no column that was changed is involved."""
+class BesideUnchanged:
+    """A reading that answers as above where only columns released unchanged are involved."""
 
     unbiased: ClassVar[CountMethod] = "auto"
 
     records: ReleasedRecords
 
     @property
-    def plain(self) -> PublishedReading:
+    def unchanged(self) -> PublishedReading:
         """Answers about columns released unchanged."""
         return PublishedReading(self.records)
 
@@ -193,19 +189,18 @@ class BesidePlain:
             raise NotCovered(WEIGHTED)
 
 
-class WithheldReading(BesidePlain):
+class WithheldReading(BesideUnchanged):
     """Frequencies of single columns, and all that concerns columns released unchanged."""
 
-    stand: ClassVar[str] = "frequencies are unbiased as they stand"
-    crossed: ClassVar[str] = "blurred by an amount that is not told, and would come out too weak"
-    learned: ClassVar[str] = "How randomised columns go with others comes out too weak."
+    kept: ClassVar[str] = "released frequencies are unbiased"
+    crossed: ClassVar[str] = "are attenuated by an unknown amount"
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """One column at a time, with the error that the certificate states."""
         require_method(method)
         changed = self.records.changed(question.names)
         if not changed:
-            return self.plain.counts(question, method=method, share=share)
+            return self.unchanged.counts(question, method=method, share=share)
         if len(question.names) > 1:
             self._refuse(changed, "Ask for one column at a time, without a filter")
         if question.weighted and self.records.weight is not None:
@@ -217,7 +212,7 @@ class WithheldReading(BesidePlain):
         if method != "auto":
             raise NotCovered(
                 f"Method {method} undoes matrices, and those of this release are withheld. Leave "
-                f"the method out: {self.stand}."
+                f"the method out: {self.kept}."
             )
         errors = self.records.certificate.statistics.get("standard_errors", {})
         if changed[0] not in errors:
@@ -232,18 +227,17 @@ class WithheldReading(BesidePlain):
     def _column(
         self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
     ) -> Estimate:
-        """One column as it stands, unbiased."""
         return invariant_counts(released, layout, variance=np.square(errors), **asked)
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*question.names, of])
-        return self.plain.values(question, of, total=total)
+        self._only_unchanged([*question.names, of])
+        return self.unchanged.values(question, of, total=total)
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where no randomised column is involved."""
-        self._only_plain([*question.names, of])
-        return self.plain.quantile(question, of, shares=shares)
+        self._only_unchanged([*question.names, of])
+        return self.unchanged.quantile(question, of, shares=shares)
 
     def independence(self, question: Question) -> IndependenceTest:
         """Pearson's test keeps its level, where no matrix depends on a stratum."""
@@ -252,63 +246,61 @@ class WithheldReading(BesidePlain):
             self._refuse(changed, "Its matrix depends on strata: there is no test")
         filtered = self.records.changed([condition.column for condition in question.where])
         if filtered:
-            self._refuse(filtered, "Filter on columns released as they are")
+            self._refuse(filtered, "Filter on columns released unchanged")
         if not changed:
-            return self.plain.independence(question)
+            return self.unchanged.independence(question)
         self.require_unweighted(question)
         why = (
-            "columns moved apart are independent in the release if they are in truth, so the level "
-            "is right; the matrices are withheld and may hide dependence: not rejecting says "
-            "little."
+            "columns that were randomised independently are independent in the release if they are "
+            "so in the original, so the level is right; withheld matrices may hide dependence: not "
+            "rejecting says little."
         )
-        return replace(self.plain.independence(question), why=why)
+        return replace(self.unchanged.independence(question), why=why)
 
     def channel(self) -> Mechanism:
-        """Refused: what is not told cannot be undone."""
+        """Refused: unknown matrices cannot be undone."""
         raise NotCovered(
-            "The matrices of this release are withheld, so that its records cannot be rebuilt. "
-            "Learn from them as they are: synthesis='none', on the command line --synthesis none. "
-            f"{self.learned}"
+            "The matrices of this release are withheld, so that no records can be synthesized. "
+            "Learn from the released ones: synthesis='none', on the command line --synthesis none. "
+            f"Associations of randomised columns {self.crossed}."
         )
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
         """Refused: there is nothing to draw from."""
         raise NotCovered(
-            "Only a release with published matrices can be rebuilt; those of this one are "
-            "withheld. Read its columns one at a time, as they stand."
+            "Records are synthesized from published matrices; those of this release are withheld. "
+            "Read its columns one at a time."
         )
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """Where no randomised column is involved."""
-        self._only_plain([*question.names, *variables_of(formula)])
-        return self.plain.regress(question, formula, family=family)
+        self._only_unchanged([*question.names, *variables_of(formula)])
+        return self.unchanged.regress(question, formula, family=family)
 
-    def _only_plain(self, names: list[str]) -> None:
+    def _only_unchanged(self, names: list[str]) -> None:
         changed = self.records.changed(names)
         if changed:
-            self._refuse(changed, "Ask about columns released as they are")
+            self._refuse(changed, "Ask about columns released unchanged")
 
     def _refuse(self, changed: list[str], instead: str) -> NoReturn:
         raise NotCovered(
-            f"The matrices of this release are withheld: how {', '.join(changed)} goes with other "
-            f"columns is {self.crossed}. {instead}."
+            f"The matrices of this release are withheld: associations of {', '.join(changed)} with "
+            f"other columns {self.crossed}. {instead}."
         )
 
 
 class SealedReading(WithheldReading):
     """Counts of single columns with the error stated, and all of columns released unchanged."""
 
-    stand: ClassVar[str] = "counts are read as they stand, with the error that is stated"
-    crossed: ClassVar[str] = "changed by an amount that is not told"
-    learned: ClassVar[str] = "How randomised columns go with others is not as in truth."
+    kept: ClassVar[str] = "released counts have the stated error"
+    crossed: ClassVar[str] = "are changed by an unknown amount"
 
     def _column(
         self, released: FloatArray, layout: Layout, errors: FloatArray, **asked: Any
     ) -> Estimate:
-        """One column as it stands, biased by no more than the error."""
         return bounded_counts(released, layout, error=errors, **asked)
 
     def independence(self, question: Question) -> IndependenceTest:
         """Where no randomised column is involved: these moved together."""
-        self._only_plain([*question.names])
-        return self.plain.independence(question)
+        self._only_unchanged([*question.names])
+        return self.unchanged.independence(question)

@@ -1,16 +1,13 @@
-"""What an analyst may ask of a release, and who answers.
+"""The estimators of each kind of release, and the released records as they need them.
 
-What a released record still tells depends on what was done to it. There is one reading for each
-kind of release, and it answers every verb: with a number and its error, with a number and the
-reason why no error can be stated, or with a refusal that says what to do instead. A kind of release
-has one name, in ``KINDS`` of release/kinds.py and here in ``READINGS``.
-
-The released records as every reading needs them: names checked, coded, summed up by cells.
+There is one reading for each kind of release. It answers every verb: with a number and its error,
+with a number and the reason why it has no error, or with a refusal that says what to do instead. A
+kind of release has one name, in ``KINDS`` of release/kinds.py and here in ``READINGS``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -45,7 +42,7 @@ class Reading(Protocol):
     """The answers of one kind of release; made from its records."""
 
     unbiased: ClassVar[CountMethod]
-    """How counts are estimated without bias."""
+    """The method of unbiased counts."""
 
     def __init__(self, records: ReleasedRecords) -> None:
         """A reading of these records."""
@@ -63,10 +60,10 @@ class Reading(Protocol):
         """Whether the two columns of the original table are independent."""
 
     def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Records for any learner, drawn from what the release allows."""
+        """Synthetic records, drawn from what the release allows."""
 
     def channel(self) -> Mechanism:
-        """What a learner that draws the truth of whole records has to undo."""
+        """The steps that a learner which draws original records has to undo."""
 
     def regress(self, question: Question, formula: str, *, family: Family) -> Regression:
         """Coefficients of a model of the original records."""
@@ -109,10 +106,22 @@ class ReleasedCells:
     codes: dict[str, Codes]
     layout: Layout
 
+    def numbers(self, name: str) -> FloatArray:
+        """The values of a column; ``nan`` where there is none."""
+        column = self.table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan)
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class ReleasedRecords:
-    """The records of a release and its certificate."""
+    """The records of a release and its certificate.
+
+    Attributes:
+        certificate: The certificate.
+        opened: The released records.
+        weigh_by: A column of replicate weights that takes the place of the weight.
+        margins: Published totals by column, to which synthetic records are raked.
+    """
 
     certificate: Certificate
     opened: OpenedTable
@@ -121,11 +130,9 @@ class ReleasedRecords:
 
     @property
     def weight(self) -> str | None:
-        """The column of weights, where there is one: a replicate of it where one was named."""
-        if self.weigh_by is not None:
-            return self.weigh_by
+        """The column of weights, where there is one."""
         weight = self.certificate.schema.weight
-        return None if weight is None else weight.name
+        return self.weigh_by or (None if weight is None else weight.name)
 
     @cached_property
     def _kept(self) -> dict[str, Any]:
@@ -135,7 +142,7 @@ class ReleasedRecords:
         """Sums over the records."""
         if self.certificate.nature.counted and wanted.weight != COUNT:
             table = self.summed(replace(wanted, weight=COUNT))
-            for name in ("n", "ww"):  # a row stands for as many answers as it counts
+            for name in ("n", "ww"):  # a row represents as many answers as it counts
                 place = table.column_names.index(sum_name(name))
                 table = table.set_column(place, sum_name(name), table.column(sum_name("w")))
             return table
@@ -149,19 +156,19 @@ class ReleasedRecords:
         assert isinstance(mechanism, ShuffledRounds)  # noqa: S101 - the kind says so
         table = self.opened.to_arrow()
         sets, counts = stated_sets(mechanism, table), table.column(COUNT).to_numpy()
-        found = {}
+        tables = {}
         for place, one in enumerate(mechanism.sets):
             rows = np.flatnonzero(sets == place)
-            own = table.select(one.columns).take(rows)
+            answers = table.select(one.columns).take(rows)
             columns = [schema.column(name) for name in one.columns]
-            codes = [encode_released(column, own.column(column.name)) for column in columns]
+            codes = [encode_released(column, answers.column(column.name)) for column in columns]
             shape = [len(column.labels) for column in columns]
             flat = np.bincount(cell_numbers(codes, shape), counts[rows], prod(shape))
-            found[one.name] = flat.astype(np.float64).reshape(shape)
-        return found
+            tables[one.name] = flat.astype(np.float64).reshape(shape)
+        return tables
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """What several questions need of a table in memory is made once; nobody changes it."""
+        """Compute what several questions need of a table in memory once; nobody changes it."""
         if self.opened.files or self.opened.format != "frame":
             return make()
         if key in self._kept:
@@ -200,8 +207,8 @@ class ReleasedRecords:
         for name in names:
             if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
                 raise NotCovered(
-                    f"'{name}' is released with noise: groups, filters and predictors by it would "
-                    "mix people up. Ask for its mean or total, or take it as the outcome.",
+                    f"'{name}' is released with noise: it cannot group, filter or predict. Ask for "
+                    "its mean or total, or take it as the outcome.",
                     column=name,
                 )
 
@@ -216,24 +223,26 @@ class ReleasedRecords:
     def with_values(
         self, where: Sequence[Condition], names: Sequence[str | None]
     ) -> tuple[Condition, ...]:
-        """A filter that also leaves out who has no value in columns that are taken as numbers.
+        """A filter that also excludes records without a value in columns taken as numbers.
 
-        They are those named, and those that the filter compares with a number. A code by which a
-        survey says why there is no value is none.
+        They are those named, and those that the filter compares with a number. A missing code is no
+        value.
         """
         compared = [c.column for c in where if c.comparison not in ("=", "!=")]
-        gone = {name: self._says_missing(name) for name in (*names, *compared) if name is not None}
-        return (*where, *(Condition(name, "!=", own) for name, own in gone.items() if own))
-
-    def _says_missing(self, name: str) -> tuple[Label, ...]:
-        """The labels of a column released unchanged that stand for no value."""
-        self.require(name)
-        column = self.certificate.schema.column(name)
-        if column.domain is None or column.randomised:
-            return ()
-        number = is_number(self.opened.schema.field(name).type)
-        own = column.domain.missing_labels
-        return tuple(label for label in own if not number or isinstance(label, int | float))
+        more = []
+        for name in dict.fromkeys((*names, *compared)):
+            if name is None:
+                continue
+            self.require(name)
+            column = self.certificate.schema.column(name)
+            if column.domain is None or column.randomised:
+                continue
+            number = is_number(self.opened.schema.field(name).type)
+            missing = column.domain.missing_labels
+            gone = tuple(own for own in missing if not number or isinstance(own, int | float))
+            if gone:
+                more.append(Condition(name, "!=", gone))
+        return (*where, *more)
 
     def cells(
         self,
@@ -243,17 +252,22 @@ class ReleasedRecords:
         value: str | None = None,
         also: Sequence[str] = (),
     ) -> ReleasedCells:
-        """Sums over the records, by the cells that ``mechanism`` makes it necessary to tell apart.
+        """Sums over the records, by the cells that must be distinguished to undo ``mechanism``.
 
         Filters on columns that no step moves select records; the others become axes. Columns in
-        ``also`` tell cells apart by their values and become no axis.
+        ``also`` distinguish cells by their values and become no axis.
         """
         for name in question.names:
             self.require(name)
         self.require_without_noise(question.names)
         before = [c for c in question.where if c.column not in mechanism.columns]
         inside = self.kept([c for c in question.where if c.column in mechanism.columns])
-        columns = _to_count(question.by, inside, mechanism)
+        columns: dict[str, None] = {}
+        for name in (*question.by, *inside):  # with the columns and strata of their steps
+            columns[name] = None
+            for step in mechanism.steps:
+                if name in step.columns:
+                    columns |= dict.fromkeys((*step.columns, *step.strata))
         wanted = SumsAsked(
             tuple(dict.fromkeys([*columns, *also])),
             value=value,
@@ -290,7 +304,7 @@ class ReleasedRecords:
         return codes, labels
 
     def crossable(self, condition: Condition) -> bool:
-        """Whether a filter asks for cells of a table that has its column as well."""
+        """Whether a filter selects cells of a table that has its column as well."""
         column = self.certificate.schema.column(condition.column)
         kind = self.opened.schema.field(column.name).type
         listed = column.domain is not None or not pa.types.is_floating(kind)
@@ -302,22 +316,9 @@ class ReleasedRecords:
         kept: dict[str, tuple[Label, ...]] = {}
         for condition in conditions:
             column = self.certificate.schema.column(condition.column)
-            own = kept.get(column.name, column.labels)
-            kept[column.name] = tuple(label for label in own if meets(label, condition, column))
+            labels = kept.get(column.name, column.labels)
+            kept[column.name] = tuple(own for own in labels if meets(own, condition, column))
         return kept
-
-
-def _to_count(
-    by: Sequence[str], inside: Mapping[str, tuple[Label, ...]], mechanism: Mechanism
-) -> list[str]:
-    """The columns asked for, those filtered on, and those tied to them by a step or its strata."""
-    columns: dict[str, None] = {}
-    for name in (*by, *inside):
-        columns[name] = None
-        for step in mechanism.steps:
-            if name in step.columns:
-                columns |= dict.fromkeys((*step.columns, *step.strata))
-    return list(columns)
 
 
 def codes_and_labels(
@@ -331,7 +332,7 @@ def codes_and_labels(
     Values of a column released unchanged may be missing although nobody said what that means.
     """
     if column.domain is None:
-        return _as_found(values)
+        return _occurring(values)
     if column.randomised or None in column.labels or not values.null_count:
         return encode(column, values), column.labels
     codes = np.full(len(values), len(column.labels), dtype=np.int64)
@@ -339,17 +340,17 @@ def codes_and_labels(
     return codes, (*column.labels, None)
 
 
-def _as_found(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
+def _occurring(column: pa.ChunkedArray) -> tuple[Codes, tuple[Label, ...]]:
     """Codes and labels of a column without a declared domain: the values that occur, in order.
 
     Whole numbers are labelled as such, whatever type a format has made of them.
     """
-    values = column.combine_chunks()
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    found = values.to_pylist()
-    if pa.types.is_floating(values.type) and all(v is None or v.is_integer() for v in found):
-        found = [None if value is None else int(value) for value in found]
-    labels = sorted(set(found) - {None}) + ([None] if None in found else [])
+    array = column.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    values = array.to_pylist()
+    if pa.types.is_floating(array.type) and all(v is None or v.is_integer() for v in values):
+        values = [None if value is None else int(value) for value in values]
+    labels = sorted(set(values) - {None}) + ([None] if None in values else [])
     places = {label: place for place, label in enumerate(labels)}
-    return np.array([places[value] for value in found], dtype=np.int64), tuple(labels)
+    return np.array([places[value] for value in values], dtype=np.int64), tuple(labels)

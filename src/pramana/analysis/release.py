@@ -31,7 +31,7 @@ from pramana.analysis.question import (
     conditions_of,
     of_values,
     recoded_words,
-    require_told,
+    require_comparable,
 )
 from pramana.analysis.readings import SYNTHETIC_NOTE
 from pramana.analysis.records import Reading, ReleasedRecords, reading_of
@@ -224,7 +224,7 @@ class Release:
     ) -> Any:
         """A report about this release: shows itself in a notebook, is saved as HTML or PDF.
 
-        As ``pramana.report``. That verb stands above this room, so it is found by name when asked.
+        As ``pramana.report``, which is in a layer above and is therefore imported by name.
 
         Args:
             original: the original table: then attacks and losses are measured, for the owner's
@@ -239,7 +239,7 @@ class Release:
         return verb(self, original=original, external=external, **about)
 
     def require_sound(self) -> None:
-        """Refuse sets of reports that cannot be, before anything relies on them."""
+        """Refuse impossible attribute sets before anything relies on them."""
         if self.folder is not None:
             require_sets(self.certificate)
 
@@ -288,17 +288,14 @@ class Release:
         share = share or NORMALIZE[normalize]
         require_choice("share", share, SHARES)
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
-        records = self._released_records
         place = {"row": 0, "column": len(question.by) - 1}.get(str(share))
-        estimate = cross_table(self.reading, records, question, method=method, share=share)
-        return self._with_replicates(
-            estimate,
-            question,
-            lambda reading, question: cross_table(
-                reading, records, question, method=reading.unbiased, share=share
+        return self._answer(
+            lambda reading, asked: cross_table(
+                reading, self._released_records, asked, method=asked.method, share=share
             ),
-            bounds=(0.0, 1.0 if share else np.inf),
-            rounded=Rounded("share" if share else "total", place=place),
+            replace(question, method=method),
+            Rounded("share" if share else "total", place=place),
+            (0.0, 1.0 if share else np.inf),
         )
 
     def mean(
@@ -320,12 +317,10 @@ class Release:
         The other arguments are those of ``crosstab``.
         """
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
-        question = replace(question, method=method)
-        return self._of_values(
-            of,
-            question,
-            lambda one, asked: one.values(asked, of, total=False),
-            rounded=Rounded("mean", of),
+        return self._answer(
+            lambda reading, asked: reading.values(asked, of, total=False),
+            replace(question, method=method),
+            Rounded("mean", of),
         )
 
     def total(
@@ -342,11 +337,10 @@ class Release:
     ) -> Estimate:
         """The total of a column released unchanged, as ``mean`` is asked for; it is unbiased."""
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
-        return self._of_values(
-            of,
+        return self._answer(
+            lambda reading, asked: reading.values(asked, of, total=True),
             question,
-            lambda one, asked: one.values(asked, of, total=True),
-            rounded=Rounded("total", of),
+            Rounded("total", of),
         )
 
     def proportion(
@@ -368,15 +362,14 @@ class Release:
         other arguments are those of ``crosstab``.
         """
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
-        question, condition = replace(question, method=method), beyond_of(beyond)
+        condition = beyond_of(beyond)
         self._released_records.require_without_noise([condition.column])
-        require_told(self.certificate.schema, [condition])
-        return self._with_replicates(
-            proportion(self.reading, question, condition),
-            question,
-            lambda reading, question: proportion(reading, question, condition),
-            bounds=(0.0, 1.0),
-            rounded=Rounded("mean", condition.column, condition),
+        require_comparable(self.certificate.schema, [condition])
+        return self._answer(
+            lambda reading, asked: proportion(reading, asked, condition),
+            replace(question, method=method),
+            Rounded("mean", condition.column, condition),
+            (0.0, 1.0),
         )
 
     def median(
@@ -432,11 +425,10 @@ class Release:
                 "or about the records alone."
             )
         self._released_records.require_without_noise([of])
-        return self._of_values(
-            of,
+        return self._answer(
+            lambda reading, asked: reading.quantile(asked, of, shares=shares),
             question,
-            lambda reading, question: reading.quantile(question, of, shares=shares),
-            rounded=Rounded("quantile", of, shares=shares),
+            Rounded("quantile", of, shares=shares),
         )
 
     def independence(
@@ -452,8 +444,7 @@ class Release:
         """
         question = Question((first, second), self._conditions(where), weighted=weighted)
         test = self.reading.independence(question)
-        why = f"{test.why}{self._weight_note(question)}"
-        return replace(test, weight=self._weight(question), why=why)
+        return replace(test, weight=self._weight(question), why=test.why + self._notes(question))
 
     def regress(
         self,
@@ -485,7 +476,7 @@ class Release:
             ]
             alone = self.reading.regress(question.about_records(), formula, family=kind)
             fitted = replicated_regression(fitted, others, used, least=alone.se)
-        why = f"{fitted.why}{self._weight_note(question)}{self._household_note(question, used)}"
+        why = fitted.why + self._notes(question) + self._household_note(question, used)
         return replace(fitted, weight=self._weight(question), why=why, like=self.like)
 
     def in_words(self, estimate: Estimate) -> Estimate:
@@ -502,10 +493,10 @@ class Release:
         seed: int | None = None,
         margins: Margins | None = None,
     ) -> Any:
-        """A table for any learner: original values drawn anew, given each whole released record.
+        """Synthetic records for any learner: original values drawn anew, given the release.
 
-        The randomised columns come in the form of the release, the others as they are. The table
-        says that it is synthetic: no row of it is anyone's truth.
+        Randomised columns have the form of the release, the others are unchanged. The table
+        says that it is synthetic: no row of it is a person.
 
         Args:
             method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
@@ -540,7 +531,7 @@ class Release:
     shift_weights = population_weights.shift_weights
     transfer_weights = population_weights.transfer_weights
 
-    def write_rebuilt(
+    def write_synthetic(
         self,
         path: str | Path,
         *,
@@ -549,7 +540,7 @@ class Release:
         force: bool = False,
         margins: Margins | None = None,
     ) -> dict[str, int | str]:
-        """Write rebuilt records to a file, whole or not at all; say how many, and what they are."""
+        """Write synthetic records to a file, whole or not at all; give their number and a note."""
         place = Path(path)
         require_free(place, force=force)
         file_format = format_of(place)
@@ -577,55 +568,45 @@ class Release:
         return Question(names, conditions, level, infer, simultaneous, weighted, replicates)
 
     def _conditions(self, where: Where) -> tuple[Condition, ...]:
-        conditions = tuple(map(self._spelled, conditions_of(where)))
-        require_told(self.certificate.schema, conditions)
-        return conditions
+        """A filter, with ``True`` and ``False`` as columns of truth values have them."""
+        schema, conditions = self.certificate.schema, []
+        for condition in conditions_of(where):
+            name, values = condition.column, condition.values
+            if name in schema.names and name in self.opened.schema.names:
+                labels = schema.column(name).labels if schema.column(name).domain else ()
+                boolean = pa.types.is_boolean(self.opened.schema.field(name).type)
+                if boolean or any(isinstance(label, bool) for label in labels):
+                    texts = [str(value).lower() for value in values]
+                    values = tuple(
+                        text if isinstance(value, str) and text in ("true", "false") else value
+                        for value, text in zip(values, texts, strict=True)
+                    )
+            conditions.append(replace(condition, values=values))
+        require_comparable(schema, conditions)
+        return tuple(conditions)
 
-    def _spelled(self, condition: Condition) -> Condition:
-        """A filter whose ``True`` and ``False`` are those of a column of truth values."""
-        schema, name = self.certificate.schema, condition.column
-        if name not in schema.names or name not in self.opened.schema.names:
-            return condition
-        labels = schema.column(name).labels if schema.column(name).domain is not None else ()
-        whether = pa.types.is_boolean(self.opened.schema.field(name).type)
-        if not whether and not any(isinstance(label, bool) for label in labels):
-            return condition
-        values = tuple(
-            own.lower() if isinstance(own, str) and own.lower() in ("true", "false") else own
-            for own in condition.values
-        )
-        return replace(condition, values=values)
-
-    def _of_values(self, of: str, question: Question, ask: Ask, *, rounded: Rounded) -> Estimate:
-        """An estimate from the values of column ``of``, which may have been recoded.
-
-        A weight is not weighed by itself: its total is the sum of the weights.
-        """
-        if of == self._weight(question):
-            question = replace(question, weighted=False)
-        estimate = of_values(ask(self.reading, question), self.certificate.schema.column(of))
-        return self._with_replicates(estimate, question, ask, rounded=rounded)
-
-    def _with_replicates(
+    def _answer(
         self,
-        estimate: Estimate,
-        question: Question,
         ask: Ask,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        *,
+        question: Question,
         rounded: Rounded,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
     ) -> Estimate:
-        """The estimate, its errors by replicate weights where there are any.
+        """The estimate, with errors by replicate weights and errors of rounded weights.
 
-        ``rounded`` says what it is, for the errors of rounded weights.
-
-        ``ask`` repeats the question with each replicate. ``bounds`` are those of the quantity: a
-        count is at least 0, a share at most 1.
+        ``ask`` is repeated with each replicate. ``bounds`` are those of the quantity: a count is at
+        least 0, a share at most 1. A weight is not weighted by itself.
         """
+        of = rounded.of if rounded.beyond is None else None
+        if of is not None and of == self._weight(question):
+            question = replace(question, weighted=False)
+        estimate = ask(self.reading, question)
+        if of is not None:
+            estimate = of_values(estimate, self.certificate.schema.column(of))
         used = self._replicates_for(question, estimate)
         if used is not None:
             others = [
-                np.asarray(ask(reading, replace(question, method="unbiased")).unbiased)
+                ask(reading, replace(question, method="unbiased")).unbiased
                 for reading in self._replicate_readings(used, question, estimate)
             ]
             least = ask(self.reading, question.about_records()).se
@@ -641,7 +622,7 @@ class Release:
         return replace(
             estimate,
             weight=weight,
-            why=f"{estimate.why}{self._weight_note(question)}{households}",
+            why=estimate.why + self._notes(question) + households,
             like=self.like,
             spoken=self.certificate.labels,
         )
@@ -662,8 +643,8 @@ class Release:
         """One estimator for each column of replicate weights; refused where they do not apply."""
         if question.infer != "population":
             raise InvalidNumber(
-                'Replicate weights speak about the population: ask with infer="population", on the '
-                "command line --infer population."
+                "Replicate weights are for errors about the population: ask with "
+                'infer="population", on the command line --infer population.'
             )
         if self._weight(question) is None:
             raise InvalidNumber(
@@ -677,9 +658,8 @@ class Release:
         drawn = self.certificate.nature.grouped and records.changed(question.names)
         if records.changed(names) or drawn or (estimate is not None and estimate.no_interval):
             raise NotCovered(
-                "Replicate weights compare records that were randomised one by one, beside weights "
-                "released as they are. This release, or this question, is not of that kind. Ask "
-                "about the records alone."
+                "Replicate weights need records that were randomised independently, and weights "
+                "that were released unchanged. Ask about the records alone."
             )
         return [reading_of(replace(records, weigh_by=name)) for name in names]
 
@@ -687,17 +667,17 @@ class Release:
         weight = self.certificate.schema.weight
         return weight.name if weight is not None and question.weighted else None
 
-    def _weight_note(self, question: Question) -> str:
+    def _notes(self, question: Question) -> str:
         """How the weights were recoded before they were released, where they are used."""
         weight = self.certificate.schema.weight
         return recoded_words([weight]) if weight is not None and question.weighted else ""
 
     def _household_note(self, question: Question, replicates: Replicates | None) -> str:
-        """That errors about a population do not account for households drawn whole."""
+        """That errors about a population do not account for the sampling of whole households."""
         design_known = question.infer == "records" or replicates is not None
         if design_known or not self.certificate.households:
             return ""
-        return " As if people had been drawn one by one: too narrow where households were."
+        return " As if people had been sampled one by one: too narrow where households were."
 
 
 def load_release(folder: str | Path) -> Release:

@@ -1,27 +1,20 @@
-"""Row and column percentages: shares among the records that agree in one column.
+"""Counts and shares of a cross table, shares within rows and columns, and shares beyond a number.
 
-Shares within a value of a column are the shares of all records whose truth has that value. So each
-row is a question of its own with a filter, which every reading answers with the error of a ratio.
-Where the table itself is shrunk by what noise explains, so are its shares: they are those of the
-table that the same release gives.
-
-Shares beyond a number and quantiles of a column released unchanged, for every reading.
-
-A share beyond a number is the mean of a column that is 1 where the value lies beyond it and 0 where
-it does not: a reading that has means has these. Quantiles need the records in the order of their
-values (pramana.analysis.quantiles).
+Shares within a value of a column are the shares of all records whose original value it is: each row
+is a question with a filter, which every reading answers with the error of a ratio. Where the table
+is shrunk, so are its shares. A share beyond a number is the mean of a column that is 1 where the
+value lies beyond it and 0 where it does not.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
-from pramana.analysis.contrasts import Apart, SharesWithin
-from pramana.analysis.estimates import Estimate
+from pramana.analysis.contrasts import errors_of_shares
+from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.quantiles import OrderedRecords
 from pramana.analysis.question import CountMethod, Question, conditions_of
@@ -50,6 +43,12 @@ NORMALIZE: dict[Normalize, Share] = {
     "columns": "column",
 }
 
+SHRUNKEN = ("clipped", "shrunk")
+"""Methods whose estimates are not the unbiased ones."""
+
+MODELLED = "model"
+"""The method of tables that no report holds."""
+
 
 def cross_table(
     reading: Reading,
@@ -61,11 +60,11 @@ def cross_table(
 ) -> Estimate:
     """Counts, or shares of all, of rows or of columns."""
     if share in ("row", "column"):
-        return shares_within(reading, records, question, share, method=method)
-    return filtered_counts(reading, records, question, method=method, share=bool(share))
+        return _shares_within(reading, records, question, share, method=method)
+    return _filtered_counts(reading, records, question, method=method, share=bool(share))
 
 
-def filtered_counts(
+def _filtered_counts(
     reading: Reading,
     records: ReleasedRecords,
     question: Question,
@@ -90,51 +89,40 @@ def filtered_counts(
         if found.method == "unbiased":
             return found
         return reading.counts(question, method=reading.unbiased, share=share)
-    estimate = _kept_cells(reading, records, question, table, crossed)
+    estimate = table.estimate
+    for condition in crossed:
+        at = columns.index(condition.column)
+        kept = _kept_labels(reading, records, question, condition)
+        inside = np.array([label in kept for label in table.labels[at]], dtype=np.float64)
+        estimate = estimate * inside.reshape(
+            [-1 if axis == at else 1 for axis in range(len(columns))]
+        )
+    estimate = estimate.sum(axis=tuple(range(len(question.by), len(columns))))
     # An unchanged column whose values are filtered has fewer labels than in the unfiltered table.
     places = [
-        [all_labels.index(label) for label in labels]
-        for all_labels, labels in zip(table.labels[: len(found.labels)], found.labels, strict=True)
+        [every.index(label) for label in labels]
+        for every, labels in zip(table.labels, found.labels, strict=False)
     ]
     estimate = np.asarray(estimate[np.ix_(*places)], dtype=np.float64)
     if share:
         whole = float(estimate.sum())
         estimate = estimate / whole if whole > 0 else np.full_like(estimate, np.nan)
-    assert found.unbiased is not None  # noqa: S101 - for the type checker
     return replace(found, method=table.method, why=table.why, estimate=estimate)
 
 
-def _kept_cells(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    table: Estimate,
-    conditions: list[Condition],
-) -> FloatArray:
-    """The cells that a filter keeps, summed over the columns that are not asked for."""
-    estimate = table.estimate
-    for condition in conditions:
-        at = table.by.index(condition.column)
-        column = records.certificate.schema.column(condition.column)
-        if column.randomised:
-            kept = set(records.kept([condition])[column.name])
-        else:
-            alone = replace(question, by=(column.name,), where=(condition,))
-            values = reading.counts(alone, method=reading.unbiased, share=False)
-            kept = {
-                label
-                for label, count in zip(values.labels[0], values.estimate, strict=True)
-                if count
-            }
-        shape = [1] * estimate.ndim
-        shape[at] = -1
-        inside = np.array([label in kept for label in table.labels[at]], dtype=np.float64)
-        estimate = estimate * inside.reshape(shape)
-    axes = tuple(at for at, name in enumerate(table.by) if name not in question.by)
-    return np.asarray(estimate.sum(axis=axes), dtype=np.float64)
+def _kept_labels(
+    reading: Reading, records: ReleasedRecords, question: Question, condition: Condition
+) -> set[Label]:
+    """The labels that a filter keeps; of an unchanged column those that some record has."""
+    name = condition.column
+    if records.certificate.schema.column(name).randomised:
+        return set(records.kept([condition])[name])
+    alone = replace(question, by=(name,), where=(condition,))
+    values = reading.counts(alone, method=reading.unbiased, share=False)
+    return {label for label, count in zip(values.labels[0], values.estimate, strict=True) if count}
 
 
-def shares_within(
+def _shares_within(
     reading: Reading,
     records: ReleasedRecords,
     question: Question,
@@ -142,149 +130,105 @@ def shares_within(
     *,
     method: CountMethod,
 ) -> Estimate:
-    """Shares that sum to one within each value of the first (``row``) or last column.
-
-    Each row is a question with a filter, which gives its error; where the table is shrunk, the
-    shares are those of the table.
-    """
+    """Shares that sum to one within each value of the first (``row``) or last column."""
     if len(question.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
     place = 0 if share == "row" else len(question.by) - 1
-    table = filtered_counts(reading, records, question, method=method, share=False)
-    if table.method == MODELLED:  # which takes no filters, and tells no errors
-        return replace(table, what=_within(question, place), estimate=_shares_of(table, place))
-    margin = replace(question, by=(question.by[place],))
-    whole = reading.counts(margin, method=reading.unbiased, share=False)
-    labels, level = whole.labels[0], question.level
+    name, what = question.by[place], f"share within {question.by[place]}"
+    table = _filtered_counts(reading, records, question, method=method, share=False)
+    if table.method == MODELLED:  # which takes no filters, and has no errors
+        return replace(table, what=what, estimate=_shares_of(table, place))
+    whole = reading.counts(replace(question, by=(name,)), method=reading.unbiased, share=False)
+    level = question.level
     if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
-        level = level ** (1 / max(len(labels), 1))
-    rest = tuple(name for at, name in enumerate(question.by) if at != place)
-    rows = [
-        _row(reading, replace(question, by=rest, level=level), question.by[place], label)
-        for label in labels
-    ]
-    found = _stacked(rows, question, place, whole, table.records)
-    if table.method in SHRUNKEN and table.labels == found.labels:
+        level = level ** (1 / max(len(whole.labels[0]), 1))
+    rest = replace(question, by=tuple(n for n in question.by if n != name), level=level)
+    rows = [_row(reading, rest, Condition(name, "=", (label,))) for label in whole.labels[0]]
+    found = _stacked(rows, question, place, whole)
+    found = replace(found, what=what, records=table.records)
+    same = table.labels == found.labels
+    if same and table.method in SHRUNKEN:
         why = f"shares of the table; {table.why}"
         found = replace(found, method=table.method, why=why, estimate=_shares_of(table, place))
-    counts = table.together
-    if counts is None or isinstance(counts, Apart) or table.labels != found.labels:
-        return replace(found, together=None)
-    return replace(found, together=SharesWithin(counts, place))
+    return replace(found, together=errors_of_shares(table.together, place) if same else None)
 
 
 def _shares_of(table: Estimate, place: int) -> FloatArray:
     """The shares of a table of counts within the values of one column."""
-    counts = np.moveaxis(table.estimate, place, 0)
-    whole = counts.reshape(len(counts), -1).sum(axis=1).reshape(-1, *[1] * (counts.ndim - 1))
-    shares = np.divide(counts, whole, out=np.full(counts.shape, np.nan), where=whole > 0)
-    return np.moveaxis(shares, 0, place)
+    axes = tuple(axis for axis in range(table.estimate.ndim) if axis != place)
+    whole = np.broadcast_to(table.estimate.sum(axis=axes, keepdims=True), table.estimate.shape)
+    shares: FloatArray = np.full(whole.shape, np.nan)
+    np.divide(table.estimate, whole, out=shares, where=whole > 0)
+    return shares
 
 
-def _within(question: Question, place: int) -> str:
-    return f"share within {question.by[place]}"
-
-
-SHRUNKEN = ("clipped", "shrunk")
-"""Methods whose estimates are not the unbiased ones."""
-
-MODELLED = "model"
-"""The method of tables that no report holds."""
-
-
-def _row(reading: Reading, question: Question, name: str, label: Label) -> Estimate | None:
+def _row(reading: Reading, question: Question, inside: Condition) -> Estimate | None:
     """The shares within one value; none where nobody has it."""
-    inside = Condition(name, "=", (label,))
+    filtered = replace(question, where=(*question.where, inside))
     try:
-        return reading.counts(
-            replace(question, where=(*question.where, inside)),
-            method=reading.unbiased,
-            share=True,
-        )
+        return reading.counts(filtered, method=reading.unbiased, share=True)
     except InvalidTable:
         return None
 
 
 def _stacked(
-    rows: list[Estimate | None],
-    question: Question,
-    place: int,
-    whole: Estimate,
-    records: int,
+    rows: list[Estimate | None], question: Question, place: int, whole: Estimate
 ) -> Estimate:
     """The rows as one table.
 
-    Where its values are randomised each row is estimated from all of the records, so that those of
-    the table are counted and not those of its rows. Of a value that nobody has by the estimate,
-    while some may, every share is possible.
+    Of a value that nobody has by the estimate, but some may have, every share is possible.
     """
-    anyone = np.nan_to_num(whole.high, nan=0.0) > 0
     found = [row for row in rows if row is not None]
     if not found:
         raise InvalidTable("No released record meets the filter. Loosen it.")
-    others = _all_labels(found)
+    others = []
+    for at, labels in enumerate(found[0].labels):  # a column without a domain lists what occurs
+        every = dict.fromkeys(label for row in found for label in row.labels[at])
+        in_order = sorted(every, key=lambda label: (label is None, label))
+        others.append(labels if len(every) == len(labels) else tuple(in_order))
+    anyone = np.nan_to_num(whole.high, nan=0.0) > 0
 
-    def stack(figure: str, *, nobody: float = np.nan) -> FloatArray:
-        parts = [
-            _spread(row, figure, others, nobody if some else np.nan)
-            for row, some in zip(rows, anyone, strict=True)
+    def spread(row: Estimate | None, figure: str, some: bool) -> FloatArray:
+        """The figures of a row among all labels; 0 for those that it does not have."""
+        shape = [len(labels) for labels in others]
+        if row is None:
+            ends = {"low": 0.0, "high": 1.0} if some else {}
+            return np.full(shape, ends.get(figure, np.nan))
+        places = [
+            [every.index(label) for label in labels]
+            for every, labels in zip(others, row.labels, strict=True)
         ]
-        return np.stack(parts, axis=place)
+        table = np.zeros(shape)
+        table[np.ix_(*places)] = getattr(row, figure)
+        return table
 
+    figures: dict[str, Any] = {
+        figure: np.stack(
+            [spread(row, figure, some) for row, some in zip(rows, anyone, strict=True)], axis=place
+        )
+        for figure in SHRUNK_FIGURES
+    }
     return replace(
         found[0],
         by=question.by,
         labels=(*others[:place], whole.labels[0], *others[place:]),
-        what=_within(question, place),
         method=", ".join(dict.fromkeys(row.method for row in found)),
         why=f"one question for each value of {question.by[place]}; {found[0].why}",
         level=question.level,
-        estimate=stack("estimate"),
-        unbiased=stack("unbiased"),
-        se=stack("se"),
-        low=stack("low", nobody=0.0),
-        high=stack("high", nobody=1.0),
-        records=records,
+        **figures,
     )
-
-
-def _all_labels(rows: list[Estimate]) -> list[tuple[Label, ...]]:
-    """The labels of each column in any row; a column without a domain lists what it finds."""
-    found = []
-    for at, first in enumerate(rows[0].labels):
-        every = dict.fromkeys(label for row in rows for label in row.labels[at])
-        if len(every) == len(first):
-            found.append(first)
-        else:
-            found.append(tuple(sorted(every, key=lambda label: (label is None, label))))
-    return found
-
-
-def _spread(
-    row: Estimate | None, figure: str, labels: list[tuple[Label, ...]], nobody: float
-) -> FloatArray:
-    """The figures of a row among all labels; 0 for those that it does not have."""
-    shape = [len(own) for own in labels]
-    if row is None:
-        return np.full(shape, nobody)
-    places = [
-        [own.index(label) for label in have] for own, have in zip(labels, row.labels, strict=True)
-    ]
-    whole = np.zeros(shape)
-    whole[np.ix_(*places)] = getattr(row, figure)
-    return whole
 
 
 def beyond_of(text: str) -> Condition:
     """``income>=50000``: a column compared with one finite number."""
-    (found,) = conditions_of([text])
-    if found.comparison == "!=" or len(found.values) != 1:
+    (condition,) = conditions_of([text])
+    if condition.comparison == "!=" or len(condition.values) != 1:
         raise InvalidNumber(
             f"A share beyond a number must read like income>=50000 or income<0, got {text!r}."
         )
-    if not np.isfinite(number_in(label_text(found.values[0]), found.column)):
+    if not np.isfinite(number_in(label_text(condition.values[0]), condition.column)):
         raise InvalidNumber(f"A share beyond a number needs a finite number, got {text!r}.")
-    return found
+    return condition
 
 
 def proportion(reading: Reading, question: Question, beyond: Condition) -> Estimate:
@@ -306,14 +250,7 @@ def ordered_records(
     """The records in the order of a column of numbers, and the axes of their cells."""
     records.require_number(of)
     cells = records.cells(question, mechanism, also=[of])
-    layout, table = cells.layout, cells.table
-    places = layout.positions([cells.codes[name] for name in layout.columns])
-    flat = cell_numbers(places, layout.shape, records=table.num_rows)
-    sums = sums_in(table)
-    ordered = OrderedRecords.of(_numbers(table, of), flat, sums["n"], sums["w"], sums["ww"])
-    return ordered, layout
-
-
-def _numbers(table: pa.Table, name: str) -> FloatArray:
-    column = table.column(name).cast(pa.float64(), safe=False).fill_null(np.nan)
-    return np.asarray(column.to_numpy(), dtype=np.float64)
+    places = cells.layout.positions([cells.codes[name] for name in cells.layout.columns])
+    flat = cell_numbers(places, cells.layout.shape, records=cells.table.num_rows)
+    sums, values = sums_in(cells.table), cells.numbers(of)
+    return OrderedRecords.of(values, flat, sums["n"], sums["w"], sums["ww"]), cells.layout

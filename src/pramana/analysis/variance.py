@@ -27,55 +27,31 @@ Interval = tuple[FloatArray, FloatArray]
 
 
 def count_covariance(
-    channels: Channels, products: FloatArray, sums: Sums, *, infer: Inference
+    channels: Channels,
+    products: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    records: float,
+    infer: Inference,
 ) -> FloatArray:
     """The covariance of two estimated sums a_g and b_g in every group.
 
-    ``products`` are sums of a_i b_i by released cell; with a = b it is a variance.
+    ``products`` are sums of a_i b_i by released cell; with a = b it is a variance. About a
+    population the sums come from this many ``records``.
     """
     spread = channels.spread(products)
     if infer == "records":
         return spread - channels.solve(products)
-    return spread - sums.first * sums.second / max(sums.records, 1.0)
-
-
-def total_covariance(
-    channels: Channels, products: FloatArray, sums: Sums, *, infer: Inference
-) -> tuple[FloatArray, float]:
-    """The covariance of each group with the total of all groups, and the variance of the total.
-
-    Both are 0 about these records where nothing is left out: their number is known.
-    """
-    cross, gross = channels.cross(products), float(channels.gross(products).sum())
-    if infer == "records":
-        solved = channels.solve(products)
-        varies = gross - float(solved.sum())
-        return cross - solved, varies if abs(varies) > NOTHING * gross else 0.0
-    total = float(sums.first.sum())
-    records = max(sums.records, 1.0)
-    return cross - sums.first * total / records, gross - total**2 / records
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Two estimated sums of every group, and how many records they come from."""
-
-    first: FloatArray
-    second: FloatArray
-    records: float
-
-
-def normal_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Interval:
-    """Estimate plus or minus z standard errors."""
-    return estimate - z * se, estimate + z * se
+    return spread - first * second / max(records, 1.0)
 
 
 def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Interval:
     """The interval of a number that cannot be below 0 [Feldman].
 
-    An interval that is merely cut at 0 is empty where the estimate is far below 0, and its level is
-    wrong near 0. This one holds at its level for every true number, 0 included, is never empty, and
-    is the usual one where the estimate is more than 2 z standard errors above 0.
+    Cutting the usual interval at 0 gives a wrong level near 0, and an empty interval below it. This
+    one holds at its level for every number from 0 on, and is the usual one where the estimate is
+    more than 2 z standard errors above 0.
 
     >>> from pramana.analysis.question import quantile
     >>> low, high = bounded_interval(np.array([-2.0, 2.0, 5.0]), np.ones(3), z=quantile(0.95))
@@ -100,9 +76,10 @@ def not_refuted(
     times: FloatArray | float,
     known: FloatArray | float = 0.0,
 ) -> Interval:
-    """All t within z errors of a count whose variance is ``known`` + times t (1 - t / total).
+    """All counts t that a count does not refute: those within z errors of it [Wilson27].
 
-    A count is judged by the variance that it would have itself [Wilson27].
+    A count t is judged by the variance that it would have itself: ``known`` + times t (1 - t /
+    total).
 
     >>> from pramana.analysis.question import quantile
     >>> low, high = not_refuted(np.array([0.0, 50.0]), 100.0, z=quantile(0.95), times=1.0)
@@ -116,14 +93,18 @@ def not_refuted(
 
 
 FEW: Final = 3.0
-"""A standard error of this many records is one of few that move: about nine."""
+"""A standard error below this many records comes from few records that move: about nine."""
+
+NOTHING: Final = 1e-9
+"""A record that adds no more variance than this adds none: the rest is rounding."""
 
 
 def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
-    """What an interval leaves to both sides where few records move; ``step`` is what one changes.
+    """What an interval is extended by at both ends where few records move.
 
-    If a tenth of a record is expected to move, the one that did is three standard errors away, and
-    one interval in ten would miss. Where nothing can move, nothing is left.
+    ``step`` is what one record changes. If a tenth of a record is expected to move, the one that
+    does is three standard errors away, and one interval in ten would miss. Where nothing can move,
+    nothing is added.
 
     >>> half_a_record(np.array([0.0, 0.3, 30.0]), 1.0)
     array([0. , 0.5, 0. ])
@@ -131,32 +112,22 @@ def half_a_record(se: FloatArray, step: float | FloatArray) -> FloatArray:
     return np.where((se > 0) & (se < FEW * np.asarray(step)), np.asarray(step) / 2, 0.0)
 
 
-def few_seen(variance: FloatArray, more: FloatArray, step: FloatArray | float) -> BoolArray:
-    """Where a variance is told by few records, of those that add ``more`` each.
-
-    One in 1 + more of them shows itself, and then stands for all of these.
-    """
-    each = more * (1 + more)
-    return np.asarray((variance < (FEW * step) ** 2 * each) & (more > NOTHING), dtype=np.bool_)
-
-
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """How far a count can lie from its estimate where few records tell the error.
+    """How far a count can lie from its estimate where few records determine the error.
 
-    Of a cell that was released empty the variance is estimated as 0, while every record that is
-    truly there adds ``more`` to it; and people of such a cell, who stand elsewhere, add up to
-    ``strangers`` to that of the cell where they stand, which shows no sign of them either. So a
-    count that is d off is judged by the variance that it would have itself, V + d more, of at
-    least one such record [Wilson27], with half a record on top. No bound (minus infinity) where
-    enough records are seen.
+    A cell that was released empty has the estimated variance 0, although every original record in
+    it adds ``more``. Records of such a cell that were released in another one add up to
+    ``strangers`` there. So a count that differs by d is judged by the variance that it would have
+    itself, V + d more, of at least one such record [Wilson27], with half a record on top. There is
+    no bound (minus infinity) where enough records are seen.
 
     Attributes:
-        variance: As it was estimated.
+        variance: As estimated.
         more: What one more original record of a group adds.
-        strangers: What one fewer, a stranger in its place, adds at most; below 0 if it takes off.
-        step: What a single record counts.
-        least: What the variance of no truth is below.
+        strangers: What one record fewer adds at most; below 0 if it reduces the variance.
+        step: What one record counts.
+        least: The smallest variance that any original table has.
 
     >>> from pramana.analysis.question import quantile
     >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
@@ -171,44 +142,48 @@ class Unseen:
     least: FloatArray | float = 0.0
 
     def above(self, z: float) -> FloatArray:
-        """How many more there can be: own people who stand elsewhere."""
+        """How many more there can be: records of this group that were released in others."""
         return self._off(self.more, z)
 
     def below(self, z: float) -> FloatArray:
-        """How many fewer there can be: people of other cells who stand here."""
+        """How many fewer there can be: records of other groups that were released here."""
         return self._off(np.maximum(self.strangers, 0), z)
 
     def nearer(self, z: float) -> FloatArray:
-        """How many fewer there can be where the error of fewer people is smaller.
+        """How many fewer there can be where fewer records have a smaller error.
 
-        Half of what one who shows himself stands for is left, 1 + less of them: of few people one
-        may be seen by luck. No truth has a smaller variance than ``least``. No bound (infinity)
-        where the error is not smaller, or enough records are seen.
+        Of few records one may be seen by luck, which represents 1 + less of them: half of these are
+        left. There is no bound (infinity) where the error is not smaller, or enough records are
+        seen.
         """
         less = np.maximum(-self.strangers, 0)
         middle = z**2 * less * self.step / 2
         off = np.sqrt(middle**2 + z**2 * self.variance) - middle
         off = np.maximum(off, z * np.sqrt(self.least)) + (1 + less) * self.step / 2
-        return np.where(few_seen(self.variance, less, self.step), off, np.inf)
+        return np.where(self._few(less), off, np.inf)
 
     def _off(self, more: FloatArray, z: float) -> FloatArray:
         known = np.maximum(self.variance, more * self.step**2)
         middle = z**2 * more * self.step / 2
         off = middle + np.sqrt(middle**2 + z**2 * known) + self.step / 2
-        return np.where(few_seen(self.variance, more, self.step), off, -np.inf)
+        return np.where(self._few(more), off, -np.inf)
 
+    def _few(self, more: FloatArray) -> BoolArray:
+        """Whether few records determine a variance to which each adds ``more``.
 
-NOTHING: Final = 1e-9
-"""Up to this a record adds no variance but by rounding."""
+        One in 1 + more of them is seen, and represents all of these.
+        """
+        most = (FEW * self.step) ** 2 * more * (1 + more)
+        return np.asarray((self.variance < most) & (more > NOTHING), dtype=np.bool_)
 
 
 @lru_cache(maxsize=64)
 def _accepted(z: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """True numbers up to z, in standard errors, and which estimates each of them accepts.
+    """True numbers up to z, in standard errors, and the estimates that each of them accepts.
 
-    Estimates are accepted in the order of their likelihood over the greatest that any truth of 0 or
-    more has. For a truth m up to z the ends have equal ratios, x m - m^2 / 2 = -(y - m)^2 / 2, and
-    x < 0 <= y; x is found by halving.
+    Estimates are accepted in the order of their likelihood ratio to the best number from 0 on. The
+    ends x < 0 <= y for a number m have equal ratios, x m - m^2 / 2 = -(y - m)^2 / 2; x is found by
+    bisection.
     """
     from scipy.special import ndtr
 
@@ -225,6 +200,18 @@ def _accepted(z: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         low, high = np.where(too_near, low, middle), np.where(too_near, middle, high)
     least = (low + high) / 2
     return truth, least, truth + other(least)
+
+
+BORDER: Final = 3.0
+"""A ratio has a bounded interval where its denominator is this many standard errors above 0.
+
+The noise that the interval is about also decides whether there is one. Let the true denominator lie
+one error below the border and correlate with the ratio by 0.8: the intervals that are given would
+hold in 86 %. Wider by ``WIDER`` at the border, and by nothing two errors above it, they hold in 95
+%.
+"""
+
+WIDER: Final = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,10 +246,9 @@ class Ratio:
         return slope, -self.value * slope
 
     def at_least(self, other: Ratio) -> Ratio:
-        """The same ratio, in every cell with the variances of whichever is wider.
+        """The same ratio, in every cell with the variances of whichever has the larger error.
 
-        What is said of a population holds for these records too. Both are estimated, and where few
-        records move, a release in which none did would make the first the smaller one.
+        An interval about a population holds for its records too.
         """
         wider = other.se > self.se
         return replace(
@@ -275,10 +261,8 @@ class Ratio:
     def interval(self, z: float) -> Interval:
         """All ratios r with |above - r below| within z standard errors of 0 [Fieller].
 
-        Right also where the denominator is small, when the first-order interval is far too short.
-        A denominator that is not well away from 0 leaves every ratio possible, and the interval is
-        infinite. Of denominators near that border those come through that noise made larger, and
-        with them their ratios are off: near it intervals are wider (see ``BORDER``).
+        It holds also where the denominator is small. Where the denominator is near 0 (``BORDER``)
+        every ratio is possible, and the interval is infinite.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.where(self.v_below > 0, self.below / np.sqrt(self.v_below), np.inf)
@@ -292,21 +276,8 @@ class Ratio:
         known = (a > 0) & (self.below > 0) & (away >= BORDER)
         return np.where(known, low, -np.inf), np.where(known, high, np.inf)
 
-    def told(self, z: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Value, standard error and interval: no value where every one is possible."""
+    def figures(self, z: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Ratio, standard error and interval; no ratio where the interval is infinite."""
         low, high = self.interval(z)
         known = np.isfinite(high)
         return np.where(known, self.value, np.nan), np.where(known, self.se, np.nan), low, high
-
-
-BORDER: Final = 3.0
-"""A ratio has a bounded interval where its denominator is this many standard errors above 0.
-
-Whether there is one is decided by the very noise that the interval is about. Let the true
-denominator be one error below the border, and the error of the ratio correlated with it by 0.8 (a
-group whose mean is far from all others'): of the intervals that are given, 86 % would hold. Wider
-by ``WIDER`` at the border, and by nothing two errors above it, they hold in 95 %, and nowhere less
-but for groups that nearly never come through.
-"""
-
-WIDER: Final = 1.0

@@ -186,7 +186,7 @@ def synthesize(
     """Write synthetic records from a release.
 
     Draws true values for each record, given all that was released of it and the estimated
-    distribution. No row of the table is anyone's truth.
+    distribution. No row of the table is a person.
 
     Options:
       --output -o FILE: Where to write.
@@ -198,7 +198,7 @@ def synthesize(
     Example:
       pramana synthesize release/ -o mining.parquet
     """
-    written = api.load(folder).write_rebuilt(
+    written = api.load(folder).write_synthetic(
         output,
         method=method,
         seed=seed,
