@@ -40,7 +40,7 @@ CALLS = {
     "Release.transfer_weights": lambda release, **given: release.transfer_weights(
         "region", response="ill", **given
     ),
-    "Release.write_synthetic": lambda release, **given: release.write_rebuilt("x.csv", **given),
+    "Release.write_synthetic": lambda release, **given: release.write_synthetic("x.csv", **given),
     "Replicates.__init__": lambda _, **given: pm.Replicates("w*", **given),
     "Resample.__init__": lambda _, **given: pm.Resample(**given),
     "Retention.__init__": lambda _, **given: pm.Retention(**given),

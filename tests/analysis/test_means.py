@@ -241,6 +241,39 @@ def test_shrunken_means_are_no_worse_than_those_of_released_records(setting):
     assert 0.93 <= np.mean(held) <= 0.985
 
 
+def test_shrunken_means_stay_within_the_range_of_the_values():
+    """Two skewed effects at strong noise: without it some of 12 files have means below it."""
+    shape, size, beyond = (8, 3), 300, 0
+    layout = layout_of(shape, mixtures(shape, 0.15))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        codes = np.stack([rng.choice(k, size, p=rng.dirichlet(np.full(k, 0.7))) for k in shape], 1)
+        values = rng.exponential(1, size) * np.exp(codes[:, 0] / 2)
+        moments = moments_of_records(layout, released_rows(codes, layout, rng), values=values)
+        limits = float(values.min()), float(values.max())
+        within = estimate_means(moments, layout, of="cost", limits=lambda ends=limits: ends)
+        free = estimate_means(moments, layout, of="cost")
+        beyond += bool((free.estimate < limits[0]).any())
+
+        assert (within.estimate >= limits[0]).all()
+        assert (within.estimate <= limits[1]).all()
+        assert np.array_equal(within.unbiased, free.unbiased, equal_nan=True)
+    assert beyond > 0
+
+
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+def test_shrunken_means_of_a_release_stay_within_the_released_range(method):
+    """The range is that of the released column, whatever the groups."""
+    release = released(method)
+    least, most = release._released_records.range_of("inc")
+    values = np.array(truth()["inc"], dtype=float)
+    found = release.mean("inc", by=["a", "b"], method="shrunk")
+
+    assert (least, most) == (values.min(), values.max())
+    assert (found.estimate >= least).all()
+    assert (found.estimate <= most).all()
+
+
 def test_means_of_unchanged_columns_are_never_shrunk():
     """Where nothing was randomised the mean is the mean, whatever is asked for."""
     rng = np.random.default_rng(32)

@@ -59,7 +59,7 @@ def off(estimates: list[float], truth: float) -> float:
 # -- by hand ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fall", [0.0, 0.03, 0.2])
+@pytest.mark.parametrize("fall", [0.0, 0.03, 0.1, 0.2, 0.4])
 @pytest.mark.parametrize("points", [(0, 40, 80), (0, 30, 80), (0, 10, 20, 30, 60, 80)])
 def test_the_variance_of_rounding_is_near_that_of_every_number(points, fall):
     """Even numbers, and numbers that fall by a factor: what all of them add, by enumeration."""
@@ -75,7 +75,7 @@ def test_the_variance_of_rounding_is_near_that_of_every_number(points, fall):
             counts[place] += weight * w
     found = rounding_variance(column, scores, GapShape.of(column, counts)) @ counts
 
-    assert found == pytest.approx(added, rel=0.2)
+    assert found == pytest.approx(added, rel=0.08)
 
 
 def test_a_gap_of_one_step_rounds_nothing():

@@ -185,13 +185,18 @@ def mean_table(
     seen = (released - expected) / scale
     likely = (means * (seen[:, :, None] - means / 2)).sum(axis=(0, 1)) / noise
     chances, most = np.exp(likely - likely.max()), float(likely.max())
-    classes = np.clip(np.digitize(strengths, CLASSES) - 1, 0, len(CLASSES) - 2)
-    number = np.maximum(np.bincount(classes, minlength=len(CLASSES) - 1), 1)
-    alike, usual = ((np.diff(below) / number)[classes] for below in (CLASSES, usual_below(CLASSES)))
+    alike = _spread_over(strengths, CLASSES)
     evidence = most + float(np.log((chances * alike).sum() / alike.sum()))
-    weights = chances * usual
+    weights = chances * _spread_over(strengths, usual_below(CLASSES))
     weights /= weights.sum()
     return (dependence * weights).sum(axis=2) * total, float(1 / (weights**2).sum()), evidence
+
+
+def _spread_over(strengths: FloatArray, below: FloatArray) -> FloatArray:
+    """The weight of each table, given the probability below each class of strengths."""
+    classes = np.clip(np.digitize(strengths, CLASSES) - 1, 0, len(CLASSES) - 2)
+    number = np.maximum(np.bincount(classes, minlength=len(CLASSES) - 1), 1)
+    return np.asarray((np.diff(below) / number)[classes])
 
 
 def _drawn(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -334,7 +334,7 @@ class AttributeSamplingReading(BesideUnchanged):
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are undone like counts; an unbiased total over an unbiased count as ratios are."""
         if self.records.changed([of]):
-            return values_of_numbers(self, self.records, question, of, total=total)
+            return values_of_numbers(self, question, of, total=total)
         if not self._needs_reports(question, of):
             return self.unchanged.values(question, of, total=total)
         sums = ReportSums.of(self.records, question, value=of)
@@ -386,7 +386,8 @@ class AttributeSamplingReading(BesideUnchanged):
         apart = pulled(
             alone, centre, sums.possible(counts), deviation=deviation, strata=len(centre)
         )
-        shrunken = sums.laid_out(np.where(there, centre + apart, np.nan))
+        limits = self.records.range_of(of) if question.beyond is None else (0.0, 1.0)
+        shrunken = sums.laid_out(np.where(there, np.clip(centre + apart, *limits), np.nan))
         why = f"{made.why[:-1].replace('nearly unbiased, from', 'from')}; {shrunken_words(error)}"
         return replace(made, method="shrunk", estimate=shrunken, why=why)
 
@@ -412,7 +413,7 @@ class AttributeSamplingReading(BesideUnchanged):
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the nearly unbiased share of smaller values reaches the one asked for."""
         if self.records.changed([of]):
-            return quantile_of_numbers(self, self.records, question, of, shares=shares)
+            return quantile_of_numbers(self, question, of, shares=shares)
         if not self._needs_reports(question, of):
             return self.unchanged.quantile(question, of, shares=shares)
         return stacked(reported_quantiles(self.records, question, of, shares), shares, of)

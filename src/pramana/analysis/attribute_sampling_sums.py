@@ -549,10 +549,10 @@ def reported_quantiles(
     people, z = plain.weights(), question.z(prod(plain.shape) * len(shares))
     made = []
     for share in shares:
-        found = below.values(share)
+        sums = below.values(share)
         none, nothing = -share * people.totals, share**2 * people.se(question) ** 2
         shape = (len(none), len(limits), -1)
-        totals, spread = found.totals.reshape(shape), (found.se(question) ** 2).reshape(shape)
+        totals, spread = sums.totals.reshape(shape), (sums.se(question) ** 2).reshape(shape)
         curves = [
             Curve(
                 limits,

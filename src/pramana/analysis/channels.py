@@ -56,8 +56,8 @@ def times_along(table: FloatArray, matrix: Any, place: int) -> FloatArray:
     moved = table if last else np.moveaxis(table, place, -1)
     flat = moved.reshape(-1, moved.shape[-1])
     product = np.asarray(flat @ matrix, dtype=np.float64)
-    found = product.reshape(*moved.shape[:-1], -1)
-    return found if last else np.moveaxis(found, -1, place)
+    times = product.reshape(*moved.shape[:-1], -1)
+    return times if last else np.moveaxis(times, -1, place)
 
 
 def _has_sparse_inverse(matrix: TransitionMatrix) -> TypeGuard[SparseRows]:
@@ -108,9 +108,9 @@ class Unchanged(Channel):
 
         def among(worst: np.ufunc, table: FloatArray, start: float) -> FloatArray:
             moved = np.moveaxis(table, self.place, 0)
-            found = np.full((max(len(self.axis.group_cells), 1), *moved.shape[1:]), start)
-            worst.at(found, groups[groups >= 0], moved[groups >= 0])
-            return np.moveaxis(found, 0, self.place)
+            worst_of = np.full((max(len(self.axis.group_cells), 1), *moved.shape[1:]), start)
+            worst.at(worst_of, groups[groups >= 0], moved[groups >= 0])
+            return np.moveaxis(worst_of, 0, self.place)
 
         most, least, outside, any_one = before
         return (

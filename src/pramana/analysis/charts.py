@@ -49,8 +49,8 @@ def estimate_chart(estimate: Estimate) -> Any:
     rows, words = [], estimate.words
     for cell in estimate.cells:
         labels = [words[name][cell[name]] for name in estimate.names]
-        own = {"row": labels[0], "colour": labels[-1]}
-        rows.append(own | {name: float(cell[name]) for name in ("estimate", "low", "high")})
+        place = {"row": labels[0], "colour": labels[-1]}
+        rows.append(place | {name: float(cell[name]) for name in ("estimate", "low", "high")})
     sides = [list(own.values()) for own in words.values()]
     interval = f"interval at level {estimate.level:g}"
     if estimate.no_interval:
@@ -74,8 +74,12 @@ def regression_chart(regression: Regression) -> Any:
     names = [name for name in regression.names if name != INTERCEPT] or list(regression.names)
     rows = []
     for name in names:
-        own = regression[name]
-        numbers = {"estimate": own["coefficient"], "low": own["low"], "high": own["high"]}
+        coefficient = regression[name]
+        numbers = {
+            "estimate": coefficient["coefficient"],
+            "low": coefficient["low"],
+            "high": coefficient["high"],
+        }
         rows.append({"row": name, "colour": name, **numbers})
     return _chart(
         rows,
@@ -172,7 +176,7 @@ def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
         ]
         for name, shape in (("low", "triangle-left"), ("high", "triangle-right"))
     }
-    return drawn, {shape: own for shape, own in arrows.items() if own}
+    return drawn, {shape: shape_rows for shape, shape_rows in arrows.items() if shape_rows}
 
 
 def _format(rows: Sequence[Form]) -> str:

@@ -199,7 +199,7 @@ class Contrast:
         numbers = {name: getattr(self, name) for name in ("estimate", "se", "low", "high")}
         return {
             "what": self.what,
-            **{name: own if math.isfinite(own) else None for name, own in numbers.items()},
+            **{name: number if math.isfinite(number) else None for name, number in numbers.items()},
             "level": self.level,
             "why": self.why,
             "weight": self.weight,

@@ -249,8 +249,8 @@ def fitted_counts(moments: Moments, channels: Channels) -> FloatArray:
     whole = Channels(channels.layout.only(order))
     scale = float(moments.w.sum()) / max(moments.effective, 1e-300)
     released = np.ascontiguousarray((moments.w / scale).transpose(order))
-    truth = fitted_truth(released, whole) * scale
-    return channels.merge(np.ascontiguousarray(truth.transpose(np.argsort(order))))
+    table = fitted_truth(released, whole) * scale
+    return channels.merge(np.ascontiguousarray(table.transpose(np.argsort(order))))
 
 
 def off_by(error: float) -> str:
@@ -260,8 +260,8 @@ def off_by(error: float) -> str:
 
 def shrunk_words(error: float) -> str:
     """What a shrunken estimate is, with a warning where noise is stronger than the table."""
-    told = f"the estimate is shrunk by what noise explains, {BESIDE}"
-    return f"{told} {DROWNED}" if error >= 1 else told
+    words = f"the estimate is shrunk by what noise explains, {BESIDE}"
+    return f"{words} {DROWNED}" if error >= 1 else words
 
 
 BESIDE = "se and interval are those of the unbiased one."

@@ -211,7 +211,8 @@ class Estimate:
     def _label_place(name: str, labels: tuple[Label, ...], asked: Label) -> int:
         """The place of a label, or of the one that reads the same."""
         alike = [
-            own == asked and isinstance(own, bool) == isinstance(asked, bool) for own in labels
+            label == asked and isinstance(label, bool) == isinstance(asked, bool)
+            for label in labels
         ]
         if not any(alike):
             alike = [label_key(label) == label_key(asked) for label in labels]

@@ -216,11 +216,11 @@ def _likelihood_ratio(released: FloatArray, layout: Layout, channels: Channels) 
     ]
     model = np.full(released.shape, released.sum() / released.size)
     for _ in range(2000):
-        truth = expected_truth(released, model, channels)
+        original = expected_truth(released, model, channels)
         new = model
         for code in codes:
             above, below = (
-                np.bincount(code, weights=table).astype(np.float64) for table in (truth, new)
+                np.bincount(code, weights=table).astype(np.float64) for table in (original, new)
             )
             new = new * divide(above, below)[code]
         moved = float(np.abs(new - model).sum())

@@ -26,7 +26,7 @@ def _drawn(weights: Any, uniform: float, chosen: int) -> int:
 
 @njit(cache=True, nogil=True)
 def redraw_column(
-    truths: Any,
+    values: Any,
     column: int,
     released: Any,
     likelihood: Any,
@@ -43,15 +43,15 @@ def redraw_column(
     """
     size = base.shape[0]
     weights = np.empty(size)
-    for record in range(truths.shape[0]):
+    for record in range(values.shape[0]):
         seen = released[record]
         for value in range(size):
             weights[value] = likelihood[seen, value] * base[value]
         for place in range(neighbours.shape[0]):
-            row = starts[place] + truths[record, neighbours[place]] * size
+            row = starts[place] + values[record, neighbours[place]] * size
             for value in range(size):
                 weights[value] *= factors[row + value]
-        truths[record, column] = _drawn(weights, uniforms[record], truths[record, column])
+        values[record, column] = _drawn(weights, uniforms[record], values[record, column])
 
 
 @njit(cache=True, nogil=True)

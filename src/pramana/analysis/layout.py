@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.errors import InvalidNumber, InvalidTable, OutsideDomain, TooLarge, UnknownColumn
+from pramana.errors import InvalidTable, OutsideDomain, TooLarge
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Label
 from pramana.schema.joint_cells import cell_codes, cell_numbers
@@ -101,12 +101,18 @@ class Layout:
         that was released unchanged may be given here too, but is cheaper before counting.
         """
         kept = {name: tuple(values) for name, values in (where or {}).items()}
-        _check_names(by, labels, kept)
+        for name, values in kept.items():
+            if not set(values) <= set(labels[name]) or not values:
+                raise OutsideDomain(
+                    f"The filter on '{name}' selects no value of its domain.", column=name
+                )
         steps = {
             name: mechanism.step_of(name) if name in mechanism.columns else None for name in labels
         }
         asked = [*by, *kept]
-        strata = [name for own in map(steps.get, asked) if own is not None for name in own.strata]
+        strata = [
+            name for step in map(steps.get, asked) if step is not None for name in step.strata
+        ]
         axes: dict[tuple[str, ...], Axis] = {}
         for name in dict.fromkeys([*asked, *strata]):
             step = steps[name]
@@ -155,7 +161,7 @@ class Layout:
 
     def positions(self, codes: Sequence[ArrayLike]) -> list[IntArray]:
         """The position of each record on each axis, from codes in the order of ``columns``."""
-        remaining, found = iter(codes), []
+        remaining, places = iter(codes), []
         for axis in self.axes:
             part = tuple(np.asarray(next(remaining)) for _ in axis.columns)
             place = self._places[axis.columns][part]
@@ -165,8 +171,8 @@ class Layout:
                     "certificate's matrix does not know: they were changed, or belong to another "
                     "certificate. 'pramana verify' says which."
                 )
-            found.append(place)
-        return found
+            places.append(place)
+        return places
 
     def table(self, cells: ArrayLike, numbers: ArrayLike) -> FloatArray:
         """The released table from cells (one row a cell, codes in the order of ``columns``).
@@ -227,30 +233,6 @@ class Layout:
             codes = cell_codes([self.labels[name] for name in names], axis.group_cells)
             index += [column.reshape(shape) for column in codes]
         return columns, tuple(index), [max(len(axis.group_cells), 1) for axis in axes]
-
-
-def _check_names(
-    by: Sequence[str],
-    labels: Mapping[str, tuple[Label, ...]],
-    where: Mapping[str, tuple[Label, ...]],
-) -> None:
-    if len(set(by)) != len(by):
-        raise InvalidNumber("Each column must be asked for once.")
-    for name in [*by, *where]:
-        if name not in labels:
-            raise UnknownColumn(
-                f"The release has no column '{name}' with listed values. "
-                f"It has: {', '.join(labels)}.",
-                column=name,
-            )
-    for name, values in where.items():
-        unknown = [value for value in values if value not in labels[name]]
-        if unknown or not values:
-            raise OutsideDomain(
-                f"The filter on '{name}' selects nothing: "
-                f"{len(unknown)} of its {len(values)} values are not in its domain.",
-                column=name,
-            )
 
 
 def _axis(

@@ -25,7 +25,7 @@ binomial number, with the largest probability of leaving a cell, exceeds in one 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -102,11 +102,12 @@ def estimate_means(
     question: Question = USUAL,
     noise: float = 0.0,
     far: FarValues | None = None,
+    limits: Callable[[], tuple[float, float]] | None = None,
 ) -> Estimate:
     """The mean of column ``of`` in every cell of ``layout.by``; weighted where there are weights.
 
     Where a group cannot be distinguished from an empty one, the unbiased mean is ``nan`` and its
-    interval infinite.
+    interval infinite. Shrunken means stay within ``limits``: the range of the values.
     """
     _require_records(moments, of)
     channels = Channels(layout)
@@ -127,6 +128,7 @@ def estimate_means(
         error = relative_error(np.maximum(ratio.below, 0), se, deviation)
         if is_shrunk(question, error, bounded=bool(np.isfinite(high).all())):
             shown = _shrunken(moments, channels, known, noise, deviation)
+            shown = shown if limits is None else np.clip(shown, *limits())
             why = shrunken_words(error)
     return Estimate.by_groups(
         layout,
@@ -216,11 +218,11 @@ def is_shrunk(question: Question, error: float, *, bounded: bool) -> bool:
 def shrunken_words(error: float) -> str:
     """What a shrunken mean is."""
     off = f"{error:.2g} standard deviations of the values" if math.isfinite(error) else "any amount"
-    told = (
+    words = (
         f"the expected error of undoing the matrices is {off}: the estimate is shrunk towards "
         f"common means by what noise explains, {BESIDE}"
     )
-    return f"{told} {ALIKE}" if error >= 1 else told
+    return f"{words} {ALIKE}" if error >= 1 else words
 
 
 ALIKE: Final = (

@@ -173,14 +173,14 @@ class GroupsReading(BesideUnchanged):
             return self.unchanged.counts(question, method=method, share=share)
         drawn = self._drawn()
         _require_no_method(method)
-        found = grouped_counts(
+        estimate = grouped_counts(
             *self.records.sums(question, Mechanism(())),
             drawn=drawn,
             records=self.records.certificate.records,
             question=question,
             share=share,
         )
-        return self._with_honest_error(found, question, question.names)
+        return self._with_honest_error(estimate, question, question.names)
 
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Exact without keys; of a key itself unbiased; of another column by keys no interval."""
@@ -189,7 +189,7 @@ class GroupsReading(BesideUnchanged):
         drawn = self._drawn()
         _require_no_method(question.method)
         self.records.require_number(of)
-        found = grouped_values(
+        estimate = grouped_values(
             *self.records.sums(question, Mechanism(()), value=of),
             of=of,
             drawn=drawn,
@@ -197,16 +197,16 @@ class GroupsReading(BesideUnchanged):
             question=question,
             total=total,
         )
-        return self._with_honest_error(found, question, [*question.names, of])
+        return self._with_honest_error(estimate, question, [*question.names, of])
 
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """As means are."""
         if not self.records.changed([*question.names, of]):
             return self.unchanged.quantile(question, of, shares=shares)
         drawn = self._drawn()
-        found, layout = ordered_records(self.records, Mechanism(()), question, of)
+        ordered, layout = ordered_records(self.records, Mechanism(()), question, of)
         made = estimate_quantiles(
-            found, layout, of=of, shares=shares, question=question,
+            ordered, layout, of=of, shares=shares, question=question,
             times=drawn.times(question), why=drawn.why,
         )  # fmt: skip
         return self._with_honest_error(made, question, [*question.names, of])
@@ -222,12 +222,12 @@ class GroupsReading(BesideUnchanged):
         # Drawing adds at most as much variance, in every direction, as the sample has: half of
         # Pearson's statistic is at most chi-squared under independence.
         sums = self.records.sums(question, self.unchanged.mechanism)
-        found = independence_test(*sums, inflated=1 + drawn.variance)
+        test = independence_test(*sums, inflated=1 + drawn.variance)
         bound = (
             " The statistic is divided by what drawing adds at most: rejects too rarely rather "
             "than too often."
         )
-        return replace(found, why=f"{drawn.why}{bound if drawn.variance else ''}")
+        return replace(test, why=f"{drawn.why}{bound if drawn.variance else ''}")
 
     def channel(self) -> Mechanism:
         """Refused: no matrix says what a record was."""
@@ -277,14 +277,14 @@ class GroupsReading(BesideUnchanged):
         )
 
     def _with_honest_error(
-        self, found: Estimate, question: Question, names: Sequence[str]
+        self, estimate: Estimate, question: Question, names: Sequence[str]
     ) -> Estimate:
         """The estimate, without an error where none can be stated."""
         reason = self._tied(question, names)
         if not reason:
-            return found
+            return estimate
         why = "as released, biased by an unknown amount."
-        return found.without_interval(reason, why=why)
+        return estimate.without_interval(reason, why=why)
 
     def _tied(self, question: Question, names: Sequence[str]) -> str:
         """Why no error can be stated: the columns whose association with the keys is attenuated."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +42,7 @@ from pramana.schema.schema import Column
 from pramana.types import BoolArray, FloatArray, IntArray, Words
 
 if TYPE_CHECKING:
-    from pramana.analysis.records import Reading, ReleasedRecords
+    from pramana.analysis.records import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,9 @@ class NumberTable:
     heavy: float
 
     @classmethod
-    def of(
-        cls, reading: Reading, records: ReleasedRecords, question: Question, of: str
-    ) -> NumberTable:
+    def of(cls, reading: Reading, question: Question, of: str) -> NumberTable:
         """Refused where the column holds no numbers, or is a group too."""
+        records = reading.records
         column = records.certificate.schema.column(of)
         labels: list[object] = list(column.labels)
         if isinstance(column.domain, Bins) and records.certificate.nature.counted:
@@ -144,11 +143,11 @@ class NumberTable:
         """The share of each group beyond a number, by the fitted distribution."""
         domain = self.column.domain
         assert isinstance(domain, NumberGrid)  # noqa: S101 - the caller has looked
-        found = np.full(self.counts.shape[:-1], np.nan)
+        beyond = np.full(self.counts.shape[:-1], np.nan)
         at = (limit - self.values[0]) / domain.step + (-0.5 if comparison in (">=", "<") else 0.5)
         for group, shape in self.shapes.items():
-            found[group] = shape.upto(at)
-        return found if comparison in ("<", "<=") else 1 - found
+            beyond[group] = shape.upto(at)
+        return beyond if comparison in ("<", "<=") else 1 - beyond
 
     def errors(self, numbers: FloatArray, rows: FloatArray, added: FloatArray) -> JointErrors:
         """How combinations of the counts err: ``rows`` are what each count adds to each number.
@@ -192,9 +191,7 @@ class NumberTable:
         )
 
 
-def values_of_numbers(
-    reading: Reading, records: ReleasedRecords, question: Question, of: str, *, total: bool
-) -> Estimate:
+def values_of_numbers(reading: Reading, question: Question, of: str, *, total: bool) -> Estimate:
     """A sum over the table, or its ratio to the number of values with Fieller's interval."""
     if question.method not in ("auto", "unbiased"):
         raise NotCovered(
@@ -202,7 +199,7 @@ def values_of_numbers(
             "of numbers is unbiased. Leave the method out.",
             column=of,
         )
-    table = NumberTable.of(reading, records, replace(question, beyond=None), of)
+    table = NumberTable.of(reading, replace(question, beyond=None), of)
     if question.beyond is not None:
         return _share(table, question.beyond)
     ratio, rounding = table.total(table.values), table.rounding(table.values)
@@ -253,8 +250,8 @@ def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatA
     if not isinstance(domain, NumberGrid):
         met: Callable[[float, float], bool] = COMPARE.get(comparison, lambda a, b: a == b)
         gone = (None, *column.codes_for_missing)
-        numbers = [None if own in gone else float(str(own)) for own in column.labels]
-        same = np.array([own is not None and met(own, limit) for own in numbers]) * 1.0
+        numbers = [None if label in gone else float(str(label)) for label in column.labels]
+        same = np.array([label is not None and met(label, limit) for label in numbers]) * 1.0
         return same, same
     if comparison not in COMPARE:
         raise NotCovered(
@@ -274,19 +271,14 @@ def beyond_scores(column: Column, comparison: str, limit: float) -> tuple[FloatA
 
 
 def quantile_of_numbers(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    of: str,
-    *,
-    shares: tuple[float, ...],
+    reading: Reading, question: Question, of: str, *, shares: tuple[float, ...]
 ) -> Estimate:
     """Where the corrected share of smaller values reaches the one asked for.
 
     The interval holds every value, on a grid every point, that is not refuted: as too low where at
     most a smaller share can lie up to it, as too high where at least a larger share does.
     """
-    table = NumberTable.of(reading, records, question, of)
+    table = NumberTable.of(reading, question, of)
     shape = table.counts.shape[:-1]
     z = question.z(max(int(np.prod(shape)), 1) * len(shares))
     figures = np.full((len(shares), 4, *shape), np.nan)
@@ -305,8 +297,8 @@ def quantile_of_numbers(
                 table, group, places, spread, added, share, z
             )
     parts = [
-        table.estimate(f"quantile {share:g} of {of}", list(own))
-        for share, own in zip(shares, figures, strict=True)
+        table.estimate(f"quantile {share:g} of {of}", list(figure))
+        for share, figure in zip(shares, figures, strict=True)
     ]
     return stacked(parts, shares, of)
 
@@ -347,12 +339,24 @@ def _inverted(
 
 
 NODES = 64
-MIDDLES = (np.arange(NODES) + 0.5) / NODES
-"""Places inside a gap at which numbers are looked at; where a gap has fewer steps, its steps."""
+"""Places inside a gap that represent numbers; a gap of fewer steps has its steps."""
 
 RATES = np.append(np.linspace(-200, 0, 400, endpoint=False), np.linspace(200, 0, 400)[:-1][::-1])
-MEANS = 1 / -np.expm1(-RATES) - 1 / RATES
-"""Where numbers lie on average between 0 and 1 if they rise by exp(rate)."""
+
+
+def _places(steps: int, first: bool) -> FloatArray:
+    """Places between 0 and 1 in a gap, its upper point included; the first has its lower one."""
+    if steps > NODES:
+        return (np.arange(NODES) + 0.5) / NODES
+    return np.arange(0 if first else 1, steps + 1) / steps
+
+
+@lru_cache(maxsize=64)
+def _means(steps: int, first: bool) -> FloatArray:
+    """The mean place of numbers whose frequency rises by exp(rate) in a gap, for all ``RATES``."""
+    places = _places(steps, first)
+    weights = np.exp(RATES[:, None] * (places - (RATES > 0)[:, None]))
+    return np.asarray(weights @ places / weights.sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,10 +380,13 @@ class GapShape:
         assert isinstance(grid, NumberGrid)  # noqa: S101 - the caller has looked
         points = np.array(grid.marks, dtype=np.float64)
         running, reached = running_shares(counts[: grid.size], points)
-        inside, some = np.diff(reached), np.diff(reached) > 1e-12
-        late = np.divide(running[:-1] - reached[:-1], inside, out=np.full(len(inside), 0.5),
-                         where=some)  # fmt: skip
-        return cls(points, reached, np.interp(1 - late, MEANS, RATES))
+        inside, late = np.diff(reached), np.full(len(points) - 1, 0.5)
+        np.divide(running[:-1] - reached[:-1], inside, out=late, where=inside > 1e-12)
+        rates = [
+            np.interp(1 - mean, _means(int(steps), gap == 0), RATES)
+            for gap, (steps, mean) in enumerate(zip(np.diff(points), late, strict=True))
+        ]
+        return cls(points, reached, np.array(rates))
 
     def upto(self, limit: float) -> float:
         """The share of numbers at or below this many steps."""
@@ -399,8 +406,7 @@ class GapShape:
 
     def inside(self, gap: int) -> tuple[FloatArray, FloatArray]:
         """Places inside a gap between 0 and 1, and the share of all numbers at each of them."""
-        steps = int(self.points[gap + 1] - self.points[gap])
-        u = np.arange(1, steps + 1) / steps if steps <= NODES else MIDDLES
+        u = _places(int(self.points[gap + 1] - self.points[gap]), gap == 0)
         weight = np.exp(self.rates[gap] * (u - (self.rates[gap] > 0)))
         return u, weight * ((self.reached[gap + 1] - self.reached[gap]) / weight.sum())
 
@@ -432,11 +438,11 @@ class GapShape:
 def rounding_variance(column: Column, scores: FloatArray, shape: GapShape) -> FloatArray:
     """What each person at a label adds to the variance of a sum of scores by rounding."""
     assert column.domain is not None  # noqa: S101 - it has a shape
-    size, found = column.domain.size, np.zeros(len(scores))
+    size, added = column.domain.size, np.zeros(len(scores))
     gaps = np.diff(scores[:size]) ** 2
     below, above = shape.rounding()
-    found[:size] = below * np.append(0.0, gaps) + above * np.append(gaps, 0.0)
-    return found
+    added[:size] = below * np.append(0.0, gaps) + above * np.append(gaps, 0.0)
+    return added
 
 
 def drawn_numbers(column: Column, codes: IntArray, words: Words) -> pa.Array:
@@ -480,6 +486,6 @@ def running_shares(
         return running, running
     gaps = np.diff(points)
     near = gaps[:-1] / (gaps[:-1] + gaps[1:])  # of two means the one over the shorter gap
-    yes, no = (own[:-2] ** (1 - near) * own[1:-1] ** near for own in (running, 1 - running))
+    yes, no = (side[:-2] ** (1 - near) * side[1:-1] ** near for side in (running, 1 - running))
     inner = np.divide(yes, yes + no, out=np.ones_like(yes), where=yes + no > 0)
     return running, np.concatenate([[0.0], inner, [1.0]])

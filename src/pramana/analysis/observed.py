@@ -240,10 +240,10 @@ class WholeRecords:
         """The tables of all pairs of axes of some records."""
         axes = range(len(self.sizes))
         answers = []
-        for number, own in self._groups(rows):
+        for number, members in self._groups(rows):
             for pair in itertools.combinations(axes, 2) if len(axes) > 1 else [(0,)]:
                 shape = [self.channels[number][axis].size for axis in pair]
-                counts = cell_counts([self.codes[axis][own] for axis in pair], shape)
+                counts = cell_counts([self.codes[axis][members] for axis in pair], shape)
                 places = [number * len(axes) + axis for axis in pair]
                 table = counts / max(len(axes) - 1, 1)  # every column counts once a record
                 answers.append(Answers.of_table(places, table, base=0.0, gain=1.0))
@@ -253,17 +253,17 @@ class WholeRecords:
         """Some of the records, whole: axes released unchanged come first."""
         axes = [*self.kept, *(axis for axis in range(len(self.sizes)) if axis not in self.kept)]
         answers = []
-        for number, own in self._groups(rows[:most]):
+        for number, members in self._groups(rows[:most]):
             places = tuple(number * len(axes) + axis for axis in axes)
-            cells, counts = different([self.codes[axis][own] for axis in axes])
+            cells, counts = different([self.codes[axis][members] for axis in axes])
             answers.append(Answers(places, cells, counts, 0.0, 1.0, beside=len(self.kept)))
         return self._observed(answers)
 
     def _groups(self, rows: IntArray) -> Iterator[tuple[int, IntArray]]:
         for number in range(len(self.channels)):
-            own = rows[self.group[rows] == number]
-            if len(own):
-                yield number, own
+            members = rows[self.group[rows] == number]
+            if len(members):
+                yield number, members
 
     def _observed(self, answers: Sequence[Answers]) -> Observed:
         features = tuple(itertools.chain.from_iterable(self.channels))

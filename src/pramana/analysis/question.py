@@ -295,12 +295,12 @@ def _require_edge(name: str, edges: Sequence[float], limit: float, comparison: s
         )
 
 
-def of_values(found: Estimate, column: Column) -> Estimate:
+def of_values(estimate: Estimate, column: Column) -> Estimate:
     """A number made of the values of a column: without an error where they are those of bins."""
     if not (column.binned and isinstance(column.domain, Bins)):
-        return replace(found, why=f"{found.why}{recoded_words([column])}")
+        return replace(estimate, why=f"{estimate.why}{recoded_words([column])}")
     place = "a number drawn in each bin" if column.drawn else "the centre of each bin"
-    return found.without_interval(
+    return estimate.without_interval(
         f"'{column.name}' was released in bins, and its values may lie anywhere in them. "
         f"Ask for shares of the bins: by {column.name}, or >= one of their edges.",
         method="as released",

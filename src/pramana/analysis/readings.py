@@ -85,15 +85,19 @@ class PublishedReading:
     def values(self, question: Question, of: str, *, total: bool) -> Estimate:
         """Sums are corrected like counts; a mean is a corrected total over a corrected count."""
         if self.records.changed([of]):
-            return values_of_numbers(self, self.records, question, of, total=total)
+            return values_of_numbers(self, question, of, total=total)
         self.records.require_number(of)
         moments, layout = self.records.sums(question, self.mechanism, value=of)
         noise, far = self.records.noise(of), None
         if not noise and question.beyond is None and self.records.weigh_by is None:
-            limits = far_limits(moments, layout, total=total)
-            far = limits and self._far_values(question, of, limits, layout)
-        estimate = estimate_totals if total else estimate_means
-        return estimate(moments, layout, of=of, question=question, noise=noise, far=far)
+            beyond = far_limits(moments, layout, total=total)
+            far = beyond and self._far_values(question, of, beyond, layout)
+        if total:
+            return estimate_totals(moments, layout, of=of, question=question, noise=noise, far=far)
+        limits = partial(self.records.range_of, of) if question.beyond is None else None
+        return estimate_means(
+            moments, layout, of=of, question=question, noise=noise, far=far, limits=limits
+        )
 
     def _far_values(
         self, question: Question, of: str, limits: tuple[float, float], layout: Layout
@@ -124,7 +128,7 @@ class PublishedReading:
     def quantile(self, question: Question, of: str, *, shares: tuple[float, ...]) -> Estimate:
         """Where the corrected share of smaller values reaches the one asked for."""
         if self.records.changed([of]):
-            return quantile_of_numbers(self, self.records, question, of, shares=shares)
+            return quantile_of_numbers(self, question, of, shares=shares)
         ordered, layout = ordered_records(self.records, self.mechanism, question, of)
         return estimate_quantiles(ordered, layout, of=of, shares=shares, question=question)
 

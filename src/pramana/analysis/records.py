@@ -7,6 +7,7 @@ kind of release has one name, in ``KINDS`` of release/kinds.py and here in ``REA
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,6 +47,10 @@ class Reading(Protocol):
 
     def __init__(self, records: ReleasedRecords) -> None:
         """A reading of these records."""
+
+    @property
+    def records(self) -> ReleasedRecords:
+        """The released records."""
 
     def counts(self, question: Question, *, method: CountMethod, share: bool) -> Estimate:
         """Counts, or shares, of the original table."""
@@ -219,6 +224,23 @@ class ReleasedRecords:
             raise InvalidNumber(
                 f"'{name}' must be a column of numbers to have a mean or a total.", column=name
             )
+
+    def range_of(self, name: str) -> tuple[float, float]:
+        """The smallest and the largest released value of a column of numbers."""
+
+        def made() -> tuple[float, float]:
+            domain = self.certificate.schema.column(name).domain
+            missing = () if domain is None else domain.missing_labels
+            gone = [code for code in missing if isinstance(code, int | float)]
+            least, most = math.inf, -math.inf
+            for batch in self.opened.batches([name]):
+                values = np.asarray(batch.column(0).cast(pa.float64(), safe=False).drop_null())
+                values = values[np.isfinite(values) & ~np.isin(values, gone)]
+                if len(values):
+                    least, most = min(least, values.min()), max(most, values.max())
+            return float(least), float(most)
+
+        return self.once(f"range of {name!r}", made)
 
     def with_values(
         self, where: Sequence[Condition], names: Sequence[str | None]

@@ -290,9 +290,7 @@ class Release:
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         place = {"row": 0, "column": len(question.by) - 1}.get(str(share))
         return self._answer(
-            lambda reading, asked: cross_table(
-                reading, self._released_records, asked, method=asked.method, share=share
-            ),
+            lambda reading, asked: cross_table(reading, asked, method=asked.method, share=share),
             replace(question, method=method),
             Rounded("share" if share else "total", place=place),
             (0.0, 1.0 if share else np.inf),
@@ -616,7 +614,7 @@ class Release:
         weight = self._weight(question)
         if weight not in (None, rounded.of, *question.names) and not estimate.no_interval:
             estimate = with_rounded_weights(
-                estimate, question, rounded, self.reading, self._released_records, bounds=bounds
+                estimate, question, rounded, self.reading, bounds=bounds
             )
         households = "" if estimate.no_interval else self._household_note(question, used)
         return replace(

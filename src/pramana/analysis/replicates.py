@@ -33,7 +33,6 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -41,7 +40,7 @@ from pramana.analysis.contrasts import JointErrors, errors_of_shares
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.numbers import beyond_scores
 from pramana.analysis.question import Question, Rounded, students
-from pramana.analysis.records import Reading, ReleasedRecords
+from pramana.analysis.records import Reading
 from pramana.analysis.regression_results import Regression
 from pramana.engine.base import Condition, SumsAsked, number_in, sums_in
 from pramana.errors import NotCovered, TooLarge
@@ -54,7 +53,7 @@ from pramana.types import FloatArray
 
 
 def replicated_estimate(
-    found: Estimate,
+    estimate: Estimate,
     others: Sequence[FloatArray],
     replicates: Replicates,
     question: Question,
@@ -66,7 +65,7 @@ def replicated_estimate(
 
     Intervals stay within the ``bounds`` of the quantity.
     """
-    numbers, drawn = found.unbiased, np.stack(list(others))
+    numbers, drawn = estimate.unbiased, np.stack(list(others))
     factor = replicates.factor(len(drawn))
     spread = factor * ((drawn - numbers) ** 2).sum(axis=0)
     more = np.fmax(least**2 - spread, 0.0)
@@ -85,29 +84,29 @@ def replicated_estimate(
         return np.asarray(factor * moved @ moved.T + alone)
 
     return replace(
-        found,
+        estimate,
         se=se,
-        low=np.fmin(low, found.estimate),
-        high=np.fmax(high, found.estimate),
-        why=f"{found.why.rstrip('.')}; errors by {len(drawn)} replicate weights "
+        low=np.fmin(low, estimate.estimate),
+        high=np.fmax(high, estimate.estimate),
+        why=f"{estimate.why.rstrip('.')}; errors by {len(drawn)} replicate weights "
         f"({replicates.kind}).",
         together=JointErrors(numbers, covariance, degrees=len(drawn) - 1.0),
     )
 
 
 def replicated_regression(
-    found: Regression, others: Sequence[FloatArray], replicates: Replicates, *, least: FloatArray
+    fitted: Regression, others: Sequence[FloatArray], replicates: Replicates, *, least: FloatArray
 ) -> Regression:
     """The same coefficients with the covariance that their replicates give, or ``least`` errors."""
-    apart = np.stack(list(others)) - found.coefficients
+    apart = np.stack(list(others)) - fitted.coefficients
     covariance = replicates.factor(len(apart)) * apart.T @ apart
     return replace(
-        found,
+        fitted,
         covariance=covariance + np.diag(np.fmax(least**2 - np.diag(covariance), 0.0)),
         reach=None,
         from_zero=None,
         degrees=len(apart) - 1,
-        why=f"{found.basis}; errors by {len(apart)} replicate weights ({replicates.kind}).",
+        why=f"{fitted.basis}; errors by {len(apart)} replicate weights ({replicates.kind}).",
     )
 
 
@@ -131,15 +130,13 @@ class ByWeight:
     yy: FloatArray
 
     @classmethod
-    def of(
-        cls, reading: Reading, records: ReleasedRecords, question: Question, of: str | None
-    ) -> ByWeight:
+    def of(cls, reading: Reading, question: Question, of: str | None) -> ByWeight:
         """Of column ``of``, or of 1 for each record; the last column asked for is the weight."""
         if of is None:
             counts = reading.counts(question, method=reading.unbiased, share=False)
             return cls(counts.labels[-1], counts.unbiased, counts.unbiased, counts.unbiased)
-        if records.changed([of]):
-            return cls._of_randomised(reading, records, question, of)
+        if reading.records.changed([of]):
+            return cls._of_randomised(reading, question, of)
         present = Condition(of, ">=", (-sys.float_info.max,))
         totals = [
             reading.values(replace(question, beyond=beyond), of, total=True)
@@ -149,22 +146,20 @@ class ByWeight:
         if question.beyond is not None:
             return cls(totals[0].labels[-1], n, y, y)
         # Squares as if values varied in each cell as they do in all.
-        sums = sums_in(records.summed(SumsAsked((), value=of)))
+        sums = sums_in(reading.records.summed(SumsAsked((), value=of)))
         mean = y.sum() / max(float(n.sum()), 1e-300)
         variance = max(sums["wwyy"].sum() / sums["n"].sum() - mean**2, 0.0)
         centre = (y.sum(axis=-1) / np.maximum(n.sum(axis=-1), 1e-300))[..., None]
         return cls(totals[0].labels[-1], n, y, n * (variance + centre**2))
 
     @classmethod
-    def _of_randomised(
-        cls, reading: Reading, records: ReleasedRecords, question: Question, of: str
-    ) -> ByWeight:
-        column, beyond = records.certificate.schema.column(of), question.beyond
+    def _of_randomised(cls, reading: Reading, question: Question, of: str) -> ByWeight:
+        column, beyond = reading.records.certificate.schema.column(of), question.beyond
         by_value = replace(question, by=(*question.by, of), beyond=None)
         counts = reading.counts(by_value, method=reading.unbiased, share=False)
         gone = (None, *column.codes_for_missing)
         present = np.array([label not in gone for label in column.labels])
-        scores = np.array([0.0 if own in gone else float(str(own)) for own in column.labels])
+        scores = np.array([0.0 if label in gone else float(str(label)) for label in column.labels])
         if beyond is not None:
             limit = number_in(label_text(beyond.values[0]), of)
             scores = np.mean(beyond_scores(column, beyond.comparison, limit), axis=0)
@@ -234,18 +229,17 @@ MOST_PLACES = 64
 
 
 def with_rounded_weights(
-    found: Estimate,
+    estimate: Estimate,
     question: Question,
     rounded: Rounded,
     reading: Reading,
-    records: ReleasedRecords,
     *,
     bounds: tuple[float, float],
 ) -> Estimate:
     """A weighted estimate whose errors include how the weights of the release were rounded."""
-    weight = records.certificate.schema.weight
+    weight = reading.records.certificate.schema.weight
     if weight is None or (weight.recoding.round is None and weight.recoding.top is None):
-        return found
+        return estimate
     recoding, name = weight.recoding, weight.name
     by_weight = replace(
         question.about_records(),
@@ -259,7 +253,7 @@ def with_rounded_weights(
 
     def moved(parts: ByWeight, influences: Influences) -> Moved:
         everyone = replace(by_weight, by=(name,), where=(), beyond=None)
-        numbers = ByWeight.of(reading, records, everyone, None)
+        numbers = ByWeight.of(reading, everyone, None)
         at = dict(zip(numbers.weights, numbers.n.tolist(), strict=True))
         number = np.array([at.get(label, 0.0) for label in parts.weights])
         mean, shared, alone = rounding_errors(recoding, parts.weights, number)
@@ -268,34 +262,31 @@ def with_rounded_weights(
         together = np.concatenate([sums * np.sqrt(shared), shift], axis=-1)
         return together, np.maximum(squares, 0.0) @ alone
 
-    sums_by_weight = partial(ByWeight.of, reading, records)
     try:
         if rounded.shares:
-            return _rounded_quantiles(
-                found, question, rounded, reading, by_weight, sums_by_weight, moved
-            )
-        parts = sums_by_weight(by_weight, rounded.of)
-        if parts.n.shape[:-1] != found.estimate.shape:
-            return found  # values of a column without a domain that some weight does not have
+            return _rounded_quantiles(estimate, question, rounded, reading, by_weight, moved)
+        parts = ByWeight.of(reading, by_weight, rounded.of)
+        if parts.n.shape[:-1] != estimate.estimate.shape:
+            return estimate  # values of a column without a domain that some weight does not have
         totals = moved(parts, (parts.y, parts.yy))
         together, luck = totals
         if rounded.kind == "mean":
-            together, luck = moved(parts, influences_on_means(parts, found.unbiased))
+            together, luck = moved(parts, influences_on_means(parts, estimate.unbiased))
         elif rounded.kind == "share":
-            influences = influences_on_shares(parts, found.unbiased, rounded.place)
+            influences = influences_on_shares(parts, estimate.unbiased, rounded.place)
             together, luck = moved(parts, influences)
     except (NotCovered, TooLarge):
-        return found
-    if found.what == "count":
+        return estimate
+    if estimate.what == "count":
         bounds = (0.0, np.inf)
     variance = (together**2).sum(axis=-1) + luck
-    wide = question.z(found.estimate.size) * np.sqrt(variance)
+    wide = question.z(estimate.estimate.size) * np.sqrt(variance)
     # The errors of shares come from those of the counts behind them.
-    errors = errors_of_rounded(found.together, (together, luck))
-    if found.together is not None and found.together.counts is not None:
-        counts = errors_of_rounded(found.together.counts, totals)
+    errors = errors_of_rounded(estimate.together, (together, luck))
+    if estimate.together is not None and estimate.together.counts is not None:
+        counts = errors_of_rounded(estimate.together.counts, totals)
         errors = errors_of_shares(counts, rounded.place)
-    return _widened(found, wide, wide, np.sqrt(variance), bounds, errors)
+    return _widened(estimate, wide, wide, np.sqrt(variance), bounds, errors)
 
 
 def errors_of_rounded(together: JointErrors | None, moved: Moved) -> JointErrors | None:
@@ -313,29 +304,28 @@ def errors_of_rounded(together: JointErrors | None, moved: Moved) -> JointErrors
 
 
 def _rounded_quantiles(
-    found: Estimate,
+    estimate: Estimate,
     question: Question,
     rounded: Rounded,
     reading: Reading,
     by_weight: Question,
-    sums_by_weight: Callable[[Question, str | None], ByWeight],
     moved: Callable[[ByWeight, Influences], Moved],
 ) -> Estimate:
     """Ends at shares that are farther by the error of the share below a quantile."""
     assert rounded.of is not None  # noqa: S101 - a quantile is one of a column
     shares = np.array(rounded.shares)
-    quantiles = np.array(found.unbiased).reshape(-1, len(shares))
+    quantiles = np.array(estimate.unbiased).reshape(-1, len(shares))
     known = quantiles[np.isfinite(quantiles)]
     if not len(known):
-        return found
+        return estimate
     places = np.unique(np.quantile(known, np.linspace(0, 1, MOST_PLACES), method="inverted_cdf"))
     nearest = np.abs(np.nan_to_num(quantiles)[..., None] - places).argmin(axis=-1)
     variance = np.zeros(quantiles.shape)
     for at, place in enumerate(places.tolist()):
         below = replace(by_weight, beyond=Condition(rounded.of, "<=", (place,)))
-        parts = sums_by_weight(below, rounded.of)
+        parts = ByWeight.of(reading, below, rounded.of)
         if parts.n[..., 0].size != len(quantiles):
-            return found
+            return estimate
         for column, share in enumerate(shares):
             mean = np.full(parts.n.shape[:-1], share)
             together, luck = moved(parts, influences_on_means(parts, mean))
@@ -351,15 +341,15 @@ def _rounded_quantiles(
     rows = np.arange(len(quantiles))[:, None]
     low, high = (curve[rows, np.searchsorted(asked, end)] for end in ends)
     down, up = (
-        np.maximum(np.nan_to_num(gap), 0).reshape(found.unbiased.shape)
+        np.maximum(np.nan_to_num(gap), 0).reshape(estimate.unbiased.shape)
         for gap in (quantiles - low, high - quantiles)
     )
     error = (down + up) / (2 * z)
-    return _widened(found, down, up, error, (-np.inf, np.inf), found.together)
+    return _widened(estimate, down, up, error, (-np.inf, np.inf), estimate.together)
 
 
 def _widened(
-    found: Estimate,
+    estimate: Estimate,
     below: FloatArray,
     above: FloatArray,
     error: FloatArray,
@@ -367,14 +357,14 @@ def _widened(
     together: JointErrors | None,
 ) -> Estimate:
     with np.errstate(invalid="ignore"):
-        low = found.unbiased - np.hypot(found.unbiased - found.low, below)
-        high = found.unbiased + np.hypot(found.high - found.unbiased, above)
-    known = np.isfinite(found.unbiased)
+        low = estimate.unbiased - np.hypot(estimate.unbiased - estimate.low, below)
+        high = estimate.unbiased + np.hypot(estimate.high - estimate.unbiased, above)
+    known = np.isfinite(estimate.unbiased)
     return replace(
-        found,
-        se=np.hypot(found.se, error),
-        low=np.maximum(np.where(known, low, found.low), bounds[0]),
-        high=np.minimum(np.where(known, high, found.high), bounds[1]),
-        why=f"{found.why.rstrip('.')}; errors include that weights were rounded.",
+        estimate,
+        se=np.hypot(estimate.se, error),
+        low=np.maximum(np.where(known, low, estimate.low), bounds[0]),
+        high=np.minimum(np.where(known, high, estimate.high), bounds[1]),
+        why=f"{estimate.why.rstrip('.')}; errors include that weights were rounded.",
         together=together,
     )

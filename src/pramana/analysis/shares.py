@@ -51,48 +51,38 @@ MODELLED = "model"
 
 
 def cross_table(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    *,
-    method: CountMethod,
-    share: Share,
+    reading: Reading, question: Question, *, method: CountMethod, share: Share
 ) -> Estimate:
     """Counts, or shares of all, of rows or of columns."""
     if share in ("row", "column"):
-        return _shares_within(reading, records, question, share, method=method)
-    return _filtered_counts(reading, records, question, method=method, share=bool(share))
+        return _shares_within(reading, question, share, method=method)
+    return _filtered_counts(reading, question, method=method, share=bool(share))
 
 
 def _filtered_counts(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    *,
-    method: CountMethod,
-    share: bool,
+    reading: Reading, question: Question, *, method: CountMethod, share: bool
 ) -> Estimate:
     """Counts or shares by one estimator, whether a value is a cell of the table or a filter.
 
     Filters by values are cells of the table that has their columns as well. That table decides
     whether the estimate is shrunk, and gives the shrunken numbers; errors are the same anyway.
     """
-    found = reading.counts(question, method=method, share=share)
+    counts, records = reading.counts(question, method=method, share=share), reading.records
     crossed = [c for c in question.where if records.crossable(c)]
-    undone = found.method == "unbiased" or found.method in SHRUNKEN
+    undone = counts.method == "unbiased" or counts.method in SHRUNKEN
     if not crossed or not undone or not records.changed(question.names) or method == "unbiased":
-        return found
+        return counts
     columns = tuple(dict.fromkeys((*question.by, *(c.column for c in crossed))))
     others = tuple(c for c in question.where if c not in crossed)
     table = reading.counts(replace(question, by=columns, where=others), method=method, share=False)
     if table.method not in SHRUNKEN:
-        if found.method == "unbiased":
-            return found
+        if counts.method == "unbiased":
+            return counts
         return reading.counts(question, method=reading.unbiased, share=share)
     estimate = table.estimate
     for condition in crossed:
         at = columns.index(condition.column)
-        kept = _kept_labels(reading, records, question, condition)
+        kept = _kept_labels(reading, question, condition)
         inside = np.array([label in kept for label in table.labels[at]], dtype=np.float64)
         estimate = estimate * inside.reshape(
             [-1 if axis == at else 1 for axis in range(len(columns))]
@@ -101,20 +91,18 @@ def _filtered_counts(
     # An unchanged column whose values are filtered has fewer labels than in the unfiltered table.
     places = [
         [every.index(label) for label in labels]
-        for every, labels in zip(table.labels, found.labels, strict=False)
+        for every, labels in zip(table.labels, counts.labels, strict=False)
     ]
     estimate = np.asarray(estimate[np.ix_(*places)], dtype=np.float64)
     if share:
         whole = float(estimate.sum())
         estimate = estimate / whole if whole > 0 else np.full_like(estimate, np.nan)
-    return replace(found, method=table.method, why=table.why, estimate=estimate)
+    return replace(counts, method=table.method, why=table.why, estimate=estimate)
 
 
-def _kept_labels(
-    reading: Reading, records: ReleasedRecords, question: Question, condition: Condition
-) -> set[Label]:
+def _kept_labels(reading: Reading, question: Question, condition: Condition) -> set[Label]:
     """The labels that a filter keeps; of an unchanged column those that some record has."""
-    name = condition.column
+    name, records = condition.column, reading.records
     if records.certificate.schema.column(name).randomised:
         return set(records.kept([condition])[name])
     alone = replace(question, by=(name,), where=(condition,))
@@ -123,19 +111,14 @@ def _kept_labels(
 
 
 def _shares_within(
-    reading: Reading,
-    records: ReleasedRecords,
-    question: Question,
-    share: Share,
-    *,
-    method: CountMethod,
+    reading: Reading, question: Question, share: Share, *, method: CountMethod
 ) -> Estimate:
     """Shares that sum to one within each value of the first (``row``) or last column."""
     if len(question.by) < 2:
         raise InvalidNumber(f"Shares by {share} are of a table of two columns or more.")
     place = 0 if share == "row" else len(question.by) - 1
     name, what = question.by[place], f"share within {question.by[place]}"
-    table = _filtered_counts(reading, records, question, method=method, share=False)
+    table = _filtered_counts(reading, question, method=method, share=False)
     if table.method == MODELLED:  # which takes no filters, and has no errors
         return replace(table, what=what, estimate=_shares_of(table, place))
     whole = reading.counts(replace(question, by=(name,)), method=reading.unbiased, share=False)
@@ -144,13 +127,13 @@ def _shares_within(
         level = level ** (1 / max(len(whole.labels[0]), 1))
     rest = replace(question, by=tuple(n for n in question.by if n != name), level=level)
     rows = [_row(reading, rest, Condition(name, "=", (label,))) for label in whole.labels[0]]
-    found = _stacked(rows, question, place, whole)
-    found = replace(found, what=what, records=table.records)
-    same = table.labels == found.labels
+    shares = _stacked(rows, question, place, whole)
+    shares = replace(shares, what=what, records=table.records)
+    same = table.labels == shares.labels
     if same and table.method in SHRUNKEN:
         why = f"shares of the table; {table.why}"
-        found = replace(found, method=table.method, why=why, estimate=_shares_of(table, place))
-    return replace(found, together=errors_of_shares(table.together, place) if same else None)
+        shares = replace(shares, method=table.method, why=why, estimate=_shares_of(table, place))
+    return replace(shares, together=errors_of_shares(table.together, place) if same else None)
 
 
 def _shares_of(table: Estimate, place: int) -> FloatArray:
@@ -178,12 +161,12 @@ def _stacked(
 
     Of a value that nobody has by the estimate, but some may have, every share is possible.
     """
-    found = [row for row in rows if row is not None]
-    if not found:
+    present = [row for row in rows if row is not None]
+    if not present:
         raise InvalidTable("No released record meets the filter. Loosen it.")
     others = []
-    for at, labels in enumerate(found[0].labels):  # a column without a domain lists what occurs
-        every = dict.fromkeys(label for row in found for label in row.labels[at])
+    for at, labels in enumerate(present[0].labels):  # a column without a domain lists what occurs
+        every = dict.fromkeys(label for row in present for label in row.labels[at])
         in_order = sorted(every, key=lambda label: (label is None, label))
         others.append(labels if len(every) == len(labels) else tuple(in_order))
     anyone = np.nan_to_num(whole.high, nan=0.0) > 0
@@ -209,11 +192,11 @@ def _stacked(
         for figure in SHRUNK_FIGURES
     }
     return replace(
-        found[0],
+        present[0],
         by=question.by,
         labels=(*others[:place], whole.labels[0], *others[place:]),
-        method=", ".join(dict.fromkeys(row.method for row in found)),
-        why=f"one question for each value of {question.by[place]}; {found[0].why}",
+        method=", ".join(dict.fromkeys(row.method for row in present)),
+        why=f"one question for each value of {question.by[place]}; {present[0].why}",
         level=question.level,
         **figures,
     )
@@ -233,14 +216,14 @@ def beyond_of(text: str) -> Condition:
 
 def proportion(reading: Reading, question: Question, beyond: Condition) -> Estimate:
     """The mean of 1 where the value lies beyond the number; cut where no share can lie."""
-    found = reading.values(replace(question, beyond=beyond), beyond.column, total=False)
+    mean = reading.values(replace(question, beyond=beyond), beyond.column, total=False)
     limit = label_text(beyond.values[0])
     return replace(
-        found,
+        mean,
         what=f"share with {beyond.column} {beyond.comparison} {limit}",
-        estimate=np.clip(found.estimate, 0.0, 1.0) if found.method == "shrunk" else found.estimate,
-        low=np.clip(found.low, 0.0, 1.0),
-        high=np.clip(found.high, 0.0, 1.0),
+        estimate=np.clip(mean.estimate, 0.0, 1.0) if mean.method == "shrunk" else mean.estimate,
+        low=np.clip(mean.low, 0.0, 1.0),
+        high=np.clip(mean.high, 0.0, 1.0),
     )
 
 

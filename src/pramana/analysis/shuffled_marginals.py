@@ -117,8 +117,8 @@ class Effects:
                 axes = tuple(names.index(name) for name in held)
                 rounds.append(CountedRound(axes, counts, base, float(one.matrix.retention)))
         masks = [
-            np.array([label in kept.get(name, (label,)) for label in own], dtype=np.float64)
-            for name, own in zip(names, labels, strict=True)
+            np.array([label in kept.get(name, (label,)) for label in values], dtype=np.float64)
+            for name, values in zip(names, labels, strict=True)
         ]
         inside = prod(np.ix_(*masks), start=np.ones(()))
         shape, number = tuple(map(len, labels)), float(records.certificate.records)
@@ -127,11 +127,11 @@ class Effects:
     @cached_property
     def _weights(self) -> dict[Axes, float]:
         """The information of all rounds together about each effect."""
-        found: dict[Axes, float] = {}
+        information: dict[Axes, float] = {}
         for one in self.rounds:
             for part in one.parts:
-                found[part] = found.get(part, 0.0) + one.information
-        return found
+                information[part] = information.get(part, 0.0) + one.information
+        return information
 
     @cached_property
     def whole(self) -> FloatArray:
@@ -154,14 +154,14 @@ class Effects:
 
     def coefficients(self, one: CountedRound, combinations: FloatArray) -> FloatArray:
         """What each answer of a round counts in combinations of the cells of the whole table."""
-        found = np.zeros((len(combinations), *(self.shape[axis] for axis in one.axes)))
+        counted = np.zeros((len(combinations), *(self.shape[axis] for axis in one.axes)))
         for part in one.parts:
             others = tuple(axis + 1 for axis in range(len(self.shape)) if axis not in part)
             effect = _centred(combinations.mean(axis=others))
             places = [self.shape[axis] if axis in part else 1 for axis in one.axes]
             weight = one.information / self._weights[part]
-            found += weight * effect.reshape(-1, *places)
-        return found
+            counted += weight * effect.reshape(-1, *places)
+        return counted
 
     def covariance(
         self, contrasts: Sequence[FloatArray], *, infer: Inference, diagonal: bool = False
@@ -176,11 +176,11 @@ class Effects:
         combinations = stacked.reshape(shape) * self.inside
         total: FloatArray = np.zeros(())
         for one in self.rounds:
-            own = self.coefficients(one, combinations).reshape(len(stacked), -1)
+            counted = self.coefficients(one, combinations).reshape(len(stacked), -1)
             others = tuple(axis for axis in range(len(self.shape)) if axis not in one.axes)
             true, p = self.whole.sum(axis=others).ravel(), one.kept
-            moved = p * own + (1 - p) * (own @ one.base.ravel())[:, None]
-            spread = inner(own * one.counts.ravel(), own) - inner(moved * true, moved)
+            moved = p * counted + (1 - p) * (counted @ one.base.ravel())[:, None]
+            spread = inner(counted * one.counts.ravel(), counted) - inner(moved * true, moved)
             total = total + spread / p**2
         if infer == "population":
             cells = combinations.reshape(len(stacked), -1)
@@ -283,7 +283,7 @@ class ShuffledMarginalsReading(AttributeSamplingReading):
                 f"No round holds {' and '.join(dict.fromkeys(names))} together, so there is no "
                 f"{'total' if total else 'mean'} by them. Ask for fewer columns."
             )
-        return values_of_numbers(self, self.records, question, of, total=total)
+        return values_of_numbers(self, question, of, total=total)
 
     def quantile(
         self,

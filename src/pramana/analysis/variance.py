@@ -58,11 +58,11 @@ def bounded_interval(estimate: FloatArray, se: FloatArray, *, z: float) -> Inter
     >>> low.round(2), high.round(2)
     (array([0.  , 0.35, 3.04]), array([0.62, 3.96, 6.96]))
     """
-    truth, least, most = _accepted(z)
+    true, least, most = _accepted(z)
     with np.errstate(divide="ignore", invalid="ignore"):
         at = np.where(se > 0, estimate / se, np.inf)
-    low = np.where(at >= 2 * z, at - z, np.interp(at, most, truth, left=0.0))
-    high = np.where(at >= 0, at + z, np.interp(at, least, truth))
+    low = np.where(at >= 2 * z, at - z, np.interp(at, most, true, left=0.0))
+    high = np.where(at >= 0, at + z, np.interp(at, least, true))
     sure = np.isinf(at)
     with np.errstate(invalid="ignore"):
         return np.where(sure, estimate, low * se), np.where(sure, estimate, high * se)
@@ -187,19 +187,19 @@ def _accepted(z: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """
     from scipy.special import ndtr
 
-    truth = np.geomspace(1e-3, z, 400)
+    true = np.geomspace(1e-3, z, 400)
 
     def other(least: FloatArray) -> FloatArray:
-        return np.sqrt(np.maximum(truth**2 - 2 * least * truth, 0))
+        return np.sqrt(np.maximum(true**2 - 2 * least * true, 0))
 
-    low, high = np.full(truth.shape, -1e3 * (1 + z**2)), np.zeros(truth.shape)
+    low, high = np.full(true.shape, -1e3 * (1 + z**2)), np.zeros(true.shape)
     for _ in range(80):
         middle = (low + high) / 2
-        outside = ndtr(-other(middle)) + ndtr(middle - truth)
+        outside = ndtr(-other(middle)) + ndtr(middle - true)
         too_near = outside > 2 * ndtr(-z)
         low, high = np.where(too_near, low, middle), np.where(too_near, middle, high)
     least = (low + high) / 2
-    return truth, least, truth + other(least)
+    return true, least, true + other(least)
 
 
 BORDER: Final = 3.0
