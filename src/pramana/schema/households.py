@@ -63,7 +63,13 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     ]
     drawn = [column.name for column in columns if column.drawn and column.shared]
     if drawn:
-        raise Infeasible(_would_disagree(drawn), without=tuple(drawn))
+        raise Infeasible(
+            f"{quoted(drawn)}: the same for all of a household, and so not to be randomised. "
+            "Randomised on each record its people would no longer agree, and drawn once for all "
+            "of them their records would be linked. Release these columns unchanged (role public, "
+            "which counts as known), drop them, or protect a table of the households with them.",
+            without=tuple(drawn),
+        )
     linking = {c.name: c for c in columns if not c.drawn and (c.whole or c.shared)}
     if not linking:
         return
@@ -74,11 +80,21 @@ def require_unlinked(schema: Schema, table: OpenedTable) -> None:
     for names in (list(linking), *tried):
         alone |= _identifies_household(homes, [linking[name].codes for name in names])
     if alone.any():
-        households = len(np.unique(homes[alone]))
-        raise Infeasible(_linked(list(linking), households), without=tuple(linking))
+        households = counted(len(np.unique(homes[alone])), "household")
+        raise Infeasible(
+            f"{quoted(list(linking))}: the same for all or some of a household, and tell "
+            f"{households} from all others. Released unchanged, these columns would keep their "
+            "records linked. Round or bin them, with role public, or drop them.",
+            without=tuple(linking),
+        )
     unknown = [n for n, column in linking.items() if column.shared and n not in schema.known]
     if unknown:
-        raise Infeasible(_shared_but_sensitive(unknown), without=tuple(unknown))
+        raise Infeasible(
+            f"{quoted(unknown)}: the same for all of a household, and sensitive. Who knows who "
+            "lives with whom knows that their records agree there, and finds them more often than "
+            "guaranteed. Give these columns role public, or drop them.",
+            without=tuple(unknown),
+        )
 
 
 def columns_of_households(
@@ -168,38 +184,6 @@ def _partly(homes: IntArray, codes: IntArray) -> bool:
     pair = float((people * (people - 1)).sum()) / (len(homes) * (len(homes) - 1))
     repeated = int(np.count_nonzero(np.unique(codes, return_counts=True)[1] > 1))
     return bool(pdtrc(found - 1, repeated * pair) < BY_CHANCE)
-
-
-def _linked(names: list[str], households: int) -> str:
-    """What is wrong with columns that tell households apart, and the ways out."""
-    are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
-    return (
-        f"{quoted(names)} {are} the same for all or some of a household, and {they} would tell "
-        f"{counted(households, 'household')} from all others: left as {they} {are}, their records "
-        f"would stay linked. Round or bin {them}, with role public, or drop {them}."
-    )
-
-
-def _shared_but_sensitive(names: list[str]) -> str:
-    """Why what people of a household have alike must be taken to be known, and the ways out."""
-    are, they, them = ("is", "it", "it") if len(names) == 1 else ("are", "they", "them")
-    return (
-        f"{quoted(names)} {are} the same for all of a household, and sensitive, so that nobody is "
-        f"taken to know {them}. Who knows who lives with whom knows that their records agree "
-        f"there, and finds them more often than promised. Say that {they} may be known (role "
-        f"public), or drop {them}."
-    )
-
-
-def _would_disagree(drawn: list[str]) -> str:
-    """Why columns of the household are not randomised, and the ways out."""
-    are, they, them = ("is", "it", "it") if len(drawn) == 1 else ("are", "they", "them")
-    return (
-        f"{quoted(drawn)} {are} the same for all of a household: randomised on each record apart "
-        "its people would no longer agree, and drawn once for all of them their records would be "
-        f"linked. Leave {them} as {they} {are} (role public, which counts as known), drop {them}, "
-        f"or protect a table of the households with {them}, one record each."
-    )
 
 
 def _beyond_chance(homes: IntArray, codes: IntArray) -> bool:

@@ -219,8 +219,8 @@ def mapped(
 ) -> pa.RecordBatch:
     """A batch with functions of some of its columns in their place."""
     arrays = [
-        functions[name](batch.column(at)) if name in functions else batch.column(at)
-        for at, name in enumerate(batch.schema.names)
+        functions[name](array) if name in functions else array
+        for name, array in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -248,21 +248,21 @@ def batch_cells() -> int:
 def plain_text(table: pa.Table) -> pa.Table:
     """The table with text in place of views of text."""
     for at, item in enumerate(table.schema):
-        kind = item.type.value_type if pa.types.is_dictionary(item.type) else item.type
+        coded = pa.types.is_dictionary(item.type)
+        kind = item.type.value_type if coded else item.type
         if not (pa.types.is_string_view(kind) or pa.types.is_binary_view(kind)):
             continue
         text = pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
-        chunks = [_viewless(chunk, text) for chunk in table.column(at).chunks]
-        empty = pa.array([], text)
-        empty = empty.dictionary_encode() if pa.types.is_dictionary(item.type) else empty
+        if not coded:
+            table = table.set_column(at, item.name, table.column(at).cast(text))
+            continue
+        chunks = [
+            pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(text))
+            for chunk in table.column(at).chunks
+        ]
+        empty = pa.array([], text).dictionary_encode()
         table = table.set_column(at, item.name, pa.chunked_array(chunks or [empty]))
     return table
-
-
-def _viewless(array: pa.Array, text: pa.DataType) -> pa.Array:
-    if not pa.types.is_dictionary(array.type):
-        return array.cast(text)
-    return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(text))
 
 
 def placed(batches: Iterable[pa.RecordBatch]) -> Iterator[Part]:
@@ -285,18 +285,16 @@ def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def is_whole(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type are whole numbers, also behind a dictionary."""
-    own = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_integer(own))
+    return bool(pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of an Arrow type can be added up, also behind a dictionary."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return is_whole(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain)
 
+
+# -- checksums -------------------------------------------------------------------------------------
 
 PER_BYTE: Final = np.uint64(0xBF58476D1CE4E5B9)
 MISSING: Final = np.uint64(0xD6E8FEB86659FD93)
