@@ -181,50 +181,43 @@ def _stata(certificate: Certificate) -> Iterator[str]:
         yield f"use {_stata_text(name)}, clear"
         return  # the file has its labels
     if form != "csv":
-        yield "* Stata does not read this format; the data go through Python and a file beside it."
-        yield "python: exec(open('load.py').read().replace('__file__', repr('load.py')))"
-        yield "python: records.astype(object).to_csv('data_for_stata.csv', index=False)"
-        name = "data_for_stata.csv"
-    coded = {column.name for column, _, _ in _coded(certificate)}
-    texts = " ".join(
-        str(place)
-        for place, column in enumerate(certificate.schema.released, start=1)
-        if column.name in coded and (_is_text(column) or form != "csv")
-    )
+        yield f"* Stata does not read {form}: write a copy of the release as dta with pramana."
+        return
+    released = certificate.schema.released
+    places = {column.name: at for at, column in enumerate(released, start=1)}
+    texts = " ".join(str(places[c.name]) for c, _, _ in _coded(certificate) if _is_text(c))
     yield (
         f"import delimited using {_stata_text(name)}, clear varnames(1) case(preserve) "
         f"encoding(utf-8) bindquote(strict){f' stringcols({texts})' if texts else ''}"
     )
-    for place, column in enumerate(certificate.schema.released, start=1):
+    for column in released:
+        place = places[column.name]
         yield f"unab own : _all\nlocal v{place} : word {place} of `own'"
         label = certificate.labels.variables.get(column.name) or column.name
         yield f"label variable `v{place}' {_stata_text(label[:80])}"
-    places = {c.name: at for at, c in enumerate(certificate.schema.released, start=1)}
     for column, values, labels in _coded(certificate):
-        yield from _stata_values(places[column.name], column, values, labels, through=form != "csv")
+        yield from _stata_values(places[column.name], column, values, labels)
 
 
 def _stata_values(
-    place: int, column: Column, values: Sequence[Label], labels: Sequence[str], *, through: bool
+    place: int, column: Column, values: Sequence[Label], labels: Sequence[str]
 ) -> Iterator[str]:
     """Numbers get labels; texts become numbers with labels, in the order of the domain."""
-    text = through or _is_text(column)
-    codes = (
-        range(1, len(values) + 1)
-        if text
-        else [int(v) for v in values if isinstance(v, int | float) and float(v).is_integer()]
-    )
-    if not text and len(codes) < len(values):
-        return  # Stata labels whole numbers only
-    told = labels if through and len(set(labels)) == len(labels) else list(map(label_text, values))
-    for code, own in zip(codes, told if text else labels, strict=True):
-        yield f"label define values{place} {code} {_stata_text(own)}, add"
+    text = _is_text(column)
+    codes: list[int] = list(range(1, len(values) + 1))
+    if not text:
+        codes = [int(v) for v in values if isinstance(v, int | float) and float(v).is_integer()]
+        if len(codes) < len(values):
+            return  # Stata labels whole numbers only
+    spelled = list(map(label_text, values))
+    for code, label in zip(codes, spelled if text else labels, strict=True):
+        yield f"label define values{place} {code} {_stata_text(label)}, add"
     if not text:
         yield f"label values `v{place}' values{place}"
         return
     yield f"capture tostring `v{place}', replace force"
     for letter, instead in STATA_INSTEAD.items():
-        if any(letter in text for text in told):
+        if any(letter in value for value in spelled):
             exchanged = f"char({ord(letter)}), uchar({ord(instead)})"
             yield f"quietly replace `v{place}' = subinstr(`v{place}', {exchanged}, .)"
     yield f"encode `v{place}', generate(code{place}) label(values{place}) noextend"
@@ -262,19 +255,15 @@ def _spss(certificate: Certificate) -> Iterator[str]:
         yield f"GET FILE={_spss_text(name)}."
         return  # the file has its labels
     if form != "csv":
-        yield "* SPSS does not read this format; the data go through Python and a file beside it."
-        yield "BEGIN PROGRAM PYTHON3."
-        yield "exec(open('load.py').read().replace('__file__', repr('load.py')))"
-        yield "records.astype(object).to_csv('data_for_spss.csv', index=False)"
-        yield "END PROGRAM."
-        name = "data_for_spss.csv"
+        yield f"* SPSS does not read {form}: write a copy of the release as sav with pramana."
+        return
     names = {c.name: f"v{at}" for at, c in enumerate(certificate.schema.released, start=1)}
-    coded = {column.name for column, _, _ in _coded(certificate)}
+    texts = {column.name for column, _, _ in _coded(certificate) if _is_text(column)}
     yield f"GET DATA /TYPE=TXT /FILE={_spss_text(name)} /ENCODING='UTF8' /ARRANGEMENT=DELIMITED"
     yield "  /DELCASE=LINE /DELIMITERS=',' /QUALIFIER='\"' /FIRSTCASE=2 /VARIABLES="
     for column in certificate.schema.released:
-        text = column.name in coded and (_is_text(column) or form != "csv")
-        yield f"  {names[column.name]} {f'A{TEXT_WIDTH}' if text else 'AUTO'}"
+        kind = f"A{TEXT_WIDTH}" if column.name in texts else "AUTO"
+        yield f"  {names[column.name]} {kind}"
     yield "  ."
     yield "VARIABLE LABELS"
     for column in certificate.schema.released:
@@ -282,23 +271,17 @@ def _spss(certificate: Certificate) -> Iterator[str]:
         yield f"  {names[column.name]} {_spss_text(label)}"
     yield "  ."
     for column, values, labels in _coded(certificate):
-        own, text = names[column.name], _is_text(column) or form != "csv"
-        if form == "csv":
-            yield f"VALUE LABELS {own}"
-            for value, label in zip(values, labels, strict=True):
-                shown = _spss_text(label_text(value)) if text else label_text(value)
-                yield f"  {shown} {_spss_text(label[:120])}"
-            yield "  ."
-            yield from _spss_missing(own, column, text=text)
+        own, text = names[column.name], column.name in texts
+        yield f"VALUE LABELS {own}"
+        for value, label in zip(values, labels, strict=True):
+            shown = _spss_text(label_text(value)) if text else label_text(value)
+            yield f"  {shown} {_spss_text(label[:120])}"
+        yield "  ."
+        missing = () if column.domain is None or text else column.domain.missing_labels
+        if 0 < len(missing) <= MOST_MISSING:  # SPSS takes up to three numbers
+            yield f"MISSING VALUES {own} ({', '.join(map(label_text, missing))})."
         yield f"VARIABLE LEVEL {own} ({'ORDINAL' if column.ordered else 'NOMINAL'})."
     yield "EXECUTE."
-
-
-def _spss_missing(own: str, column: Column, *, text: bool) -> Iterator[str]:
-    """Values by which a survey says why there is none; SPSS takes up to three numbers."""
-    gone = () if column.domain is None or text else column.domain.missing_labels
-    if 0 < len(gone) <= MOST_MISSING:
-        yield f"MISSING VALUES {own} ({', '.join(map(label_text, gone))})."
 
 
 def _spss_text(text: str) -> str:
