@@ -305,8 +305,14 @@ def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> Ope
 
 def _unchanged_records(release: Release, opened: OpenedTable) -> UnchangedRecords:
     """How many records of the original data are in the release unchanged."""
-    schema = release.certificate.true_schema
-    return measure_unchanged(schema, opened, release.opened, most=OWNER_SAMPLE)
+    certificate = release.certificate
+    return measure_unchanged(
+        certificate.true_schema,
+        opened,
+        release.opened,
+        most=OWNER_SAMPLE,
+        sets=certificate.marks or None,
+    )
 
 
 # -- 5: certificate and ledger ------------------------------------------------------------------

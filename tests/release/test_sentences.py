@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from dataclasses import replace
@@ -196,10 +197,15 @@ def test_sets_are_chosen_again(written, tmp_path):
         folder = rewritten(written, tmp_path / str(at), "attribute-sampling", change)
         return {check.name: check.state for check in pm.verify(folder).checks}.get("chosen for")
 
+    def labels(column):
+        return len(column["categories"]) if "categories" in column else len(column["bins"]) - 1
+
     def less(times, sets=None):
         def change(form):
+            columns = {column["name"]: column for column in form["schema"]["columns"]}
             for one in form["mechanism"][:sets]:
-                size, own = len(one["matrix"]["labels"]), one["matrix"]
+                own = one["matrix"]
+                size = math.prod(labels(columns[name]) for name in one["columns"])
                 gain = 2**64 - size * int(own["other"])
                 own["other"] = str((2**64 - int(times * gain)) // size)
 

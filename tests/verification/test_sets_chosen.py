@@ -106,7 +106,7 @@ def test_a_report_that_rules_together_rule_out_does_not_verify(tmp_path: Path) -
     }  # fmt: skip
     seen = RecordScan(release.certificate)
     for batch in pa.table(forged, schema=records.schema).to_batches():
-        seen.add(batch)
+        seen.add(batch, seen.inspect(batch))
     assert seen.impossible == 20
 
 

@@ -38,6 +38,7 @@ from pramana.release.certificate_fields import (
     converted,
     labels_of,
     labels_to_json,
+    mechanism_to_json,
     parse,
     schema_of,
     schema_to_json,
@@ -299,7 +300,9 @@ class Certificate:
             "records": self.records,
             "schema": schema_to_json(self.schema, treatment=self.nature.treatment),
             "options": dict(self.options),
-            "mechanism": None if self.mechanism is None else self.mechanism.to_json(),
+            "mechanism": None
+            if self.mechanism is None
+            else mechanism_to_json(self.mechanism, self.schema),
             "matrices": {
                 "published": self.nature.shows_matrices,
                 "depend_on_the_data": self.data_dependent,
@@ -426,11 +429,13 @@ class Certificate:
         for copy in form.copies:
             if copy.name != copy_name(copy.format):
                 raise NotARelease("copies must be of the data, in formats that can be written.")
-        mechanism, risk = form.mechanism, form.accepted_risk
+        schema, risk, mechanism = schema_of(form.schema), form.accepted_risk, None
+        if form.mechanism is not None:
+            mechanism = KINDS[form.kind].mechanism(form.mechanism, schema=schema)
         return cls(
-            schema=schema_of(form.schema),
+            schema=schema,
             kind=form.kind,
-            mechanism=None if mechanism is None else KINDS[form.kind].mechanism(mechanism),
+            mechanism=mechanism,
             method=form.method,
             records=form.records,
             anonymity_set=form.anonymity_set.size,

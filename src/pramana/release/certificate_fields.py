@@ -15,6 +15,8 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
+from itertools import product
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -90,6 +92,9 @@ def converted(value: Any, kind: type[T], *, what: str) -> T:
     except (msgspec.ValidationError, RecursionError) as error:
         raise NotARelease(f"{what} is not valid: {harmless(str(error)[:MOST_SHOWN])}.") from None
 
+
+MOST_SET_CELLS: Final = 10_000_000
+"""Cells of all sets together, before they are listed."""
 
 MOST_MOVES: Final = 5_000_000
 """Transitions of one matrix, before an array of them is made: cells may share a listed row."""
@@ -370,7 +375,7 @@ class StepForm(Struct):
 
 
 class MixtureOfKnownCells(Struct, tag_field="family", tag="uniform-mixture"):
-    """A uniform mixture; its labels may follow from the questions of a survey."""
+    """A uniform mixture; its labels may follow from a schema or the questions of a survey."""
 
     other: Weight
     labels: Cells | None = None
@@ -384,8 +389,9 @@ class AttributeSetForm(Struct):
     matrix: MixtureOfKnownCells
 
 
-def mechanism_of(value: Any, *, what: str = "mechanism") -> Mechanism:
-    """The steps of a mechanism from their parsed JSON."""
+def mechanism_of(value: Any, *, schema: Schema | None = None, what: str = "mechanism") -> Mechanism:
+    """The steps of a mechanism from their parsed JSON, which lists all of their labels."""
+    del schema
     steps = converted(value, list[StepForm], what=what)
     if not steps:
         raise NotARelease(f"{what} must have at least one step.")
@@ -394,16 +400,59 @@ def mechanism_of(value: Any, *, what: str = "mechanism") -> Mechanism:
     return Mechanism.from_json(value)
 
 
-def reporting_of(value: Any, *, what: str = "mechanism") -> AttributeSampler:
+def reporting_of(value: Any, *, schema: Schema, what: str = "mechanism") -> AttributeSampler:
     """The attribute sets of a mechanism from their parsed JSON."""
-    sets = converted(value, list[Any], what=what)
-    return AttributeSampler(tuple(attribute_set_of(entry, what=what) for entry in sets))
+    return AttributeSampler(_sets_of(value, schema, what))
 
 
-def rounds_of(value: Any, *, what: str = "mechanism") -> ShuffledRounds:
+def rounds_of(value: Any, *, schema: Schema, what: str = "mechanism") -> ShuffledRounds:
     """The sets of a mechanism in which everybody answers all of them."""
-    sets = converted(value, list[Any], what=what)
-    return ShuffledRounds(tuple(attribute_set_of(entry, what=what) for entry in sets))
+    return ShuffledRounds(_sets_of(value, schema, what))
+
+
+def _sets_of(value: Any, schema: Schema, what: str) -> tuple[AttributeSet, ...]:
+    """Attribute sets; those that list no cells have all combinations of the schema's labels."""
+    entries = converted(value, list[Any], what=what)
+    sets, size = [], 0
+    for entry in entries:
+        form = converted(entry, AttributeSetForm, what=what)
+        labels = None
+        if form.matrix.labels is None:
+            columns = [column for column in schema.columns if column.name in form.columns]
+            if len(columns) < len(form.columns) or any(column.domain is None for column in columns):
+                raise NotARelease(f"{what} must name columns with a domain in its sets.")
+            size += math.prod(len(column.labels) for column in columns)
+            if size > MOST_SET_CELLS:
+                raise NotARelease(f"{what} must have at most {MOST_SET_CELLS:,} cells in its sets.")
+            labels = all_combinations(form.columns, schema)
+        sets.append(attribute_set_of(entry, labels, what=what))
+    return tuple(sets)
+
+
+def all_combinations(columns: Sequence[str], schema: Schema) -> tuple[Label, ...]:
+    """All combinations of the labels of some columns, as the labels of a matrix."""
+    if len(columns) == 1:
+        return schema.column(columns[0]).labels
+    return tuple(product(*(schema.column(name).labels for name in columns)))
+
+
+def mechanism_to_json(mechanism: Mechanism, schema: Schema) -> list[Form]:
+    """The steps or sets of a mechanism; cells of a set that follow from the schema are left out."""
+    if not isinstance(mechanism, AttributeSampler):
+        return mechanism.to_json()
+    forms = []
+    for asked in mechanism.sets:
+        size = math.prod(len(schema.column(name).labels) for name in asked.columns)
+        if asked.matrix.size == size and asked.matrix.labels == all_combinations(
+            asked.columns, schema
+        ):
+            matrix = {"family": asked.matrix.family, "other": str(asked.matrix.other)}
+            forms.append(
+                {"columns": list(asked.columns), "weight": str(asked.weight), "matrix": matrix}
+            )
+        else:
+            forms.append(asked.to_json())
+    return forms
 
 
 def attribute_set_of(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pramana.base.registry import Registry
 from pramana.guarantees.base import Need
@@ -39,7 +39,7 @@ class Kind:
         grouped: whether keys are replaced within groups of records.
         whole: whether every record tells all of its columns, and not one set that it names.
         counted: whether rows are cells with their counts, and not records.
-        mechanism: reads the matrices of a certificate from their parsed JSON.
+        mechanism: reads the matrices of a certificate from their parsed JSON and its schema.
         treatment: what was done to columns that are not released unchanged.
         anonymity_set: among whom a person hides, where that is not all who share what may be known;
             ``{inside}`` stands for these.
@@ -57,7 +57,7 @@ class Kind:
     grouped: bool = False
     whole: bool = True
     counted: bool = False
-    mechanism: Callable[[Any], Mechanism] = mechanism_of
+    mechanism: Callable[..., Mechanism] = mechanism_of
     treatment: str = "randomised"
     anonymity_set: str = ""
     offers: frozenset[Need] = frozenset()

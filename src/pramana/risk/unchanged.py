@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -338,20 +338,31 @@ def _chance(share: float, looked_at: int) -> float:
 
 
 def measure_unchanged(
-    schema: Schema, truth: OpenedTable, released: OpenedTable, *, most: int = MOST_RECORDS
+    schema: Schema,
+    truth: OpenedTable,
+    released: OpenedTable,
+    *,
+    most: int = MOST_RECORDS,
+    sets: Collection[str] | None = None,
 ) -> UnchangedRecords:
-    """Compare the released columns of two tables, record by record and in any order."""
+    """Compare the released columns of two tables, record by record and in any order.
+
+    Args:
+        schema: the columns.
+        truth: the original data.
+        released: the released records.
+        most: a larger table is sampled, by a hash of the values of each record.
+        sets: the attribute sets of the release; only a set of all columns makes whole records.
+    """
     columns = schema.released
     names = [column.name for column in columns]
-    sets = [REPORTED] if REPORTED in released.schema.names and REPORTED not in names else []
     limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
-    original, found = (
-        np.concatenate([
-            np.zeros(0, np.uint64),
-            *table.summaries(partial(_record_numbers, columns, side, limit), wanted),
-        ])
-        for table, side, wanted in ((truth, False, names), (released, True, [*names, *sets]))
-    )  # fmt: skip
+    original = _record_numbers(columns, truth, names, limit, released=False)
+    found = np.zeros(0, np.uint64)
+    if sets is None or _whole_set(columns) in sets:
+        if REPORTED in released.schema.names and REPORTED not in names:
+            names.append(REPORTED)
+        found = _record_numbers(columns, released, names, limit, released=True)
     return replace(unchanged_of(original, found), sampled=truth.rows > most)
 
 
@@ -370,15 +381,28 @@ def unchanged_of(truth: Words, released: Words) -> UnchangedRecords:
     )
 
 
+def _whole_set(columns: Sequence[Column]) -> str:
+    """The name of the attribute set of all randomised columns."""
+    return as_table(column.name for column in columns if column.randomised)
+
+
 def _record_numbers(
-    columns: Sequence[Column], released: bool, limit: int, batches: Iterable[pa.RecordBatch]
+    columns: Sequence[Column], table: OpenedTable, names: list[str], limit: int, *, released: bool
 ) -> Words:
     """One number a record; those above the limit are left out."""
+    numbers = partial(_numbers_of_batches, columns, released, limit)
+    parts = table.summaries(numbers, names, by_part=True)
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
+
+
+def _numbers_of_batches(
+    columns: Sequence[Column], released: bool, limit: int, batches: Iterable[pa.RecordBatch]
+) -> Words:
     parts = [np.zeros(0, np.uint64)]
-    whole = as_table(column.name for column in columns if column.randomised)
     for batch in batches:
         if batch.num_columns > len(columns):  # only a set of all columns makes a whole record
-            batch = batch.filter(pc.equal(batch.column(REPORTED).cast(pa.string()), whole))
+            is_whole = pc.equal(batch.column(REPORTED).cast(pa.string()), _whole_set(columns))
+            batch = batch.filter(is_whole)
         total = numbers_of(columns, batch, released=released)
         parts.append(total[total <= np.uint64(limit)])
     return np.concatenate(parts)

@@ -367,6 +367,15 @@ def count_refused(
     column: Column, array: pa.Array | pa.ChunkedArray, *, released: bool = False
 ) -> Refused:
     """How many values ``encode`` (or ``encode_released``) would refuse: for totals over batches."""
+    integers = isinstance(array, pa.Array) and pa.types.is_integer(array.type)
+    if integers:
+        array = _as_dictionary(array)
+    if isinstance(array, pa.DictionaryArray):  # mostly all entries have a label, so all records do
+        places = positions(column, flat(array.dictionary), released=released)
+        ends = {} if integers else pc.min_max(array.indices).as_py()
+        inside = integers or ends["min"] is None or 0 <= ends["min"] <= ends["max"] < len(places)
+        if inside and not _refused(column, places):
+            return Refused(missing=0 if None in column.labels else array.indices.null_count)
     return _coded(column, array, released=released)[1]
 
 
@@ -441,7 +450,8 @@ def _as_dictionary(array: pa.Array) -> pa.Array:
     """Integers of a narrow range as a dictionary array of that range, others as they are."""
     if len(array) == array.null_count:
         return array
-    low, high = (pc.min_max(array)[end].as_py() for end in ("min", "max"))
+    ends = pc.min_max(array).as_py()
+    low, high = ends["min"], ends["max"]
     if high - low >= min(NARROW, len(array)):
         return array
     # Differences modulo the width of the type are exact once they count as unsigned.

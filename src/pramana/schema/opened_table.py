@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.base.processes import memory_bound
+from pramana.base.processes import default_threads, in_order, memory_bound
 from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.schema.domains import Labels
@@ -180,9 +180,23 @@ class OpenedTable:
         self,
         function: Callable[[Iterator[pa.RecordBatch]], Made],
         columns: Sequence[str] | None = None,
+        *,
+        by_part: bool = False,
     ) -> Iterator[Made]:
-        """What ``function`` makes of all records: one summary, or one for each partition."""
-        yield function(self.batches(columns))
+        """What ``function`` makes of all records: one summary, or one for each partition.
+
+        With ``by_part`` threads make one of each part, which is as good only where the function
+        looks at every record by itself.
+        """
+        if not by_part:
+            yield function(self.batches(columns))
+            return
+        yield from in_order(
+            lambda part: function(iter([part.load()])),
+            self.parts(columns),
+            threads=default_threads(),
+            cells=lambda part: part.records * len(self.schema if columns is None else columns),
+        )
 
     def require_unchanged(self) -> None:
         """Refuse a table whose files changed since it was opened."""

@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pramana.base.processes import default_threads, in_order
 from pramana.base.rounding import chi_square_tail
 from pramana.base.text import counted, records_that, text_up
 from pramana.errors import PramanaError
@@ -39,7 +40,7 @@ from pramana.schema.codec import Refused, count_refused, encode_released, places
 from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, codes_of, distance_of_groups, in_bins
 from pramana.schema.joint_cells import CellRules, Counter, cell_counts, joint_groups, tied_columns
-from pramana.schema.opened_table import OpenedTable, is_number
+from pramana.schema.opened_table import BATCH, OpenedTable, Part, is_number
 from pramana.schema.schema import COUNT, REPORTED, Column, Role
 from pramana.types import BoolArray, FloatArray, IntArray, Positions, Progress
 from pramana.verification.checks import Check, CheckKind
@@ -143,6 +144,10 @@ def _declared(number: int) -> str:
     return counted(number, "is stated", "are stated")
 
 
+Inspected: TypeAlias = tuple[Positions | None, dict[str, Refused]]
+"""The place of the set of each record, if there are sets, and refused values by column."""
+
+
 class RecordScan:
     """What one pass over the released records finds."""
 
@@ -218,26 +223,50 @@ class RecordScan:
     def read(self, opened: OpenedTable, progress: Progress | None) -> str:
         """Add all records; what is wrong with them, if that ends the pass."""
         most = self.certificate.records
-        for batch in _packed(opened).batches():
-            if _unpacked_bytes(batch) > MOST_UNPACKED:
-                return "texts that would fill the memory"
-            if self.records + batch.num_rows > most:
-                return f"more records than {most:,}"
-            self.add(batch)
-            if progress is not None:
-                progress(batch.num_rows)
+
+        def inspected(part: Part) -> list[tuple[pa.RecordBatch, Inspected | None]]:
+            batch = part.load()
+            pieces = [batch.slice(at, BATCH) for at in range(0, len(batch), BATCH)]
+            fits = [_unpacked_bytes(piece) <= MOST_UNPACKED for piece in pieces]
+            return [
+                (piece, self.inspect(piece) if good else None)
+                for piece, good in zip(pieces, fits, strict=True)
+            ]
+
+        def cells(part: Part) -> int:
+            return part.records * len(opened.schema)
+
+        parts = _packed(opened).parts()
+        for pieces in in_order(inspected, parts, threads=default_threads(), cells=cells):
+            for batch, found in pieces:
+                if found is None:
+                    return "texts that would fill the memory"
+                if self.records + batch.num_rows > most:
+                    return f"more records than {most:,}"
+                self.add(batch, found)
+                if progress is not None:
+                    progress(batch.num_rows)
         return ""
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count the records of one batch."""
+    def inspect(self, batch: pa.RecordBatch) -> Inspected:
+        """The set of each record and the refused values of a batch; threads may do it at once."""
+        sets = places_among(self.set_names, batch.column(REPORTED)) if self.set_names else None
+        refused = {
+            column.name: self._refused(column, batch.column(column.name), sets)
+            for column in self.coded
+        }
+        return sets, refused
+
+    def add(self, batch: pa.RecordBatch, inspected: Inspected) -> None:
+        """Count the records of one batch, of which ``inspect`` was asked."""
         schema = self.certificate.schema
         self.records += batch.num_rows
-        sets = self._sets_of(batch.column(REPORTED)) if self.set_names else None
-        good = True
-        for column in self.coded:
-            refused = self._refused(column, batch.column(column.name), sets)
-            self.refused[column.name] += refused
-            good = good and not refused
+        sets, refused_values = inspected
+        for name, refused in refused_values.items():
+            self.refused[name] += refused
+        good = not any(refused_values.values())
+        if sets is not None:
+            self._count_sets(sets, batch.column(REPORTED))
         if sets is not None:
             self.independence.add(batch)
         for name, values in self.values.items():
@@ -262,13 +291,11 @@ class RecordScan:
         if self.attached.columns:
             self.attached.add(in_bins(batch, schema.binned, released=True))
 
-    def _sets_of(self, names: pa.Array) -> Positions:
-        """The place of the set that each record reports, negative if it is not stated."""
-        sets = places_among(self.set_names, names)
+    def _count_sets(self, sets: Positions, names: pa.Array) -> None:
+        """Count the records of each set, by its place, which is negative if it is not stated."""
         self.set_counts += np.bincount(sets[sets >= 0], minlength=len(self.set_names))
         if isinstance(names, pa.DictionaryArray):  # the file also holds what no record refers to
             self.unknown_sets |= bool((places_among(self.set_names, names.dictionary) < 0).any())
-        return sets
 
     def _refused(self, column: Column, values: pa.Array, sets: Positions | None) -> Refused:
         """Values outside the domain; of attribute sets also values that were not asked for."""

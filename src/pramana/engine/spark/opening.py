@@ -70,8 +70,11 @@ class SparkOpened(OpenedTable):
         self,
         function: Callable[[Iterator[pa.RecordBatch]], Made],
         columns: Sequence[str] | None = None,
+        *,
+        by_part: bool = False,
     ) -> Iterator[Made]:
         """What ``function`` makes of each partition, by the workers."""
+        del by_part
         begin, frame = self.beginning(columns)
         yield from collect_summaries(frame, begin, (), function)
 
