@@ -34,7 +34,7 @@ def test_records_are_alike_within_their_set_by_hand():
     found = audited()
     assert (found.uniques, found.combinations, found.by_set) == (3, 5, True)
     assert found.violations == 7
-    assert "what they were asked of sex, age, among the records" in found.sentences()[0]
+    assert "their reported columns of sex, age, among the records" in found.sentences()[0]
 
 
 def test_few_keys_count_in_the_records_asked_for_all_of_them():
@@ -115,7 +115,7 @@ def test_releases_by_reports_are_audited_by_set(binned, tmp_path, run):
     assert alone.k > 20  # one key a record: a cell of hundreds
 
     shown = " ".join(run(f"audit {tmp_path}/release").out.split())
-    assert "what they were asked of sex, area" in shown
+    assert "their reported columns of sex, area" in shown
     assert "'reported'" not in shown
     shown = " ".join(run(f"audit {tmp_path}/release --original {tmp_path}/people.csv").out.split())
     assert "among the records that were asked for the same set" in shown

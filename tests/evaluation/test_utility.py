@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +24,7 @@ def truth() -> pa.Table:
 def test_estimates_are_nearer_to_the_truth_than_the_release(truth):
     """Undoing the matrices pays: on average over tables by more than half of the distance."""
     release = api.protect(truth, plan(20, records=3000), seed=1)
-    found = assess_utility(release, open_table(truth), target="marital")
+    found = assess_utility(release, open_table(truth))
 
     assert [t.columns for t in found.tables] == [
         ("sex",), ("age",), ("marital",), ("sex", "age"), ("sex", "marital"), ("age", "marital"),
@@ -33,9 +32,6 @@ def test_estimates_are_nearer_to_the_truth_than_the_release(truth):
     for width in (1, 2):
         assert found.mean_l1(width=width) < 0.6 * found.mean_l1(width=width, estimated=False)
     assert found.model.ratio > 1
-    assert found.tree is not None
-    assert found.tree.synthesized is not None
-    assert "on synthetic records" in " ".join(found.sentences())
     assert "face value" in found.sentences()[0]
 
 
@@ -60,7 +56,7 @@ def test_a_release_without_matrices_is_taken_at_face_value(truth):
 
     assert all(t.estimated is None for t in found.tables)
     assert found.mean_l1(width=2) == found.mean_l1(width=2, estimated=False)
-    assert found.to_json()["tables"][0]["method"] == "as released"
+    assert found.tables[0].method == "as released"
 
 
 def test_a_pair_that_no_report_holds_is_the_models_and_has_no_interval_to_compare():
@@ -76,4 +72,4 @@ def test_a_pair_that_no_report_holds_is_the_models_and_has_no_interval_to_compar
     for table in found.tables:
         assert table.estimated is not None
         assert (table.overlap_estimated is None) == (table in modelled)
-    json.dumps(found.to_json(), allow_nan=False)
+    assert np.isfinite(list(found.losses.values())).all()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana.errors import InvalidNumber, InvalidTable
+from pramana.errors import InvalidTable
 from pramana.risk.utility import (
     TableDistance,
     correlation,
@@ -15,7 +15,6 @@ from pramana.risk.utility import (
     interval_overlap,
     propensity,
     share_intervals,
-    tree_accuracy,
 )
 
 tables = st.lists(st.integers(0, 50), min_size=4, max_size=4).filter(lambda t: sum(t) > 0)
@@ -135,29 +134,6 @@ def test_share_intervals_by_hand():
     low, high = share_intervals([25, 75])
 
     assert (low[0], high[0]) == pytest.approx((0.1651, 0.3349), abs=1e-4)
-
-
-def test_tree_accuracy_of_truth_and_noise():
-    """The target is a function of one column; noise teaches nothing but the frequent value."""
-    pytest.importorskip("sklearn")
-    random = np.random.default_rng(6)
-    x, z = random.integers(0, 4, 2000), random.integers(0, 3, 2000)
-    y = (x > 1).astype(np.int64)
-    held = random.random(2000) < 0.3
-    same = tree_accuracy("y", ([x, z], y), ([x, z], y), held_out=held)
-    noise = tree_accuracy("y", ([x, z], y), ([x, z], random.permutation(y)), held_out=held)
-
-    assert same.ratio == pytest.approx(1)
-    assert same.truth == 1
-    assert noise.released < 0.7
-
-
-def test_a_tree_needs_records():
-    """Twenty records are refused."""
-    pytest.importorskip("sklearn")
-    part = ([np.arange(20)], np.zeros(20, np.int64))
-    with pytest.raises(InvalidNumber, match="at least 50"):
-        tree_accuracy("y", part, part, held_out=np.arange(20) < 10)
 
 
 def test_the_model_sees_one_column_for_each_value_but_the_first():

@@ -21,28 +21,25 @@ from numpy.typing import NDArray
 
 from pramana.analysis.question import USUAL, Question
 from pramana.analysis.release import Release
-from pramana.base.randomness import Keystream
-from pramana.base.text import percent, plain
-from pramana.errors import MissingExtra, NotCovered, PramanaError
+from pramana.base.text import percent
+from pramana.errors import PramanaError
 from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.risk.coded_table import code_column
 from pramana.risk.utility import (
     Propensity,
     TableDistance,
-    TreeAccuracy,
     correlation,
     cramers_v,
     interval_overlap,
     propensity,
     share_intervals,
-    tree_accuracy,
 )
-from pramana.schema.codec import encode, encode_released
+from pramana.schema.codec import encode
 from pramana.schema.domains import Bins, label_text
 from pramana.schema.joint_cells import Counts
 from pramana.schema.opened_table import OpenedTable, is_number
 from pramana.schema.schema import Column, Role
-from pramana.types import Codes, FloatArray, Form, IntArray
+from pramana.types import Codes, FloatArray, IntArray
 
 FEW_VALUES = 20
 MOST_TIES = 24
@@ -56,7 +53,6 @@ MODEL_CELLS = 400
 INTERVALS = Question(infer="population")
 """Tables are compared by their intervals."""
 
-TEST_SHARE = 0.3
 DISTINGUISHED = {2: "no better than chance", 10: "somewhat better than chance", inf: "clearly"}
 """In words how well a model tells tables apart, up to a pMSE ratio."""
 
@@ -86,10 +82,6 @@ class AssociationLoss:
     loss: float
     estimated: bool
 
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return vars(self)
-
 
 @dataclass(frozen=True)
 class Association:
@@ -99,10 +91,6 @@ class Association:
     truth: float
     raw: float
     estimated: float | None
-
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return vars(self)
 
 
 @dataclass(frozen=True)
@@ -117,12 +105,6 @@ class TableUtility:
     overlap_estimated: float | None
     association: Association | None
 
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return plain(self, "columns raw estimated method association") | {
-            "interval_overlap": {"raw": self.overlap_raw, "estimated": self.overlap_estimated}
-        }
-
 
 @dataclass(frozen=True)
 class UtilityReport:
@@ -131,14 +113,12 @@ class UtilityReport:
     Attributes:
         tables: one entry a table.
         model: how well released records can be told from true ones.
-        tree: accuracy of a tree learned on the release; ``None`` where it was not asked for.
         notes: what was left out, and why.
         ties: what is lost of the associations of keys with unchanged columns.
     """
 
     tables: tuple[TableUtility, ...]
     model: Propensity | None
-    tree: TreeAccuracy | None = None
     notes: tuple[str, ...] = ()
     ties: tuple[AssociationLoss, ...] = ()
 
@@ -195,29 +175,7 @@ class UtilityReport:
                 f"{how_well} (pMSE ratio {self.model.ratio:.3g}; chance alone gives 1, and more is "
                 "worse)."
             )
-        if self.tree is not None:
-            synthetic = ""
-            if self.tree.synthesized is not None:
-                synthetic = f", {percent(self.tree.synthesized)} on synthetic records"
-            lines.append(
-                f"A tree for '{self.tree.target}' is right for {percent(self.tree.truth)} of "
-                "original records if learned on the original data, "
-                f"{percent(self.tree.released)} on the release{synthetic}."
-            )
         return lines + list(self.notes)
-
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return plain(self, "loss losses ties tables tree notes") | {
-            "mean_l1": {
-                f"{width}-way": {
-                    "raw": self.mean_l1(width=width, estimated=False),
-                    "estimated": self.mean_l1(width=width),
-                }
-                for width in (1, 2)
-            },
-            "propensity": None if self.model is None else self.model.to_json(),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,9 +211,7 @@ class _Coded:
         return Counts.of_codes(names, labels, codes).dense()
 
 
-def assess_utility(
-    release: Release, truth: OpenedTable, *, target: str | None = None, seed: int = 20
-) -> UtilityReport:
+def assess_utility(release: Release, truth: OpenedTable) -> UtilityReport:
     """Compare a release with the original data, at face value and by estimates."""
     coded = _Coded.of(release, truth)
     notes: list[str] = []
@@ -269,17 +225,11 @@ def assess_utility(
         for by in [(name,) for name in names] + pairs[:MOST_PAIRS]
         if prod(sizes[name] for name in by) <= MOST_CELLS
     ]
-    tree = None
     if not coded.whole:
         notes.append(PARTS)
-    elif target is not None:
-        try:
-            tree = _tree(target, coded, release, seed)
-        except MissingExtra as error:
-            notes.append(str(error))
     codes = {name: (coded.truth[name], coded.released[name]) for name in names}
     ties = association_losses(release, truth, codes)
-    return UtilityReport(tuple(tables), _model(coded), tree, tuple(notes), ties)
+    return UtilityReport(tuple(tables), _model(coded), tuple(notes), ties)
 
 
 def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility:
@@ -343,34 +293,6 @@ def _model(coded: _Coded) -> Propensity | None:
         [coded.released[c.name] for c in used],
         [len(c.labels) for c in used],
     )
-
-
-def _tree(target: str, coded: _Coded, release: Release, seed: int) -> TreeAccuracy:
-    names = [column.name for column in coded.columns if column.name != target]
-    records = len(coded.truth[target])
-    held = np.zeros(records, dtype=np.bool_)
-    keystream = Keystream.from_seed(seed)
-    held[keystream.permutation(records, "tree")[: int(TEST_SHARE * records)]] = True
-
-    def part(codes: dict[str, NDArray[Any]]) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-        return [codes[name] for name in names], codes[target].astype(np.int64)
-
-    return tree_accuracy(
-        target,
-        part(coded.truth),
-        part(coded.released),
-        held_out=held,
-        synthesized=_synthetic(coded, release, keystream, part),
-    )
-
-
-def _synthetic(coded: _Coded, release: Release, keystream: Keystream, part: Any) -> Any:
-    """The synthetic records in the same codes; ``None`` where there are no matrices."""
-    try:
-        table = release.synthesized(keystream)
-    except NotCovered:
-        return None
-    return part({c.name: encode_released(c, table.column(c.name)) for c in coded.columns})
 
 
 # -- keys with unchanged columns -------------------------------------------------------------------

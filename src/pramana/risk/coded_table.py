@@ -1,12 +1,9 @@
-"""Which columns each released record was asked for: cells that were not asked are not values.
+"""Columns as small integers, equivalence classes, and the attribute sets of records.
 
-Records are compared in what they were asked together: those of one set in all that it holds, and
-by a few columns alone those that were asked for all of these.
-
-Key columns as small integers, values as they are: what a risk is computed from.
-
-A declared domain is not needed here: two records share a combination if their values are the same.
-Missing values are one more value, and it is remembered which.
+A declared domain is not needed: two records have the same combination if their values are equal.
+Missing values are one more value, and its code is known. With attribute sampling a cell that was
+not asked is no value: whole records are compared inside their set, and a few columns among the
+records that were asked for all of them.
 """
 
 from __future__ import annotations
@@ -32,14 +29,14 @@ from pramana.types import BoolArray, Codes, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class ReportedSets:
-    """The set of each record, and the columns of each set; other columns are told by all."""
+    """The set of each record, and the columns of each set; all records have the other columns."""
 
     of_record: IntArray
     sets: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, mechanism: Mechanism | None, released: OpenedTable) -> ReportedSets | None:
-        """Of a release; ``None`` where its records tell all columns."""
+        """Of a release; ``None`` where its records have all columns."""
         if not isinstance(mechanism, AttributeSampler):
             return None
         sets = tuple(frozenset(one.columns) for one in mechanism.sets)
@@ -48,8 +45,8 @@ class ReportedSets:
     def told(self, names: Collection[str]) -> BoolArray:
         """Which records were asked for all of these columns."""
         wanted = frozenset(names) & frozenset[str]().union(*self.sets)
-        told = np.array([wanted <= columns for columns in self.sets])[self.of_record]
-        return np.asarray(told, dtype=np.bool_)
+        has_all = np.array([wanted <= columns for columns in self.sets])
+        return np.asarray(has_all[self.of_record], dtype=np.bool_)
 
     def at(self, rows: IntArray) -> ReportedSets:
         """Some of the records."""
@@ -81,7 +78,7 @@ class CodedTable:
     ) -> CodedTable:
         """Read and code some columns of a table; those that a schema cuts into bins, in bins.
 
-        A cell that was not asked has a code that says nothing: see ``by_set``.
+        The code of a cell that was not asked means nothing: see ``by_set``.
         """
         require_present(table, names)
         if not names:
@@ -102,7 +99,7 @@ class CodedTable:
         return len(self.codes[0])
 
     def by_set(self, asked: ReportedSets) -> CodedTable:
-        """With one more column, the set of each record: only those of one set are alike."""
+        """With the set of each record as one more column: only records of one set can be equal."""
         return CodedTable(
             (*self.names, REPORTED),
             (*self.codes, asked.of_record.astype(np.int32)),
@@ -133,12 +130,12 @@ def _coded(
     released: bool,
     told: BoolArray | None = None,
 ) -> tuple[NDArray[np.int32], int, int]:
-    """As ``code_column``, of bins where they are declared; of the cells that were asked for."""
+    """As ``code_column``; in bins where they are declared, and only the cells that were asked."""
     if told is not None and not told.all():
         some, size, missing = _coded(values.filter(pa.array(told)), name, schema, released=released)
-        every = np.zeros(len(values), np.int32)
-        every[told] = some
-        return every, max(size, 1), missing
+        codes = np.zeros(len(values), np.int32)
+        codes[told] = some
+        return codes, max(size, 1), missing
     column = schema.column(name) if schema is not None and name in schema.names else None
     if column is None or not isinstance(column.domain, Bins) or not column.coded:
         return code_column(values)
@@ -194,7 +191,7 @@ def number_column(table: OpenedTable, name: str, *, what: str) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
-    """Which records share their values: a group a record, and how many records each group has."""
+    """Which records have equal values: the group of each record, and the size of each group."""
 
     of_record: Codes
     numbers: IntArray
@@ -202,9 +199,9 @@ class EquivalenceClasses:
     @cached_property
     def first(self) -> IntArray:
         """The first record of each group."""
-        found = np.empty(len(self.numbers), np.int64)
-        found[self.of_record[::-1]] = np.arange(len(self.of_record) - 1, -1, -1)
-        return found
+        first = np.empty(len(self.numbers), np.int64)
+        first[self.of_record[::-1]] = np.arange(len(self.of_record) - 1, -1, -1)
+        return first
 
     @classmethod
     def of(cls, codes: Sequence[Codes], sizes: Sequence[int]) -> EquivalenceClasses:
@@ -217,10 +214,6 @@ class EquivalenceClasses:
             keys *= values
             keys += column
             size *= values
-        return cls._of_keys(keys, size)
-
-    @classmethod
-    def _of_keys(cls, keys: IntArray, size: int) -> EquivalenceClasses:
         if size > max(ARRAY_LIMIT, 4 * len(keys)):
             _, of_record, numbers = np.unique(keys, return_inverse=True, return_counts=True)
             return cls(of_record, numbers)

@@ -1,17 +1,14 @@
-"""Sample frequencies fk: how many records look like a record, under a named policy for missing.
+"""Sample frequencies fk, and the risks that follow from them.
 
-    category   missing is one more value: it equals itself and nothing else
-    wildcard   missing could be anything: it equals every value
+Frequencies. fk is the number of records with the same keys as a record. A missing value is one more
+value (``category``), or it could be anything and equals every value (``wildcard``). With wildcards
+records are equal if their values agree wherever neither is missing, which is no division into
+groups: frequencies are counted for each pair of patterns of missing columns.
 
-Under ``wildcard`` records are alike if their values agree wherever neither is missing. That is no
-longer a division into groups, so frequencies are counted for each pair of patterns of missing
-columns: with few patterns this takes little more than one grouping each.
-
-Individual risk: the chance that a record is its person's, given the population behind a sample.
-
-A record that looks like fk - 1 others is in a population where Fk people look so. Fk is not
-known: given fk, and with p = fk / (sum of sampling weights), it is negative binomial, and the risk
-is the mean of 1 / Fk [BenedettiFranconi98]. In the form that sdcMicro uses by default:
+Individual risk is the chance that a record is its person's, given the population behind a sample.
+Fk people have the same keys there. Fk is not known: given fk, and with p = fk / (sum of sampling
+weights), it is negative binomial, and the risk is the mean of 1 / Fk [BenedettiFranconi98]. In the
+form that sdcMicro uses by default:
 
     fk = 1:   p / (1 - p) ln(1 / p)
     fk = 2:   p / (1 - p) - (p / (1 - p))**2 ln(1 / p)
@@ -20,18 +17,11 @@ is the mean of 1 / Fk [BenedettiFranconi98]. In the form that sdcMicro uses by d
 The exact mean is p times the integral of s**(fk - 1) / (p + (1 - p) s) over [0, 1]; it equals the
 first two.
 
-The risk of a household: it is found if one of its members is.
+Household risk. With r_i the risk of member i, that of the household is 1 - prod (1 - r_i); each of
+its members is found with it. These are sdcMicro's hierarchical risks.
 
-With r_i the chance that member i is re-identified, that of the household is 1 - prod (1 - r_i), as
-if members were looked for one by one; and each of its members is found with it, since a household
-tells who its people are. These are sdcMicro's hierarchical risks.
-
-Who is unique, counted anew at every change of a recoding: keys are coded once, then counted.
-
-Every column is kept as codes of its distinct values. A recoding is done to the distinct values
-alone, so that what it brings is known in the time that one sort of the records takes.
-
-Which few keys together already single people out: every subset up to a width, worst first.
+``UniquenessCounter`` counts unique people again and again while a schema changes: each column is
+coded once, and a recoding is done to its distinct values alone.
 """
 
 from __future__ import annotations
@@ -62,7 +52,7 @@ MISSING_POLICIES: tuple[MissingPolicy, ...] = ("category", "wildcard")
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """How many records look like those of each group, and how many people they stand for.
+    """Frequencies of the groups of records with the same keys, in sample and population.
 
     Attributes:
         grouping: records with the same values, missing counted as a value.
@@ -88,14 +78,14 @@ class Frequencies:
         """Count, in all columns of ``table``."""
         require_choice("missing", missing, MISSING_POLICIES)
         groups = grouping or EquivalenceClasses.of(table.codes, table.sizes)
-        people = None if weights is None else groups.total(weights)
-        everyone = None if weights is None else float(weights.sum())
-        if missing == "category" or max(table.missing) < 0:
-            return cls(groups, groups.numbers, people, everyone)
-        figures = [groups.numbers.astype(np.float64), *([] if people is None else [people])]
-        alike = _alike(table.at(groups.first), figures)
-        counts = alike[0].round().astype(np.int64)
-        return cls(groups, counts, None if people is None else alike[1], everyone)
+        sample, population, people = groups.numbers, None, None
+        if weights is not None:
+            population, people = groups.total(weights), float(weights.sum())
+        if missing == "wildcard" and max(table.missing) >= 0:
+            cells = table.at(groups.first)
+            sample = _with_wildcards(cells, sample.astype(np.float64)).round().astype(np.int64)
+            population = None if population is None else _with_wildcards(cells, population)
+        return cls(groups, sample, population, people)
 
     @property
     def smallest(self) -> int:
@@ -112,39 +102,32 @@ class Frequencies:
         result = {}
         for low, high in itertools.pairwise(edges):
             inside = (self.sample >= low) & (self.sample < high)
-            word = f"{low:g}" if high == low + 1 else f"{low:g} to {high - 1:g}"
-            word = f"{low:g} and more" if high == np.inf else word
-            result[word] = int(self.grouping.numbers[inside].sum())
+            label = f"{low:g}" if high == low + 1 else f"{low:g} to {high - 1:g}"
+            label = f"{low:g} and more" if high == np.inf else label
+            result[label] = int(self.grouping.numbers[inside].sum())
         return result
 
 
-def _alike(cells: CodedTable, figures: Sequence[FloatArray]) -> list[FloatArray]:
-    """For each cell the total of each figure over the cells that could be the same."""
+def _with_wildcards(cells: CodedTable, figure: FloatArray) -> FloatArray:
+    """For each cell the total of a figure over the cells that could be the same."""
     gaps = np.stack(
         [column == gap for column, gap in zip(cells.codes, cells.missing, strict=True)], axis=1
     )
     patterns, pattern_of = np.unique(gaps, axis=0, return_inverse=True)
     members = [np.flatnonzero(pattern_of == number) for number in range(len(patterns))]
-    totals = [np.zeros(cells.records) for _ in figures]
-    for one, here in zip(patterns, members, strict=True):
+    total = np.zeros(cells.records)
+    for pattern, here in zip(patterns, members, strict=True):
         for other, there in zip(patterns, members, strict=True):
-            shared = np.flatnonzero(~(one | other))
-            found = _matching(cells, shared, here, there)
-            for total, figure in zip(totals, figures, strict=True):
-                sums = np.bincount(found[len(here) :], weights=figure[there])
-                # A group without a member there has no total: np.bincount stops at the last one.
-                sums = np.append(sums, np.zeros(max(0, int(found.max()) + 1 - len(sums))))
-                total[here] += sums[found[: len(here)]]
-    return totals
-
-
-def _matching(cells: CodedTable, shared: Codes, here: Codes, there: Codes) -> Codes:
-    """A group number for each cell here, then there: equal where the shared columns are."""
-    both = np.concatenate([here, there])
-    if not len(shared):
-        return np.zeros(len(both), np.int64)
-    part = cells.subset(shared.tolist()).at(both)
-    return EquivalenceClasses.of(part.codes, part.sizes).of_record
+            shared = np.flatnonzero(~(pattern | other)).tolist()
+            if not shared:
+                total[here] += figure[there].sum()
+                continue
+            part = cells.subset(shared).at(np.concatenate([here, there]))
+            groups = EquivalenceClasses.of(part.codes, part.sizes)
+            inside = groups.of_record[len(here) :]
+            sums = np.bincount(inside, figure[there], minlength=len(groups.numbers))
+            total[here] += sums[groups.of_record[: len(here)]]
+    return total
 
 
 HIGH = 0.1
@@ -180,7 +163,7 @@ def exact_individual_risk(frequency: ArrayLike, population: ArrayLike) -> FloatA
 
 
 def _mean(fk: FloatArray, p: FloatArray) -> FloatArray:
-    """P times the integral of s**(fk - 1) / (p + (1 - p) s) over [0, 1], by two roads.
+    """P times the integral of s**(fk - 1) / (p + (1 - p) s) over [0, 1], in one of two ways.
 
     For p >= 1/2 the series sum_j j! / (fk (fk + 1) ... (fk + j)) (1 - p)**j, whose terms at least
     halve; below, the recursion I(f + 1) = (1 / f - p I(f)) / (1 - p) from I(1), which damps errors.
@@ -204,12 +187,12 @@ def _checked(frequency: ArrayLike, population: ArrayLike) -> tuple[FloatArray, F
     )
     if (fk < 1).any() or not (people >= 0).all():
         raise InvalidNumber("Frequencies must be at least 1 and sums of weights at least 0.")
-    return fk, fk / np.maximum(people, fk)  # who is there stands for one person at least
+    return fk, fk / np.maximum(people, fk)  # a record stands for one person at least
 
 
 @dataclass(frozen=True)
 class PopulationRisk:
-    """What a table tells about the people it was drawn from.
+    """The risk in the population that a table is a sample of.
 
     Attributes:
         expected: the expected number of records that are re-identified.
@@ -254,14 +237,14 @@ class PopulationRisk:
 
 @dataclass(frozen=True)
 class HouseholdRisk:
-    """What a table tells about households.
+    """The risk of households.
 
     Attributes:
-        column: what numbers them.
+        column: the number of the household.
         households: how many there are.
         largest: the most people in one.
         expected: the expected number of households that are found.
-        people: the expected number of people who are found by themselves or by another member.
+        people: the expected number of people in them.
         highest: the largest risk of a household.
     """
 
@@ -283,15 +266,10 @@ class HouseholdRisk:
         sizes = np.bincount(home)
         certain = np.bincount(home, risk >= 1) > 0
         logs = np.bincount(home, np.log1p(-np.minimum(risk, 1 - 1e-16)))
-        own = np.where(certain, 1.0, -np.expm1(logs))
-        return cls(
-            column,
-            len(sizes),
-            int(sizes.max()),
-            float(own.sum()),
-            float((own * sizes).sum()),
-            float(own.max()),
-        )
+        found = np.where(certain, 1.0, -np.expm1(logs))
+        people = float((found * sizes).sum())
+        return cls(column, len(sizes), int(sizes.max()), float(found.sum()), people,
+                   float(found.max()))  # fmt: skip
 
     def sentence(self) -> str:
         """The finding in plain words."""
@@ -311,19 +289,22 @@ class HouseholdRisk:
         }
 
 
+# -- uniqueness by the keys of a schema ------------------------------------------------------------
+
+FEW = 5
 MOST_CACHED = 200
 
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """How many people stand out by their keys.
+    """How many people are unique, or nearly so, on their keys.
 
     Attributes:
-        records: How many there are.
-        unique: Those whom no other record equals.
-        few: Those with fewer than five alike, themselves included.
-        combinations: How many different combinations of keys occur.
-        keys: By which columns.
+        records: the number of records.
+        unique: records that no other one equals.
+        few: records in groups of fewer than five.
+        combinations: the number of different combinations of keys.
+        keys: by which columns.
     """
 
     records: int
@@ -333,22 +314,20 @@ class Uniqueness:
     keys: tuple[str, ...]
 
 
-FEW = 5
-
-
 class UniquenessCounter:
-    """The keys of a table, coded once; asked with one schema after the other."""
+    """The keys of a table, coded once and counted by one schema after the other."""
 
     def __init__(self, table: OpenedTable) -> None:
         self._table = table if table.raw is None else table.raw
         self._raw: dict[str, tuple[Codes, pa.Array]] = {}
-        self._seen: dict[Column, tuple[NDArray[np.int32], int]] = {}
+        self._recoded: dict[Column, tuple[NDArray[np.int32], int]] = {}
         self._counted: dict[tuple[Column, ...], Uniqueness] = {}
 
     def of(self, schema: Schema, *, among: Sequence[str] | None = None) -> Uniqueness:
-        """Who is unique by the keys of a schema as it recodes them, or by some of them."""
+        """The uniqueness on the keys of a schema as it recodes them, or on some of them."""
+        about: Form = {"missing": "category", "exempt": (), "origin": Provenance.DECLARED}
         keys = tuple(
-            _bare(column)
+            replace(column, **about)  # what counts for uniqueness
             for column in schema.keys
             if column.name in self._table.schema.names and (among is None or column.name in among)
         )
@@ -360,16 +339,15 @@ class UniquenessCounter:
         names, records = tuple(key.name for key in keys), self._table.rows
         if not keys:
             return Uniqueness(records, 0, 0, 1, names)
-        codes, sizes = [], []
-        for key in keys:
-            new, size = self._distinct(key)
-            codes.append(new[self._column(key.name)[0]])
-            sizes.append(size)
-        numbers = EquivalenceClasses.of(codes, sizes).numbers
+        recoded_keys = [self._recoding(key) for key in keys]
+        codes = [
+            new[self._distinct(name)[0]] for name, (new, _) in zip(names, recoded_keys, strict=True)
+        ]
+        numbers = EquivalenceClasses.of(codes, [size for _, size in recoded_keys]).numbers
         few = int(numbers[numbers < FEW].sum())
         return Uniqueness(records, int((numbers == 1).sum()), few, len(numbers), names)
 
-    def _column(self, name: str) -> tuple[Codes, pa.Array]:
+    def _distinct(self, name: str) -> tuple[Codes, pa.Array]:
         """The distinct values of a column, the missing one last, and which each record has."""
         if name not in self._raw:
             column = self._table.to_arrow([name]).column(0)
@@ -378,49 +356,46 @@ class UniquenessCounter:
             coded = column.combine_chunks().dictionary_encode()
             coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
             size = len(coded.dictionary)
-            indices = np.asarray(coded.indices.fill_null(size))
-            kind = np.min_scalar_type(max(size, 1))
-            values = pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])
-            self._raw[name] = indices.astype(kind), values
+            codes = np.asarray(coded.indices.fill_null(size)).astype(np.min_scalar_type(size + 1))
+            gap = pa.nulls(1, coded.dictionary.type)
+            self._raw[name] = codes, pa.concat_arrays([coded.dictionary, gap])
         return self._raw[name]
 
-    def _distinct(self, key: Column) -> tuple[NDArray[np.int32], int]:
-        """What becomes of each distinct value."""
-        found = self._seen.get(key)  # held, for another thread may clear what is kept
+    def _recoding(self, key: Column) -> tuple[NDArray[np.int32], int]:
+        """The code of each distinct value after recoding, and the number of codes."""
+        found = self._recoded.get(key)  # held, for another thread may clear the cache
         if found is None:
-            if len(self._seen) > MOST_CACHED:
-                self._seen.clear()
-            values = self._column(key.name)[1]
-            one = Schema((key,))
-            table = recoded(OpenedTable.of_arrow(pa.table({key.name: values})), one)
+            if len(self._recoded) > MOST_CACHED:
+                self._recoded.clear()
+            alone = Schema((key,))
+            table = OpenedTable.of_arrow(pa.table({key.name: self._distinct(key.name)[1]}))
             try:
-                coded = CodedTable.of(table, [key.name], schema=one)
+                coded = CodedTable.of(recoded(table, alone), [key.name], schema=alone)
             except OutsideDomain:
                 raise OutsideDomain(
                     f"Some records of '{key.name}' lie outside of its bins. Move the outer edges, "
                     "or take their values as missing.",
                     column=key.name,
                 ) from None
-            found = self._seen[key] = coded.codes[0], coded.sizes[0]
+            found = self._recoded[key] = coded.codes[0], coded.sizes[0]
         return found
 
 
-def _bare(column: Column) -> Column:
-    """What counts for telling people apart; missing is a value like others."""
-    about: Form = {"missing": "category", "exempt": (), "origin": Provenance.DECLARED}
-    return replace(column, **about)
+# -- few keys --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SubsetRisk:
-    """The risk by some of the keys alone."""
+    """The risk by some of the keys alone.
+
+    ``expected`` is the number of re-identifications, where there are weights.
+    """
 
     keys: tuple[str, ...]
     uniques: int
     violations: int
     smallest: int
     expected: float | None
-    """Expected re-identifications, where there are weights."""
 
     def to_json(self) -> Form:
         """Values for JSON."""
@@ -439,16 +414,16 @@ def subset_risks(
     missing: MissingPolicy = "category",
     asked: ReportedSets | None = None,
 ) -> tuple[SubsetRisk, ...]:
-    """The risk of every subset of at most ``width`` keys.
+    """The risk of every subset of at most ``width`` keys, worst first.
 
-    Records that share all keys share every subset, so that only groups are counted again. Of
-    reports those count that were asked for the whole subset; one that none tells is left out.
+    Records that share all keys share every subset, so that only groups are counted again. With
+    attribute sets those records count that were asked for the whole subset.
     """
     cells = table.at(groups.first)
     people = None if weights is None else groups.total(weights)
     sets = None if asked is None else asked.at(groups.first)
     widths = range(1, min(width, len(table.names)) + 1)
-    subsets = (own for size in widths for own in itertools.combinations(table.names, size))
+    subsets = (names for size in widths for names in itertools.combinations(table.names, size))
 
     def risk(names: tuple[str, ...]) -> SubsetRisk | None:
         part = cells.subset([table.names.index(name) for name in names])
@@ -457,35 +432,27 @@ def subset_risks(
             rows = np.flatnonzero(sets.told(names))
             part = part.at(rows)
         if not part.records:
-            return None
+            return None  # nobody was asked for it
         merged = EquivalenceClasses.of(part.codes, part.sizes)
         numbers = merged.total(groups.numbers[rows]).round().astype(np.int64)
         whole = EquivalenceClasses(merged.of_record, numbers)
-        own = None if people is None else people[rows]
-        return _risk(part, whole, own, k=k, missing=missing)
+        counted = Frequencies.of(
+            part,
+            weights=None if people is None else people[rows],
+            missing=missing,
+            grouping=whole,
+        )
+        population = PopulationRisk.of(counted)
+        return SubsetRisk(
+            keys=names,
+            uniques=counted.below(2),
+            violations=counted.below(k),
+            smallest=counted.smallest,
+            expected=None if population is None else population.expected,
+        )
 
-    found = in_order(risk, subsets, threads=default_threads())
-    return tuple(sorted((own for own in found if own is not None), key=_worst_first))
+    def worst_first(risk: SubsetRisk) -> tuple[int, int, int, int, tuple[str, ...]]:
+        return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys
 
-
-def _risk(
-    part: CodedTable,
-    whole: EquivalenceClasses,
-    people: FloatArray | None,
-    *,
-    k: float,
-    missing: MissingPolicy,
-) -> SubsetRisk:
-    counted = Frequencies.of(part, weights=people, missing=missing, grouping=whole)
-    risk = PopulationRisk.of(counted)
-    return SubsetRisk(
-        keys=part.names,
-        uniques=counted.below(2),
-        violations=counted.below(k),
-        smallest=counted.smallest,
-        expected=None if risk is None else risk.expected,
-    )
-
-
-def _worst_first(risk: SubsetRisk) -> tuple[int, int, int, int, tuple[str, ...]]:
-    return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys
+    risks = in_order(risk, subsets, threads=default_threads())
+    return tuple(sorted((own for own in risks if own is not None), key=worst_first))

@@ -47,10 +47,10 @@ class SpecialUniques:
     Attributes:
         keys: the keys.
         scores: the score of each record.
-        contributions: the share of the scores that comes from sets with each key, in per cent.
+        contributions: the per cent of the scores from sets with each key.
         uniques: records that are unique on all keys.
-        pairs: records that one other equals.
-        width: minimal sample uniques of up to this many keys were looked for.
+        pairs: records that equal exactly one other.
+        width: the largest number of keys of a minimal sample unique that was looked for.
     """
 
     keys: tuple[str, ...]
@@ -62,20 +62,23 @@ class SpecialUniques:
 
     @classmethod
     def of(cls, table: CodedTable) -> SpecialUniques:
-        """By every subset of the keys, smallest first: who is unique by a part is by the whole."""
+        """By every subset of the keys, smallest first: unique on a part means on the whole."""
         groups = EquivalenceClasses.of(table.codes, table.sizes)
         cells, numbers = table.at(groups.first), groups.numbers
         keys = len(table.names)
-        width = _width(keys)
+        sums = itertools.accumulate(comb(keys, size) for size in range(1, keys + 1))
+        width = max(1, sum(total <= MOST_SUBSETS for total in sums))
         single = np.flatnonzero(numbers == 1)  # only these can be unique by a part of the keys
         scores, parts = np.zeros(len(single)), np.zeros(keys)
         unique: dict[tuple[int, ...], BoolArray] = {}
         for size in range(1, width + 1):
             for places in itertools.combinations(range(keys), size):
-                alone = _alone(cells.subset(places), numbers)[single]
+                part = cells.subset(places)
+                merged = EquivalenceClasses.of(part.codes, part.sizes)
+                alone = (merged.total(numbers)[merged.of_record] < 1.5)[single]
                 minimal = alone.copy()
-                for part in itertools.combinations(places, size - 1):
-                    minimal &= ~unique[part] if part else True
+                for fewer in itertools.combinations(places, size - 1):
+                    minimal &= ~unique[fewer] if fewer else True
                 unique[places] = alone
                 score = factorial(keys - size)
                 scores += score * minimal
@@ -108,22 +111,9 @@ class SpecialUniques:
         return result
 
 
-def _width(keys: int) -> int:
-    """The largest size of subsets, so that not more than ``MOST_SUBSETS`` are counted."""
-    sums = itertools.accumulate(comb(keys, size) for size in range(1, keys + 1))
-    return max(1, sum(total <= MOST_SUBSETS for total in sums))
-
-
-def _alone(part: CodedTable, numbers: IntArray) -> BoolArray:
-    """Which cells hold one record and share these columns with no other record."""
-    merged = EquivalenceClasses.of(part.codes, part.sizes)
-    alone: BoolArray = merged.total(numbers)[merged.of_record] < 1.5
-    return alone
-
-
 @dataclass(frozen=True)
 class PopulationModel:
-    """What a log-linear model says of the sample uniques.
+    """The sample uniques by a log-linear (Poisson) model of the population.
 
     Attributes:
         interactions: whether it has all interactions of two keys, or none.

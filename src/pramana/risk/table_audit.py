@@ -4,9 +4,8 @@
     entropy l    exp of the smallest entropy: the number of equally likely values as uncertain
     t            the largest distance between a class's values and those of all records [Li07]
 
-The distance is the earth mover's. Between categories every move costs 1, so that it is half of the
-sum of absolute differences. Between ordered values a move costs the ranks that it passes, as a
-share of all of them.
+The distance is the earth mover's. Between categories every move costs 1: half of the L1 distance.
+Between ordered values a move costs the ranks that it passes, as a share of all of them.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ IN_PART = (
 
 @dataclass(frozen=True, repr=False)
 class TableAudit(Shown):
-    """What a table gives away.
+    """The disclosure risk of a table.
 
     Attributes:
         records: the number of records.
@@ -63,16 +62,16 @@ class TableAudit(Shown):
         missing: the policy for missing values in them.
         asked: the k below which a frequency is a violation.
         k: the smallest frequency.
-        uniques: records that no other looks like.
-        violations: records with a frequency below ``reported``.
+        uniques: records that no other one equals on the keys.
+        violations: records with a frequency below ``asked``.
         combinations: the number of different combinations of keys.
         histogram: the number of records by frequency.
         population: the risk in the population, where there are weights.
-        diversity: what groups tell about each sensitive column.
+        diversity: of each sensitive column inside the groups.
         subsets: the risk by few keys, worst first.
-        households: the risk of households, where something numbers them.
+        households: the risk of households, where a column numbers them.
         binned: keys that were counted in the bins of a schema.
-        by_set: whether records tell some keys each, and are alike only with those of their set.
+        by_set: whether records have the keys of their attribute set, and equal those of it alone.
         notes: what was not measured, and why.
         individual: the risk of every record, where a table is audited that is no release.
     """
@@ -111,26 +110,22 @@ class TableAudit(Shown):
             "sensitive": [entry.to_json() for entry in self.diversity],
         }
 
-    def _in_bins(self) -> str:
-        return f" ({', '.join(self.binned)} in bins)" if self.binned else ""
-
-    def _violations(self) -> str:
-        if self.asked <= 2:
-            return ""  # fewer than two alike is unique
-        asked = text_up(self.asked, 6)
-        few = f"fewer than {asked} alike, themselves included (fk < {asked})"
-        return f"; {self.violations:,} {'has' if self.violations == 1 else 'have'} {few}"
-
     def sentences(self) -> list[str]:
         """The findings in plain words."""
         share = percent_up(Fraction(self.uniques, self.records))
-        on = "what they were asked of " if self.by_set else ""
-        among = ", among the records that were asked for the same set" if self.by_set else ""
-        are = "is" if self.uniques == 1 else "are"
-        lines = [
-            f"{self.uniques:,} of {self.records:,} records ({share}) {are} unique on {on}"
-            f"{', '.join(self.keys)}{self._in_bins()}{among}{self._violations()}.",
-        ]
+        where = f" ({', '.join(self.binned)} in bins)" if self.binned else ""
+        on = "their reported columns of " if self.by_set else ""
+        among = ", among the records of the same attribute set" if self.by_set else ""
+        first = (
+            f"{self.uniques:,} of {self.records:,} records ({share}) "
+            f"{'is' if self.uniques == 1 else 'are'} unique on {on}{', '.join(self.keys)}{where}"
+            f"{among}"
+        )
+        if self.asked > 2:  # fewer than two is unique
+            asked = text_up(self.asked, 6)
+            have = records_that(self.violations, "has", "have")
+            first += f"; {have} fk < {asked} (fewer than {asked} equal records, itself included)"
+        lines = [f"{first}."]
         if self.population is not None:
             lines.append(
                 f"By the sampling weights, about {text_up(self.population.expected)} records "
@@ -141,25 +136,22 @@ class TableAudit(Shown):
             lines += self.individual.sentences()
         if self.households is not None:
             lines.append(self.households.sentence())
-        alike = (
-            "was asked for the same set and tells the same" if self.by_set else "shares all keys"
-        )
+        group = "same attribute set and values" if self.by_set else "same keys"
         lines += [
-            f"Who {alike} has at least {entry.distinct} value"
+            f"Records with the {group} have at least {entry.distinct} value"
             f"{'s' if entry.distinct != 1 else ''} of '{entry.column}'; "
             f"{records_that(entry.exposed, 'lies', 'lie')} in groups with one value only."
             for entry in self.diversity
         ]
         worst = next((s for s in self.subsets if len(s.keys) < len(self.keys)), None)
         if worst is not None and worst.violations:
-            few = (
-                f"{worst.violations:,} with fewer than {text_up(self.asked, 6)} alike and "
-                if self.asked > 2
-                else ""
-            )
+            few = ""
+            if self.asked > 2:
+                few = f"{worst.violations:,} with fk < {text_up(self.asked, 6)} and "
+            among = ", among the records with all of them" if self.by_set else ""
             lines.append(
-                f"The worst few keys are {', '.join(worst.keys)}: {few}{worst.uniques:,} unique by "
-                f"these alone{', among the records asked for all of them' if self.by_set else ''}."
+                f"The riskiest subset of the keys is {', '.join(worst.keys)}: {few}"
+                f"{worst.uniques:,} unique{among}."
             )
         return [*lines, *self.notes]
 
@@ -218,21 +210,21 @@ def audit_table(
 
 
 def _require_attributes(names: Sequence[str]) -> None:
-    """Refuse the column of sets: it is nothing that a person has."""
+    """Refuse the column of attribute sets: it is no attribute of a person."""
     if REPORTED in names:
         raise NotCovered(
-            f"'{REPORTED}' says what a record was asked for, which chance alone decided: it is no "
+            f"'{REPORTED}' is the attribute set of a record, which was drawn at random: it is no "
             "attribute of a person. Leave it out."
         )
 
 
 def _binned(schema: Schema, keys: Sequence[str]) -> tuple[str, ...]:
-    own = [column for column in schema.columns if column.name in keys]
-    return tuple(column.name for column in own if isinstance(column.domain, Bins))
+    columns = [column for column in schema.columns if column.name in keys]
+    return tuple(column.name for column in columns if isinstance(column.domain, Bins))
 
 
 def _households(table: OpenedTable, name: str, counted: Frequencies) -> HouseholdRisk:
-    """From the risk of each record: one in fk, or in the population where there are weights."""
+    """From the risk of each record: 1 / fk, or in the population where there are weights."""
     risk = 1 / counted.sample
     if counted.population is not None:
         risk = individual_risk(counted.sample, counted.population)
@@ -265,7 +257,10 @@ def _diversity(
 
 @dataclass(frozen=True)
 class Diversity:
-    """What the groups tell about one sensitive column."""
+    """The diversity of one sensitive column inside groups of equal keys.
+
+    ``exposed`` are the records in groups with one value only, or none.
+    """
 
     column: str
     distinct: int
@@ -273,7 +268,6 @@ class Diversity:
     t: float
     ordered: bool
     exposed: int
-    """Records whose group holds one value only, or none: who is in it is known to have no other."""
 
     def to_json(self) -> Form:
         """Values for JSON."""

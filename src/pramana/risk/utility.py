@@ -1,24 +1,18 @@
-"""How far two tables are apart, as shares of all records.
+"""Distances between tables, associations, and models that compare a release with the original.
 
-L1             sum of absolute differences: 0 for the same table, 2 for disjoint ones
+L1             sum of absolute differences of shares: 0 for the same table, 2 for disjoint ones
 intersection   1 - L1 / 2 for tables without negative entries: the share that agrees
 Hellinger      sqrt(sum (sqrt p - sqrt q)**2 / 2): like L1, but rare cells count for more
 
-How strongly two columns go together: Cramer's V, and the correlation of their positions.
+Associations of two columns: Cramer's V, and the correlation of their positions.
 
-Interval overlap: would an analyst come to the same conclusion? [Karr06].
+Interval overlap [Karr06]. Of the interval of a figure from the original records and the one from
+the release: the share of each that the other covers, averaged.
 
-The interval of a figure from the true records and the one from the release: the share of each that
-the other covers, averaged; 1 where they are the same, 0 where they do not meet.
-
-pMSE: can a model tell released records from true ones? [Woo09, Snoke18].
-
-Both tables are put together, a logistic regression predicts from which of them a record comes, and
-pMSE is the mean squared distance of its predictions from the share of released ones. If both are
-samples of the same people, it is p c (1 - c) / N on average, with p free coefficients, N records
-and c the share of released ones; the ratio says how much more the model sees than chance.
-
-Tree accuracy ratio: how well does a tree learned on the release predict true records?
+pMSE [Woo09, Snoke18]. A logistic regression predicts whether a record is an original or a released
+one; pMSE is the mean squared distance of its predictions from the share of released ones. For two
+samples of the same people it is p c (1 - c) / N on average, with p free coefficients, N records and
+c the share of released ones; the ratio says how much more the model sees than chance.
 """
 
 from __future__ import annotations
@@ -30,10 +24,9 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pramana.base.text import plain
-from pramana.errors import InvalidNumber, InvalidTable, MissingExtra
+from pramana.errors import InvalidTable
 from pramana.schema.joint_cells import joint_groups
-from pramana.types import BoolArray, Codes, FloatArray, Form
+from pramana.types import Codes, FloatArray
 
 
 @dataclass(frozen=True)
@@ -61,12 +54,8 @@ class TableDistance:
         )
 
     def __repr__(self) -> str:
-        numbers = (f"{name}={value:.3g}" for name, value in self.to_json().items())
+        numbers = (f"{name}={value:.3g}" for name, value in vars(self).items())
         return f"TableDistance({', '.join(numbers)})"
-
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return plain(self)
 
 
 def shares(table: ArrayLike) -> FloatArray:
@@ -80,7 +69,7 @@ def shares(table: ArrayLike) -> FloatArray:
 
 
 def cramers_v(table: ArrayLike) -> float:
-    """From 0 for independent columns to 1 where one column tells the other.
+    """From 0 for independent columns to 1 where one column determines the other.
 
     >>> cramers_v([[10, 0], [0, 10]]), round(cramers_v([[10, 10], [10, 10]]), 12)
     (1.0, 0.0)
@@ -154,7 +143,7 @@ RIDGE = 1e-6
 
 @dataclass(frozen=True)
 class Propensity:
-    """How well released records can be told from true ones.
+    """How well released records can be distinguished from original ones.
 
     Attributes:
         pmse: the mean squared distance from not knowing; 0.25 at most for tables of equal size.
@@ -166,12 +155,8 @@ class Propensity:
 
     @property
     def ratio(self) -> float:
-        """PMSE in units of chance: near 1 the tables cannot be told apart by this model."""
+        """pMSE in units of chance: near 1 this model cannot distinguish the tables."""
         return self.pmse / self.expected
-
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return plain(self, "pmse expected ratio")
 
 
 def propensity(
@@ -197,9 +182,9 @@ def propensity(
 
 
 class _Design:
-    """A column of ones and, for each column of codes, one for each value but the first.
+    """A column of ones and, for each column of codes, an indicator of each value but the first.
 
-    None of them is written out: sums over records are counts of codes.
+    No indicator is written out: sums over records are counts of codes.
     """
 
     def __init__(self, columns: Sequence[Codes], sizes: Sequence[int]) -> None:
@@ -224,13 +209,13 @@ class _Design:
 
     def products(self, figure: FloatArray) -> FloatArray:
         """The same of each pair of values."""
-        found = np.zeros((self.width, self.width))
+        products = np.zeros((self.width, self.width))
         every = zip(self._columns, self._sizes, self._places, strict=True)
         for (one, size, at), (other, width, there) in combinations_with_replacement(every, 2):
             both = np.bincount(one * width + other, figure, size * width).reshape(size, width)
-            found[at, there] = both[1:, 1:]
-            found[there, at] = both[1:, 1:].T
-        return found
+            products[at, there] = both[1:, 1:]
+            products[there, at] = both[1:, 1:].T
+        return products
 
 
 def _logistic(design: _Design, hits: FloatArray, number: FloatArray) -> FloatArray:
@@ -250,73 +235,3 @@ def _logistic(design: _Design, hits: FloatArray, number: FloatArray) -> FloatArr
 def _chances(design: _Design, weights: FloatArray) -> FloatArray:
     chances: FloatArray = 1 / (1 + np.exp(-np.clip(design.scores(weights), -30, 30)))
     return chances
-
-
-FEWEST = 50
-
-
-@dataclass(frozen=True)
-class TreeAccuracy:
-    """Accuracy on true records that neither tree has seen.
-
-    Attributes:
-        target: the column that is predicted.
-        truth: of a tree learned on true records.
-        released: of a tree learned on released ones.
-        frequent: of always naming the most frequent value.
-        synthesized: of a tree learned on synthetic records, where there are any.
-    """
-
-    target: str
-    truth: float
-    released: float
-    frequent: float
-    synthesized: float | None = None
-
-    @property
-    def ratio(self) -> float:
-        """Accuracy on the release over that on the original data: near 1 nothing is lost."""
-        best = self.released if self.synthesized is None else self.synthesized
-        return best / self.truth if self.truth else 1.0
-
-    def to_json(self) -> Form:
-        """Values for JSON."""
-        return plain(self, "target truth released synthesized ratio") | {
-            "most_frequent": self.frequent
-        }
-
-
-def tree_accuracy(
-    target: str,
-    truth: tuple[Sequence[Codes], Codes],
-    released: tuple[Sequence[Codes], Codes],
-    *,
-    held_out: BoolArray,
-    synthesized: tuple[Sequence[Codes], Codes] | None = None,
-) -> TreeAccuracy:
-    """Learn ``target`` from the other columns, once from each table."""
-    try:
-        from sklearn.tree import DecisionTreeClassifier
-    except ImportError:
-        raise MissingExtra("Tree accuracy needs an extra: pip install 'pramana[mining]'.") from None
-    if held_out.sum() < FEWEST or (~held_out).sum() < FEWEST:
-        raise InvalidNumber(
-            f"Tree accuracy needs at least {FEWEST} records to learn from and as many to test on."
-        )
-    columns, wanted = np.stack(truth[0], axis=1), truth[1]
-    seen, labels = np.stack(released[0], axis=1), released[1]
-
-    def accuracy(x: Codes, y: Codes) -> float:
-        tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=20, random_state=0)
-        return float(tree.fit(x, y).score(columns[held_out], wanted[held_out]))
-
-    frequent = np.bincount(wanted[~held_out]).argmax()
-    return TreeAccuracy(
-        target=target,
-        truth=accuracy(columns[~held_out], wanted[~held_out]),
-        released=accuracy(seen, labels),
-        frequent=float((wanted[held_out] == frequent).mean()),
-        synthesized=None
-        if synthesized is None
-        else accuracy(np.stack(synthesized[0], axis=1), synthesized[1]),
-    )
