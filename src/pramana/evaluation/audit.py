@@ -52,9 +52,8 @@ from pramana.risk.attacks.records import (
     require_matrices,
 )
 from pramana.risk.attacks.recovery import recovery_of_release
-from pramana.risk.coded_table import CodedTable, ReportedSets, number_column
-from pramana.risk.frequencies import Frequencies, HouseholdRisk, MissingPolicy
-from pramana.risk.individual import IndividualRisks
+from pramana.risk.coded_table import ReportedSets
+from pramana.risk.frequencies import HouseholdRisk, MissingPolicy
 from pramana.risk.table_audit import TableAudit, audit_table, sensitive_codes
 from pramana.risk.unchanged import UnchangedRecords, columns_given_away, measure_unchanged
 from pramana.schema.describe import settle_missing
@@ -531,7 +530,7 @@ def audit(
         weight = described.weight.name
     require_choice("missing", missing, MissingValues)
     policy: MissingPolicy = "wildcard" if missing == "wildcard" else "category"
-    found = audit_table(
+    return audit_table(
         opened,
         keys=names,
         k=k,
@@ -543,13 +542,8 @@ def audit(
         released=release is not None,
         household=household or (None if described is None else described.household),
         asked=reported,
+        individual=release is None,
     )
-    if release is not None:
-        return found
-    coded = CodedTable.of(opened, names, schema=described)
-    weights = None if weight is None else number_column(opened, weight, what="The weight")
-    counts = Frequencies.of(coded, weights=weights, missing=policy)
-    return replace(found, individual=IndividualRisks.of(coded, counts))
 
 
 # -- attacks by name -------------------------------------------------------------------------------

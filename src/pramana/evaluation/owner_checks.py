@@ -1,11 +1,11 @@
-"""Checks of a release that need the original data.
+"""Checks of a release against the original data.
 
 A certificate of withheld matrices or of groups states how many records are released unchanged, and
-how far frequencies are off. With the original data both are counted again. A method that passes
-keys round, or draws them, inside groups of at least k gives a record its original keys with
-probability at most 1/k. Among records whose keys and other values are unique, the number that keep
-theirs has factorial moments of at most of a Poisson law of mean N/k, so that its tail is
-below Chernoff's bound for that law.
+the errors of frequencies. With the original data both are counted again. A method that passes keys
+round, or draws them, inside groups of at least k gives a record its original keys with probability
+at most 1/k. Among records whose keys and other values are unique, the number that keep theirs has
+factorial moments of at most those of a Poisson law of mean N/k, so that its tail is below
+Chernoff's bound for that law.
 
 A method whose matrices are withheld and that has no secret options makes the same matrices of the
 same table every time: the owner designs it again, compares the guarantees, and tests by e-values
@@ -15,7 +15,7 @@ whether the records were drawn by these matrices.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -40,7 +40,6 @@ from pramana.release.kinds import NewKeys
 from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
-from pramana.schema.schema import Column
 from pramana.types import Progress, Say, TableLike, Words
 from pramana.verification.checks import Check, CheckKind, Verdict
 from pramana.verification.owner import LEVEL, against_truth, owner_counts
@@ -124,64 +123,67 @@ def designed_again(
     kept, where they are given; else of the design.
     """
     owned = [claim for claim in certificate.claims if only_the_owner(type(claim.attained))]
-    method = _method(certificate)
-    if mechanism is not None and certificate.mechanism is None:
-        yield from _by_kept(certificate, original, mechanism, owned)
-        made: Mechanism | None = mechanism
+    withheld = certificate.mechanism is None
+    kept = mechanism is not None and withheld
+    if kept and mechanism is not None:
+        yield from _claims_by_kept(certificate, original, mechanism, owned)
     else:
+        method = None  # known where all its options are published
+        if certificate.nature.withholds_matrices and certificate.method in METHODS:
+            method = METHODS[certificate.method].from_certificate(certificate)
         try:
             plan = None if method is None else _plan(certificate, original, method)
         except TooLarge:
             for claim in owned:
                 yield Check.asserted(claim.name, f"{TOO_LARGE}; {UNKEPT}", CheckKind.GUARANTEE)
             return
-        found = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
+        designed = {} if plan is None else {claim.name: claim.attained for claim in plan.claims}
+        none = "no design of the original attains it" if plan is None else ""
+        source = "matrices made from the original again give"
         for claim in owned if method is not None else ():
-            told = "matrices made from the original again give"
-            none = "no design of the original attains it" if plan is None else ""
-            yield _claimed(claim, found.get(claim.name), told, none, kept=False)
-        made = None if plan is None else plan.mechanism
-    if made is not None and certificate.mechanism is None and original.rows == released.rows:
-        records = PairedRecords(certificate, released, original)
-        # Whether the records were drawn by the matrices that were kept, or that a design
-        # makes.
-        kept = mechanism is not None
-        try:
-            for check in draws(made, records, level=LEVEL / 6):
-                other = not kept and not check.ok and check.detail == IMPOSSIBLE
-                yield Check.asserted(check.name, OTHERS) if other else check
-        except PramanaError as error:
-            yield Check.decided("original values", False, str(error))
+            yield _claimed(claim, designed.get(claim.name), source, none, kept=False)
+        mechanism = None if plan is None else plan.mechanism
+    if mechanism is None or not withheld or original.rows != released.rows:
+        return
+    records = PairedRecords(certificate, released, original)
+    try:
+        for check in draws(mechanism, records, level=LEVEL / 6):
+            other = not kept and not check.ok and check.detail == IMPOSSIBLE
+            yield Check.asserted(check.name, OTHERS) if other else check
+    except PramanaError as error:
+        yield Check.decided("original values", False, str(error))
 
 
-def _by_kept(
+def _claims_by_kept(
     certificate: Certificate, original: OpenedTable, mechanism: Mechanism, owned: list[Claim]
 ) -> Iterator[Check]:
-    """What the matrices that were kept promise these people."""
-    schema = certificate.true_schema
-    asked = [claim.attained for claim in owned]
+    """The claims by the matrices that were kept, for these people."""
+    computed: dict[str, Guarantee] = {}
+    none = ""
     try:
         # Columns that are released unchanged, strata among them, have no domain in a certificate.
-        counts = owner_counts(schema, mechanism, original)
+        counts = owner_counts(certificate.true_schema, mechanism, original)
         evidence = replace(
             certificate.evidence, mechanism=mechanism, data_dependent=True, counts=counts
         )
-        found = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
+        asked = [claim.attained for claim in owned]
+        computed = {guarantee.name: guarantee for guarantee in attained(evidence, asked)}
     except PramanaError as error:
-        found, none = {}, str(error)
-    else:
-        none = ""
+        none = str(error)
     for claim in owned:
-        told = "the matrices that were kept give"
-        yield _claimed(claim, found.get(claim.name), told, none, kept=True)
+        source = "the matrices that were kept give"
+        yield _claimed(claim, computed.get(claim.name), source, none, kept=True)
 
 
-def _claimed(claim: Claim, found: Guarantee | None, told: str, none: str, *, kept: bool) -> Check:
-    """Whether what was found is what is claimed."""
-    good = found is not None and bool(found.implies(claim.attained))
-    if good and not kept:  # a design that keeps it says nothing of what was done to these records
-        return Check.asserted(claim.name, f"{told} {found}; {UNKEPT}", CheckKind.GUARANTEE)
-    detail = none or f"{told}{'' if good else ' only'} {found}"
+def _claimed(
+    claim: Claim, computed: Guarantee | None, source: str, none: str, *, kept: bool
+) -> Check:
+    """Whether the computed guarantee implies the claimed one."""
+    good = computed is not None and bool(computed.implies(claim.attained))
+    if good and not kept:  # a design with it says nothing of what was done to these records
+        detail = f"{source} {computed}; {UNKEPT}"
+        return Check.asserted(claim.name, detail, CheckKind.GUARANTEE)
+    detail = none or f"{source}{'' if good else ' only'} {computed}"
     return Check.decided(claim.name, good, detail, CheckKind.GUARANTEE)
 
 
@@ -194,20 +196,13 @@ def _plan(certificate: Certificate, original: OpenedTable, method: Method) -> Pl
     try:
         # The columns that the certificate knows of: not those that were never released.
         names = certificate.true_schema.names
-        own = pa.schema([item for item in original.schema if item.name in set(names)])
-        data = replace(original.with_columns({}, own), fit=None)
+        fields = pa.schema([field for field in original.schema if field.name in set(names)])
+        data = replace(original.with_columns({}, fields), fit=None)
         return design(certificate.true_schema, *asked, data=data, method=method)
     except TooLarge:
         raise
     except PramanaError:
         return None
-
-
-def _method(certificate: Certificate) -> Method | None:
-    """The method with all its options; nothing where some of them are not told."""
-    if not certificate.nature.withholds_matrices or certificate.method not in METHODS:
-        return None
-    return METHODS[certificate.method].from_certificate(certificate)
 
 
 FALSE_ALARM = 1e-8
@@ -225,96 +220,83 @@ def owner_checks(
     if any(column.name not in original.schema.names for column in certificate.schema.released):
         return
     try:
-        yield _copies(certificate, measure_unchanged(certificate.schema, original, released))
-        if _whole_keys(certificate):
-            yield from _own_keys(certificate, released, original)
+        yield _unchanged_check(
+            certificate, measure_unchanged(certificate.schema, original, released)
+        )
+        yield from _kept_keys(certificate, released, original)
         yield from _frequencies(certificate, released, original)
     except PramanaError as error:
         yield Check.decided(NAME, False, str(error))
 
 
-def _copies(certificate: Certificate, seen: UnchangedRecords) -> Check:
-    """The shares that are stated against those that are found."""
+def _unchanged_check(certificate: Certificate, counted: UnchangedRecords) -> Check:
+    """The stated shares of unchanged records against the counted ones."""
     stated = certificate.statistics.get("verbatim")
-    found = (
-        f"{percent_up(seen.share)} of the records are found, "
-        f"{percent_up(seen.unique_share)} of the unique ones"
+    shares = (
+        f"{percent_up(counted.share)} of the records are found, "
+        f"{percent_up(counted.unique_share)} of the unique ones"
     )
     if stated is None:
-        good = not certificate.nature.grouped and seen.found < seen.records
-        return Check.decided(NAME, good, f"the certificate does not say how many; {found}")
+        good = not certificate.nature.grouped and counted.found < counted.records
+        return Check.decided(NAME, good, f"the certificate does not say how many; {shares}")
     most = (float(stated["records_at_most"]), float(stated["unique_records_at_most"]))
-    stated_so = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
-    return Check.decided(NAME, seen.within(most), f"{found}; {stated_so}")
+    bounds = f"at most {percent_up(most[0])} and {percent_up(most[1])} on average are stated"
+    return Check.decided(NAME, counted.within(most), f"{shares}; {bounds}")
 
 
-def _whole_keys(certificate: Certificate) -> bool:
-    """Whether each record gets all keys of one member of its group."""
-    keys = certificate.statistics.get("keys")
-    whole = certificate.options.get("draw", "whole") == "whole"
-    return keys == NewKeys.HANDED_ROUND or (keys == NewKeys.FROM_MEMBERS and whole)
-
-
-def _own_keys(
+def _kept_keys(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
-    """Records that nothing else is like keep their own keys no more often than 1/k allows."""
+    """Unique records keep their keys no more often than 1/k allows.
+
+    Where each record gets all keys of one member of its group. Records must be unique both on their
+    keys and on their other values.
+    """
+    drawn = certificate.statistics.get("keys")
+    whole = certificate.options.get("draw", "whole") == "whole"
+    if drawn != NewKeys.HANDED_ROUND and not (drawn == NewKeys.FROM_MEMBERS and whole):
+        return
     k = max((c.attained.to_json().get("k", 1) for c in certificate.claims), default=1)
     keys = certificate.schema.randomised
-    rest = [column for column in certificate.schema.released if not column.randomised]
-    own, theirs = (
-        _keys_and_rest(table, keys, rest, released=side)
-        for table, side in ((original, False), (released, True))
-    )
-    alone = _alone(own[0]) & _alone(own[1])
-    pairs = own[0] * GOLDEN_GAMMA + own[1]
-    found = int(np.isin(pairs[alone], theirs[0] * GOLDEN_GAMMA + theirs[1]).sum())
-    expected = float(alone.sum()) / float(k)
+    rest = tuple(column for column in certificate.schema.released if not column.randomised)
+    names = [column.name for column in (*keys, *rest)]
+
+    def numbers(table: OpenedTable, *, side: bool) -> tuple[Words, Words]:
+        """Two numbers a record: of its keys, and of its other values."""
+        parts = [
+            [numbers_of(columns, batch, released=side) for columns in (keys, rest)]
+            for batch in table.batches(names)
+        ]
+        empty = [np.zeros(0, np.uint64)] * 2
+        of_keys, of_rest = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
+        return of_keys, of_rest
+
+    of_keys, of_rest = numbers(original, side=False)
+    new_keys, new_rest = numbers(released, side=True)
+    unique = np.ones(len(of_keys), np.bool_)
+    for values in (of_keys, of_rest):
+        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+        unique &= counts[places.ravel()] == 1
+    pairs = (of_keys * GOLDEN_GAMMA + of_rest)[unique]
+    kept = int(np.isin(pairs, new_keys * GOLDEN_GAMMA + new_rest).sum())
+    expected = len(pairs) / float(k)
     if not expected:
         return
-    chance = _tail(found, expected)
+    chance = 1.0  # Chernoff's bound of this many or more under a Poisson law
+    if kept > expected:
+        chance = math.exp(kept - expected - kept * math.log(kept / expected))
     yield Check.decided(
         "records with their own keys",
         chance >= FALSE_ALARM,
-        f"{found:,} of {int(alone.sum()):,} records that are like no other in keys or in the rest; "
+        f"{kept:,} of {len(pairs):,} records that are unique on keys and on the rest; "
         f"groups of {k:,} leave {expected:,.1f} on average (p at most {text_up(chance, 2)})",
     )
-
-
-def _keys_and_rest(
-    table: OpenedTable, keys: Sequence[Column], rest: Sequence[Column], *, released: bool
-) -> Words:
-    """Two numbers a record: of its keys, and of all its other values."""
-
-    def both(batches: Iterable[pa.RecordBatch]) -> Words:
-        parts = [
-            np.stack([numbers_of(columns, batch, released=released) for columns in (keys, rest)])
-            for batch in batches
-        ]
-        return np.concatenate([np.zeros((2, 0), np.uint64), *parts], axis=1)
-
-    names = [column.name for column in (*keys, *rest)]
-    return np.concatenate([np.zeros((2, 0), np.uint64), *table.summaries(both, names)], axis=1)
-
-
-def _alone(numbers: Words) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which numbers occur once."""
-    _, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    alone: np.ndarray[tuple[int], np.dtype[np.bool_]] = counts[places.ravel()] == 1
-    return alone
-
-
-def _tail(found: int, expected: float) -> float:
-    """Chernoff's bound of this many or more under a Poisson law."""
-    if found <= expected:
-        return 1.0
-    return math.exp(found - expected - found * math.log(found / expected))
 
 
 def _frequencies(
     certificate: Certificate, released: OpenedTable, original: OpenedTable
 ) -> Iterator[Check]:
-    """Frequencies lie as near to the true ones as the stated standard errors say (Bernstein)."""
+    """Frequencies are as near to the original ones as the standard errors say (Bernstein)."""
     errors = certificate.statistics.get("standard_errors")
     if not certificate.nature.withholds_matrices or not errors:
         return
@@ -322,20 +304,19 @@ def _frequencies(
     tests = sum(len(column.labels) for column in certificate.schema.randomised)
     for column in certificate.schema.randomised:
         size = len(column.labels)
-        before = np.bincount(encode(column, _values(original, column)), minlength=size)
-        after = np.bincount(encode_released(column, _values(released, column)), minlength=size)
-        own = np.broadcast_to(np.asarray(errors[column.name], dtype=np.float64), size)
-        for gap, error in zip(np.abs(after - before), own, strict=True):
-            spread = 2 * (float(error) ** 2 + float(gap) / 3)
-            chance = min(1.0, 2 * math.exp(-(float(gap) ** 2) / spread)) if gap else 1.0
+        before, after = (
+            np.bincount(coder(column, table.to_arrow([column.name]).column(0)), minlength=size)
+            for coder, table in ((encode, original), (encode_released, released))
+        )
+        gaps = np.abs(after - before).astype(np.float64)
+        stated = np.broadcast_to(np.asarray(errors[column.name], dtype=np.float64), size)
+        for gap, error in zip(gaps.tolist(), stated.tolist(), strict=True):
+            spread = 2 * (error**2 + gap / 3)
+            chance = min(1.0, 2 * math.exp(-(gap**2) / spread)) if gap else 1.0
             if chance < worst:
                 worst, where = chance, f" in {column.name}"
     yield Check.decided(
         "standard errors",
         worst >= FALSE_ALARM / tests,
-        f"the frequency that is farthest off{where} has a chance of at most {text_up(worst, 2)}",
+        f"the frequency with the largest error{where} has a chance of at most {text_up(worst, 2)}",
     )
-
-
-def _values(table: OpenedTable, column: Column) -> pa.ChunkedArray:
-    return table.to_arrow([column.name]).column(0)

@@ -44,7 +44,7 @@ from pramana.schema.groups import distance_of_groups
 from pramana.schema.households import households_of
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import REPORTED, Schema
-from pramana.types import BoolArray, Form, IntArray
+from pramana.types import Form, IntArray
 
 IN_PART = (
     "The risk in the population and that of households are those of whole records, and reports "
@@ -169,22 +169,47 @@ def audit_table(
     released: bool = False,
     household: str | None = None,
     asked: ReportedSets | None = None,
+    individual: bool = False,
 ) -> TableAudit:
-    """Measure the risk of a table."""
+    """Measure the risk of a table; of a table that is no release also that of every record."""
     require_number("k", k, low=1)
     require_number("width", width, low=0)
     others = [name for name in (weight, household) if name is not None]
     require_present(table, [*keys, *sensitive, *others])
-    if asked is not None:
-        _require_attributes([*keys, *sensitive, *others])
-    in_part = (IN_PART,) if asked is not None and others else ()
-    weight, household = (None, None) if in_part else (weight, household)
+    if asked is not None and REPORTED in (*keys, *sensitive, *others):
+        raise NotCovered(
+            f"'{REPORTED}' is the attribute set of a record, which was drawn at random: it is no "
+            "attribute of a person. Leave it out."
+        )
+    notes = (IN_PART,) if asked is not None and others else ()
+    if notes:
+        weight = household = None
     coded = CodedTable.of(table, keys, schema=schema, released=released, asked=asked)
     weights = None if weight is None else number_column(table, weight, what="The weight")
-    alike = coded if asked is None else coded.by_set(asked)
-    counted = Frequencies.of(alike, weights=weights, missing=missing)
+    whole = coded if asked is None else coded.by_set(asked)
+    counted = Frequencies.of(whole, weights=weights, missing=missing)
     groups = counted.grouping
-    told = [name for name in sensitive if asked is None or asked.told([name]).any()]
+    households = None
+    if household is not None:
+        risk = 1 / counted.sample
+        if counted.population is not None:
+            risk = individual_risk(counted.sample, counted.population)
+        homes = households_of(table, household)
+        households = HouseholdRisk.of(household, homes, risk[groups.of_record])
+    diversity = []
+    for name in sensitive:
+        described = schema.column(name) if schema is not None and name in schema.names else None
+        none = () if described is None else described.codes_for_missing
+        codes, size, ordered, gap = sensitive_codes(table, name, missing_values=none)
+        inside = groups
+        if asked is not None:  # among the records that were asked for the column
+            rows = asked.told([name])
+            if not rows.any():
+                continue
+            codes = codes[rows]
+            inside = EquivalenceClasses.of([groups.of_record[rows]], [len(groups.numbers)])
+        diversity.append(diversity_of(name, inside, codes, size, ordered=ordered, missing=gap))
+    bins = () if schema is None else schema.columns
     return TableAudit(
         records=coded.records,
         keys=tuple(keys),
@@ -196,63 +221,16 @@ def audit_table(
         combinations=len(groups.numbers),
         histogram=counted.histogram(),
         population=PopulationRisk.of(counted),
-        diversity=tuple(
-            _diversity(table, name, schema, *_telling(name, groups, asked)) for name in told
-        ),
+        diversity=tuple(diversity),
         subsets=subset_risks(
             coded, groups, k=k, width=width, weights=weights, missing=missing, asked=asked
         ),
-        households=None if household is None else _households(table, household, counted),
-        binned=() if schema is None else _binned(schema, keys),
+        households=households,
+        binned=tuple(c.name for c in bins if c.name in keys and isinstance(c.domain, Bins)),
         by_set=asked is not None,
-        notes=in_part,
+        notes=notes,
+        individual=IndividualRisks.of(coded, counted) if individual else None,
     )
-
-
-def _require_attributes(names: Sequence[str]) -> None:
-    """Refuse the column of attribute sets: it is no attribute of a person."""
-    if REPORTED in names:
-        raise NotCovered(
-            f"'{REPORTED}' is the attribute set of a record, which was drawn at random: it is no "
-            "attribute of a person. Leave it out."
-        )
-
-
-def _binned(schema: Schema, keys: Sequence[str]) -> tuple[str, ...]:
-    columns = [column for column in schema.columns if column.name in keys]
-    return tuple(column.name for column in columns if isinstance(column.domain, Bins))
-
-
-def _households(table: OpenedTable, name: str, counted: Frequencies) -> HouseholdRisk:
-    """From the risk of each record: 1 / fk, or in the population where there are weights."""
-    risk = 1 / counted.sample
-    if counted.population is not None:
-        risk = individual_risk(counted.sample, counted.population)
-    return HouseholdRisk.of(name, households_of(table, name), risk[counted.grouping.of_record])
-
-
-def _telling(
-    name: str, groups: EquivalenceClasses, asked: ReportedSets | None
-) -> tuple[EquivalenceClasses, BoolArray | None]:
-    """The groups of the records that were asked for a column, and which records these are."""
-    if asked is None:
-        return groups, None
-    rows = asked.told([name])
-    return EquivalenceClasses.of([groups.of_record[rows]], [len(groups.numbers)]), rows
-
-
-def _diversity(
-    table: OpenedTable,
-    name: str,
-    schema: Schema | None,
-    groups: EquivalenceClasses,
-    rows: BoolArray | None,
-) -> Diversity:
-    known = schema is not None and name in schema.names
-    none = schema.column(name).codes_for_missing if schema is not None and known else ()
-    codes, size, ordered, missing = sensitive_codes(table, name, missing_values=none)
-    some = codes if rows is None else codes[rows]
-    return diversity_of(name, groups, some, size, ordered=ordered, missing=missing)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pramana.errors import InvalidTable, NotCovered
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.methods.base import METHODS
 from pramana.methods.microaggregated import Grouped
-from pramana.microaggregation.groups import Key, numbers_of
+from pramana.microaggregation.groups import numbers_of
 from pramana.release.certificate import Certificate
 from pramana.risk.coded_table import CodedTable, EquivalenceClasses
 from pramana.schema.codec import encode, encode_released
@@ -31,7 +31,10 @@ from pramana.types import FloatArray, IntArray
 
 TRIALS = 5_000
 APART = 1e4
-"""So far apart, in standard deviations, are records of different anonymity sets."""
+"""The distance of records of different anonymity sets, in standard deviations."""
+
+TIE = 1e-9
+"""Distances that differ by less, in proportion, are equal."""
 
 
 def grouped_linkage(
@@ -44,30 +47,30 @@ def grouped_linkage(
     most: int | None = None,
 ) -> Measured:
     """How often the nearest record is the person's own; of at most ``most`` people."""
-    method, k = _method(certificate)
+    method = METHODS[certificate.method](**certificate.options)
+    if not isinstance(method, Grouped):
+        raise NotCovered(f"Method {certificate.method} forms no groups that could be formed again.")
+    claims = [claim.asked or claim.attained for claim in certificate.claims]
+    k = max((claim.k for claim in claims if isinstance(claim, KAnonymity)), default=1)
     runs = max(1, -(-trials // truth.rows))
-    columns = list(certificate.schema.randomised)
-    known = list(certificate.known_columns)
-    anonymity_set = _anonymity_set(truth, known)
+    sets = _anonymity_sets(truth, certificate.known_columns)
     targets = None
     if most is not None and most < truth.rows:
         targets = np.sort(keystream.permutation(truth.rows, "targets")[:most])
     chances = []
     for run in range(runs):
-        words = Keystream.from_seed(int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1)))
-        made = method.regrouped(certificate.schema, truth, k=k, keystream=words).table
-        before, after = _points(columns, truth, open_source(made))
-        sides = np.c_[before, anonymity_set], np.c_[after, anonymity_set]
-        chances.append(link_chances(*sides, targets=targets))
-    chance = np.concatenate(chances)
-    hits = int((keystream.uniforms("ties of grouped", 0, len(chance)) < chance).sum())
+        seed = int(keystream.words("grouped runs", run, 1)[0] >> np.uint64(1))
+        again = method.regrouped(
+            certificate.schema, truth, k=k, keystream=Keystream.from_seed(seed)
+        )
+        sides = _points(certificate.schema.randomised, truth, open_source(again.table))
+        before, after = (np.c_[points, sets * APART] for points in sides)
+        chances.append(link_chances(before, after, targets=targets))
     times = "once" if runs == 1 else f"{runs} times"
-    sizes = np.bincount(np.unique(anonymity_set, return_inverse=True)[1])
-    return Measured.of(
-        "nearest record",
-        hits=hits,
-        trials=len(chance),
-        baseline=float(len(sizes) / truth.rows),
+    return _measured(
+        np.concatenate(chances),
+        sets,
+        keystream.uniforms("ties of grouped", 0, sum(map(len, chances))),
         bound=bound,
         promised_by=None if bound is None else "k-anonymity",
         note=f"Nearest record: groups were formed and keys replaced {times} more on the same "
@@ -80,87 +83,85 @@ def withheld_linkage(
 ) -> Measured:
     """How often the nearest record is the person's own, without matrices.
 
-    Nothing can be run again. But the owner knows a record again by the columns that were released
-    as they are, where nobody else shares them: these people are attacked by their keys.
+    The mechanism cannot be run again. But the owner recognises a record by its unchanged columns,
+    where nobody else shares them: these people are attacked by their keys.
     """
     binned = {column.name for column in certificate.schema.binned}
     names = [c.name for c in certificate.schema.released_as_is if c.name not in binned]
-    known = list(certificate.known_columns)
-    places, own = _known_again(truth, released, names)
-    if len(own) < FEWEST_TRIALS:
+    places, recognised = _recognised(truth, released, names)
+    if len(recognised) < FEWEST_TRIALS:
         raise NotCovered(
-            "The nearest record was not tried: too few released records can be known again by the "
-            "columns that were released as they are."
+            "The nearest record was not tried: too few released records can be recognised by the "
+            "columns that are released unchanged."
         )
-    columns = list(certificate.schema.randomised)
-    before, after = _points(columns, truth, released)
-    both = np.zeros(truth.rows + released.rows)  # no columns, no records to read
+    sets = np.zeros(truth.rows + released.rows, np.int64)
+    known = list(certificate.known_columns)
     if known:
-        both = _anonymity_set(_together(truth, released, known), known)
-    before, after = np.c_[before, both[: truth.rows]], np.c_[after, both[truth.rows :]]
-    chance = link_chances(before, after[places])[own]
-    hits = int((keystream.uniforms("ties of withheld", 0, len(chance)) < chance).sum())
-    sizes = np.bincount(np.unique(both[: truth.rows], return_inverse=True)[1])
-    return Measured.of(
-        "nearest record",
-        hits=hits,
-        trials=len(chance),
-        baseline=float(len(sizes) / truth.rows),
-        note=f"Nearest record: of the {len(own):,} people whose record the owner knows again by "
-        "the columns released as they are; the attacker knows the true keys of a person.",
+        sets = _anonymity_sets(_together(truth, released, known), known)
+    before, after = _points(certificate.schema.randomised, truth, released)
+    before = np.c_[before, sets[: truth.rows] * APART]
+    after = np.c_[after, sets[truth.rows :] * APART]
+    chance = link_chances(before, after[places])[recognised]
+    return _measured(
+        chance,
+        sets[: truth.rows],
+        keystream.uniforms("ties of withheld", 0, len(chance)),
+        note=f"Nearest record: of the {len(recognised):,} people whose record the owner recognises "
+        "by the unchanged columns; the attacker knows the true keys of a person.",
     )
 
 
-def _known_again(
+def _measured(
+    chance: FloatArray, sets: IntArray, uniforms: FloatArray, **about: object
+) -> Measured:
+    """A link is right or wrong: ties are drawn, so that the interval is a binomial one."""
+    return Measured.of(
+        "nearest record",
+        hits=int((uniforms < chance).sum()),
+        trials=len(chance),
+        baseline=len(np.unique(sets)) / len(sets),
+        **about,
+    )
+
+
+def _recognised(
     truth: OpenedTable, released: OpenedTable, names: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
     """A place in the release for each person, and the people for whom it is surely their own."""
     rows = truth.rows
     if not names:
         return np.arange(rows), np.zeros(0, dtype=np.int64)
-    coded = CodedTable.of(_together(truth, released, names), names)
-    group = EquivalenceClasses.of(coded.codes, coded.sizes).of_record
-    before, after = group[:rows], group[rows:]
-    alone = (np.bincount(before, minlength=group.max() + 1) == 1) & (
-        np.bincount(after, minlength=group.max() + 1) == 1
-    )
-    place = np.full(group.max() + 1, -1)
-    place[after] = np.arange(rows)
-    own = np.flatnonzero(alone[before])
+    groups = _anonymity_sets(_together(truth, released, names), names)
+    before, after = groups[:rows], groups[rows:]
+    size = int(groups.max()) + 1
+    unique = (np.bincount(before, minlength=size) == 1) & (np.bincount(after, minlength=size) == 1)
+    place_of = np.full(size, -1)
+    place_of[after] = np.arange(rows)
+    people = np.flatnonzero(unique[before])
     places = np.full(rows, -1)
-    places[own] = place[before[own]]
-    rest = np.setdiff1d(np.arange(rows), places[own])
-    places[places < 0] = rest
-    return places, own
+    places[people] = place_of[before[people]]
+    places[places < 0] = np.setdiff1d(np.arange(rows), places[people])
+    return places, people
 
 
 def _together(truth: OpenedTable, released: OpenedTable, names: Sequence[str]) -> OpenedTable:
     """Both tables, one below the other, in the types of the release."""
     sides = []
-    for table in (released, truth):
-        own = table.to_arrow(list(names))
-        for at, name in enumerate(names):
-            kind = own.schema.field(at).type
-            if pa.types.is_dictionary(kind):
-                own = own.set_column(at, name, own.column(at).cast(kind.value_type))
-        sides.append(own)
-    return open_source(pa.concat_tables([sides[1].cast(sides[0].schema), sides[0]]))
+    for table in (truth, released):
+        columns = table.to_arrow(list(names))
+        for at, field in enumerate(columns.schema):
+            if pa.types.is_dictionary(field.type):
+                plain = columns.column(at).cast(field.type.value_type)
+                columns = columns.set_column(at, field.name, plain)
+        sides.append(columns)
+    return open_source(pa.concat_tables([sides[0].cast(sides[1].schema), sides[1]]))
 
 
-def _method(certificate: Certificate) -> tuple[Grouped, int]:
-    """How groups were formed, and the least number of records in each."""
-    method = METHODS[certificate.method](**certificate.options)
-    if not isinstance(method, Grouped):
-        raise NotCovered(f"Method {certificate.method} forms no groups that could be formed again.")
-    promised = [claim.asked or claim.attained for claim in certificate.claims]
-    return method, max((own.k for own in promised if isinstance(own, KAnonymity)), default=1)
-
-
-def _anonymity_set(truth: OpenedTable, known: Sequence[str]) -> FloatArray:
+def _anonymity_sets(table: OpenedTable, known: Sequence[str]) -> IntArray:
     if not known:
-        return np.zeros(truth.rows)
-    coded = CodedTable.of(truth, known)
-    return EquivalenceClasses.of(coded.codes, coded.sizes).of_record * APART
+        return np.zeros(table.rows, np.int64)
+    coded = CodedTable.of(table, known)
+    return EquivalenceClasses.of(coded.codes, coded.sizes).of_record.astype(np.int64)
 
 
 def _points(
@@ -169,36 +170,27 @@ def _points(
     """Both tables as points: numbers in units of their spread, unordered values apart by one."""
     sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for column in columns:
-        before, after = (
-            _values(column, table, released=side)
-            for table, side in ((truth, False), (released, True))
-        )
-        if before.kind == "unordered":
-            size = len(column.labels)
-            for side, key in zip(sides, (before, after), strict=True):
-                side.append(np.eye(size)[key.values.astype(np.int64)] / np.sqrt(2))
+        both = [_values(column, truth, encode), _values(column, released, encode_released)]
+        if column.domain is not None and not column.ordered:
+            corners = np.eye(len(column.labels)) / np.sqrt(2)
+            for side, codes in zip(sides, both, strict=True):
+                side.append(corners[codes.astype(np.int64)])
             continue
-        mean, spread = np.nanmean(before.values), np.nanstd(before.values) or 1.0
-        for side, key in zip(sides, (before, after), strict=True):
-            # A missing value stands one spread beyond the others, as near to itself as any.
-            lost = np.isnan(key.values)
-            place = (np.nanmax(before.values) - mean) / spread + 1
-            side.append(np.where(lost, place, (key.values - mean) / spread)[:, None])
+        if column.domain is not None:
+            both = [np.where(codes >= column.domain.size, np.nan, codes) for codes in both]
+        mean, spread = np.nanmean(both[0]), np.nanstd(both[0]) or 1.0
+        # A missing value is one spread beyond the others, as near to itself as any.
+        beyond = (np.nanmax(both[0]) - mean) / spread + 1
+        for side, values in zip(sides, both, strict=True):
+            side.append(np.where(np.isnan(values), beyond, (values - mean) / spread)[:, None])
     return np.concatenate(sides[0], axis=1), np.concatenate(sides[1], axis=1)
 
 
-def _values(column: Column, table: OpenedTable, *, released: bool) -> Key:
+def _values(column: Column, table: OpenedTable, encoder: object) -> FloatArray:
     values = table.to_arrow([column.name]).column(0)
     if column.domain is None:
-        return Key(column.name, numbers_of(column.name, values))
-    codes = (encode_released if released else encode)(column, values).astype(np.float64)
-    if column.ordered:
-        return Key(column.name, np.where(codes >= column.domain.size, np.nan, codes), "ordered")
-    return Key(column.name, codes, "unordered")
-
-
-TIE = 1e-9
-"""Distances that differ by less, in proportion, are equal."""
+        return numbers_of(column.name, values)
+    return np.asarray(encoder(column, values), dtype=np.float64)  # type: ignore[operator]
 
 
 def link_chances(
@@ -212,6 +204,8 @@ def link_chances(
     >>> link_chances(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0]])).tolist()
     [0.5, 0.5]
     """
+    from scipy.spatial import cKDTree
+
     if truth.shape != released.shape:
         raise InvalidTable(
             f"Truth and release must hold the same people and keys: {truth.shape[0]} x "
@@ -225,29 +219,17 @@ def link_chances(
     same = known == given[rows]  # nothing is nearer than an equal one
     chances[same] = 1 / records[known[same]]
     apart = np.flatnonzero(records[known] == 0)
-    there = np.flatnonzero(records)
-    chances[apart] = _apart(
-        values[there], records[there], truth[rows][apart], released[rows][apart]
-    )
-    return chances
-
-
-def _apart(
-    values: FloatArray, records: IntArray, truth: FloatArray, released: FloatArray
-) -> FloatArray:
-    """The same of people whom no released record equals; ``values`` are held by ``records``."""
-    from scipy.spatial import cKDTree
-
-    chances = np.zeros(len(truth))
-    if not len(truth):
+    if not len(apart):
         return chances
-    people, of_person = distinct_rows(truth)
-    tree = cKDTree(values)
+    present = np.flatnonzero(records)
+    people, of_person = distinct_rows(truth[rows][apart])
+    tree = cKDTree(values[present])
     reach = tree.query(people)[0] * (1 + TIE) + 1e-300
-    found = np.linalg.norm(truth - released, axis=1) <= reach[of_person]
-    wanted = np.unique(of_person[found])
+    distance = np.linalg.norm(truth[rows][apart] - released[rows][apart], axis=1)
+    nearest = distance <= reach[of_person]
+    wanted = np.unique(of_person[nearest])
     ties = np.zeros(len(people))
     balls = tree.query_ball_point(people[wanted], reach[wanted])
-    ties[wanted] = [records[ball].sum() for ball in balls]
-    chances[found] = 1 / ties[of_person[found]]
+    ties[wanted] = [records[present][ball].sum() for ball in balls]
+    chances[apart[nearest]] = 1 / ties[of_person[nearest]]
     return chances
