@@ -112,7 +112,13 @@ def withheld_linkage(
 
 
 def _measured(
-    chance: FloatArray, sets: IntArray, uniforms: FloatArray, **about: object
+    chance: FloatArray,
+    sets: IntArray,
+    uniforms: FloatArray,
+    *,
+    note: str,
+    bound: float | None = None,
+    promised_by: str | None = None,
 ) -> Measured:
     """A link is right or wrong: ties are drawn, so that the interval is a binomial one."""
     return Measured.of(
@@ -120,7 +126,9 @@ def _measured(
         hits=int((uniforms < chance).sum()),
         trials=len(chance),
         baseline=len(np.unique(sets)) / len(sets),
-        **about,
+        bound=bound,
+        promised_by=promised_by,
+        note=note,
     )
 
 
