@@ -197,11 +197,11 @@ def look(table: TableLike, *, rows: int = 100, encoding: str | None = None) -> P
     return preview_of(open_source(table), rows=rows, encoding=encoding)
 
 
-def load(folder: str | Path) -> Release:
-    """Open a release folder."""
+def load(folder: str | Path, *, like: str = "arrow") -> Release:
+    """Open a release folder; tables come as data frames ``like`` arrow, pandas or polars."""
     from pramana.analysis.release import load_release
 
-    return load_release(folder)
+    return load_release(folder, like=like)
 
 
 def earlier_releases(release: Release) -> list[Path]:

@@ -16,7 +16,7 @@ from pramana.analysis.contrasts import Contrast, JointErrors, Pair
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
-from pramana.errors import InvalidNumber, UnknownCell, harmless
+from pramana.errors import InvalidNumber, InvalidTable, UnknownCell, harmless
 from pramana.mechanisms.transition import Label
 from pramana.schema.domains import Labels, label_key, label_text
 from pramana.types import FloatArray, Form
@@ -30,6 +30,10 @@ MOST_NAMED: Final = 8
 
 MOST_LINES: Final = 40
 """Cells that are printed; all of them are in ``cells``."""
+
+
+INTERNAL = frozenset({"by_groups", "of", "spoken", "stacked", "together", "without_interval"})
+"""What completion leaves out: it is for the estimators, not for analysts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,9 @@ class Estimate:
     together: JointErrors | None = field(default=None, repr=False)
     unbiased: FloatArray = field(default=None, repr=False)  # type: ignore[arg-type]
     spoken: Labels = field(default_factory=Labels, repr=False)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - INTERNAL)
 
     def __post_init__(self) -> None:
         if self.unbiased is None:  # it is the estimate where none is given
@@ -135,6 +142,29 @@ class Estimate:
         table = None if unbiased is None else layout.lay_out(unbiased)
         laid_out = [layout.lay_out(figure) for figure in figures]
         return cls.of(layout.by, layout.by_labels, laid_out, question, unbiased=table, **more)
+
+    @classmethod
+    def stacked(
+        cls, name: str, labels: Sequence[str], estimates: Sequence[Estimate], what: str
+    ) -> Estimate:
+        """Estimates of the same groups in one table, told apart by a first column."""
+        if not estimates or len({estimate.labels for estimate in estimates}) > 1:
+            raise InvalidTable("Name at least one column; all must have the same groups.")
+        first = estimates[0]
+        figures: dict[str, Any] = {
+            figure: np.stack([getattr(estimate, figure) for estimate in estimates])
+            for figure in ("estimate", "se", "low", "high", "unbiased")
+        }
+        methods = {estimate.method for estimate in estimates}
+        return replace(
+            first,
+            by=(name, *first.by),
+            labels=(tuple(labels), *first.labels),
+            what=what,
+            method=first.method if len(methods) == 1 else "unbiased and shrunk",
+            together=None,
+            **figures,
+        )
 
     def without_interval(self, reason: str, **more: Any) -> Estimate:
         """The same numbers without errors, and why there are none."""

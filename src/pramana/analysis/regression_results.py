@@ -196,6 +196,10 @@ class Regression:
         columns = {head: [row[head] for row in rows] for head in HEADS}
         return pa.table({"name": list(self.names), **columns})
 
+    def to_pandas(self) -> Any:
+        """One row a coefficient, as a data frame of pandas."""
+        return self.to_arrow().to_pandas()
+
     def to_frame(self, like: Any = None) -> Any:
         """One row a coefficient, as a data frame of the kind that was released, or of ``like``."""
         return frame_of(self.to_arrow(), self.like if like is None else like)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from pramana.analysis import population_weights
 from pramana.analysis.attribute_sampling_sums import require_sets
 from pramana.analysis.estimates import Estimate, frame_of
 from pramana.analysis.independence import IndependenceTest
+from pramana.analysis.moments import correlation, standard_deviation
 from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
     CountMethod,
@@ -91,6 +92,11 @@ Ask: TypeAlias = Callable[[Reading, Question], Estimate]
 """Asks an estimator a question."""
 
 
+INTERNAL = frozenset({"in_words", "like", "opened", "reading", "require_sound", "synthesized",
+                      "write_synthetic"})  # fmt: skip
+"""What completion leaves out: it is for other packages, not for analysts."""
+
+
 @dataclass(frozen=True)
 class Release:
     """What is published.
@@ -106,6 +112,9 @@ class Release:
     opened: OpenedTable = field(repr=False)
     like: Any = field(default=None, repr=False, compare=False)
     folder: Path | None = None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - INTERNAL)
 
     def __repr__(self) -> str:
         columns = harmless(", ".join(self.opened.schema.names))
@@ -142,6 +151,17 @@ class Release:
     def table(self) -> Any:
         """The released records as the kind of data frame that went in (PyArrow from a folder)."""
         return as_kind(self.opened, self.like)
+
+    def to_pandas(self) -> Any:
+        """The released records as a data frame of pandas. They are randomised: do not count."""
+        return pa.Table.from_batches(self.opened.batches(), schema=self.opened.schema).to_pandas()
+
+    def to_polars(self) -> Any:
+        """The released records as a data frame of Polars. They are randomised: do not count."""
+        import polars
+
+        table = pa.Table.from_batches(self.opened.batches(), schema=self.opened.schema)
+        return polars.from_arrow(table)
 
     @property
     def records(self) -> int:
@@ -298,7 +318,7 @@ class Release:
 
     def mean(
         self,
-        of: str,
+        of: str | Sequence[str],
         *,
         by: Sequence[str] = (),
         where: Where = None,
@@ -312,14 +332,57 @@ class Release:
         """The mean of a column of numbers released unchanged, by groups of the original table.
 
         ``method`` is ``unbiased``, ``shrunk`` towards common means, or ``auto``: the better one.
-        The other arguments are those of ``crosstab``.
+        Of several columns the means stand in one table. The other arguments are those of
+        ``crosstab``.
         """
+        if not isinstance(of, str):
+            alike = partial(
+                self.mean, by=by, where=where, method=method, level=level, infer=infer,
+                simultaneous=simultaneous, weighted=weighted, replicates=replicates,
+            )  # fmt: skip
+            return Estimate.stacked("column", of, [alike(name) for name in of], "mean")
         question = self._question(by, where, level, infer, simultaneous, weighted, replicates)
         return self._answer(
             lambda reading, asked: reading.values(asked, of, total=False),
             replace(question, method=method),
             Rounded("mean", of),
         )
+
+    def std(
+        self,
+        of: str,
+        *,
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "population",
+        weighted: bool = True,
+    ) -> Estimate:
+        """The standard deviation of a column of numbers; the arguments are those of ``regress``."""
+        asked: dict[str, Any] = {"where": where, "level": level, "weighted": weighted}
+        mean = self.mean(of, method="unbiased", **asked)
+        fit = partial(self.regress, infer=infer, **asked)
+        return standard_deviation(of, float(mean.estimate), fit)
+
+    def corr(
+        self,
+        first: str,
+        second: str,
+        *,
+        where: Where = None,
+        level: float = 0.95,
+        infer: Inference = "population",
+        weighted: bool = True,
+    ) -> Estimate:
+        """The correlation of two columns of numbers; the arguments are those of ``regress``."""
+        asked: dict[str, Any] = {"where": where, "level": level, "weighted": weighted}
+        moments = [
+            (
+                float(self.mean(name, method="unbiased", **asked).estimate),
+                float(self.std(name, infer=infer, **asked).estimate),
+            )
+            for name in (first, second)
+        ]
+        return correlation((first, second), moments, partial(self.regress, infer=infer, **asked))
 
     def total(
         self,
@@ -678,8 +741,13 @@ class Release:
         return " As if people had been sampled one by one: too narrow where households were."
 
 
-def load_release(folder: str | Path) -> Release:
+KINDS_OF_FRAME = ("arrow", "pandas", "polars")
+
+
+def load_release(folder: str | Path, *, like: str = "arrow") -> Release:
     """Open a release folder whose certificate and data are as they were written."""
+    require_choice("like", like, KINDS_OF_FRAME)
+    frame = None if like == "arrow" else import_module(like).DataFrame()
     folder = Path(folder)
     certificate = read_certificate(folder)
     before = stamps_of(folder, certificate)
@@ -687,7 +755,7 @@ def load_release(folder: str | Path) -> Release:
     require_consistent(certificate)
     opened = open_data(folder, certificate)
     require_unchanged(before)
-    return Release(certificate, opened, folder=folder)
+    return Release(certificate, opened, like=frame, folder=folder)
 
 
 def written_release(folder: Path) -> Release:
