@@ -17,6 +17,8 @@ CALLED_BY_OTHERS = {
     "_repr_html_": "notebooks",
     "bse": "analysts",
     "conf_int": "analysts",
+    "corr": "analysts",
+    "cov_params": "analysts",
     "eof_received": "asyncio",
     "exact_individual_risk": "tests compare the usual one with it",
     "format_commands": "click",
