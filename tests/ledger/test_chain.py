@@ -171,3 +171,15 @@ def test_a_ledger_of_another_version_is_said_to_be_one(path: Path, monkeypatch, 
     other.write_bytes(other.read_bytes().replace(b'"version":%d' % version, b'"version":9'))
     with pytest.raises(DoesNotHold, match="was altered"):
         Chain.load(other)
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path):
+    """It would change the permissions of the file that it leads to."""
+    other = tmp_path / "other"
+    other.write_text("not ours")
+    other.chmod(0o644)
+    (tmp_path / "office.ledger.lock").symlink_to(other)
+
+    with pytest.raises(InputError, match="lock"), locked(tmp_path / "office.ledger"):
+        pass
+    assert other.stat().st_mode & 0o777 == 0o644

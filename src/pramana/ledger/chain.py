@@ -19,6 +19,7 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -180,8 +181,13 @@ def locked(path: Path) -> Iterator[None]:
     require_file(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"The folder {path.absolute().parent} must exist to hold the ledger.")
-    with beside(path)[1].open("a") as handle:
-        Path(handle.name).chmod(OWNER_ONLY)
+    lock = beside(path)[1]
+    try:
+        number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY)
+    except OSError as error:  # a link could lead to a file of somebody else
+        raise InputError(f"The lock {lock} must be a file of its own ({error.strerror}).") from None
+    with os.fdopen(number, "r+") as handle:
+        os.fchmod(number, OWNER_ONLY)
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
