@@ -145,3 +145,19 @@ def test_a_check_that_fails_is_red(tmp_path):
     publishable = release.verify().publishable
     assert publishable is not None
     assert publishable.colour is Colour.RED
+
+
+def test_of_numbers_drawn_inside_bins_only_the_bins_are_known(tmp_path):
+    """Every drawn number is unique, and nobody knows it of a person."""
+    people = survey(600)
+    columns = [pm.Column(n, pm.Role.KEY, pm.Categories(v)) for n, v in KEYS.items()]
+    income = pm.Column("income", pm.Role.SENSITIVE, pm.Bins((0, 10, 20, 60), "draw"))
+    table = {name: people[name] for name in KEYS}
+    table["income"] = np.random.default_rng(1).uniform(0, 60, 600)
+    plan = pm.design(pm.Schema((*columns, income)), pm.PkAnonymity(k=5), records=600)
+    pm.protect(pa.table(table), plan, to=tmp_path / "release")
+    verdict = pm.verify(tmp_path / "release")
+
+    assert len(set(pm.load(tmp_path / "release").opened.to_arrow()["income"].to_pylist())) == 600
+    assert [subset.found for subset in verdict.risk.subsets] == [0]
+    assert verdict.publishable.colour is Colour.GREEN

@@ -6,7 +6,8 @@ on subsets of the unchanged columns of the released file: an attacker who knows 
 subset finds every person who is unique on it.
 
 Everything here is computed from the released file and its certificate, and may be published.
-Columns with noise are left out: nobody can match their values.
+Columns with noise are left out: nobody can match their values. Of numbers that were drawn inside
+bins only the bins count.
 
 The worst subset of each width is searched for on ``SEARCHED`` records, by adding columns to the
 worst subsets that are narrower. Released records are in random order, so the first ones are a
@@ -17,7 +18,7 @@ those are counted whose values have a small hash: all records with the same valu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -29,7 +30,9 @@ from pramana.base.randomness import GOLDEN_GAMMA, splitmix64
 from pramana.base.text import percent_up
 from pramana.errors import Notice, unheard
 from pramana.release.certificate import Certificate, accepted_words
+from pramana.schema.groups import in_bins
 from pramana.schema.opened_table import OpenedTable, words_of
+from pramana.schema.schema import Column
 from pramana.types import BoolArray, Form, IntArray, Words
 
 SEARCHED: Final = 2**13
@@ -226,16 +229,25 @@ def verdict_of(
 def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     """Measure the uniqueness of people on the unchanged columns of a released file."""
     schema = certificate.true_schema
-    names = tuple(c.name for c in schema.released_as_is if not c.noisy)
-    return uniqueness(released, [name for name in names if name in released.schema.names])
+    columns = [c for c in schema.released_as_is if not c.noisy and c.name in released.schema.names]
+    drawn = [column for column in columns if column.drawn]
+    return uniqueness(released, [column.name for column in columns], drawn=drawn)
 
 
-def uniqueness(table: OpenedTable, names: Sequence[str]) -> FileRisk:
-    """Measure the uniqueness of records on some columns of a table in random order."""
+def uniqueness(
+    table: OpenedTable, names: Sequence[str], *, drawn: Sequence[Column] = ()
+) -> FileRisk:
+    """Measure the uniqueness of records on some columns of a table in random order.
+
+    Args:
+        table: the released records.
+        names: the columns that are released unchanged.
+        drawn: those of them of which only the bins are known.
+    """
     if not names or not table.rows:
         return FileRisk(table.rows)
     parts, records = list[pa.RecordBatch](), 0
-    for batch in table.batches(names):
+    for batch in _batches(table, names, drawn):
         parts.append(batch.slice(0, SEARCHED - records))
         records += len(parts[-1])
         if records >= SEARCHED:
@@ -244,7 +256,7 @@ def uniqueness(table: OpenedTable, names: Sequence[str]) -> FileRisk:
     suspects = [
         name for name, column in zip(names, words, strict=True) if share_alone(column) >= SUSPECT
     ]
-    counts = count_unique(table, worst_subsets(names, words))
+    counts = count_unique(table, worst_subsets(names, words), drawn=drawn)
     widening: list[SubsetUniqueness] = []  # subsets that find more people than all narrower ones
     for subset in counts.values():
         if not widening or subset.found > widening[-1].found:
@@ -296,8 +308,17 @@ def worst_subsets(names: Sequence[str], words: Sequence[Words]) -> list[tuple[st
     return worst
 
 
+def _batches(
+    table: OpenedTable, names: Sequence[str], drawn: Sequence[Column]
+) -> Iterator[pa.RecordBatch]:
+    """The batches of some columns, with bins in place of numbers that were drawn inside them."""
+    columns = [column for column in drawn if column.name in names]
+    for batch in table.batches(names):
+        yield in_bins(batch, columns, released=True)
+
+
 def count_unique(
-    table: OpenedTable, subsets: Iterable[tuple[str, ...]]
+    table: OpenedTable, subsets: Iterable[tuple[str, ...]], *, drawn: Sequence[Column] = ()
 ) -> dict[tuple[str, ...], SubsetUniqueness]:
     """Count the records of a table that are unique on each subset of columns."""
     parts: dict[tuple[str, ...], list[Words]] = {subset: [] for subset in subsets}
@@ -305,8 +326,8 @@ def count_unique(
     limit = _limit(table.rows)
     if table.rows > COUNTED:  # each text is hashed once, which takes half the time
         with unheard(Notice):
-            table = table.fitted(coded=names)
-    for batch in table.batches(names):
+            table = table.fitted(coded=[n for n in names if n not in {c.name for c in drawn}])
+    for batch in _batches(table, names, drawn):
         spread = {
             name: _spread(words_of(batch.column(name)), place)
             for place, name in enumerate(names, start=1)
