@@ -211,10 +211,16 @@ def errors_that_are_texts(form: dict[str, Any]) -> None:
     form["statistics"]["standard_errors"]["sex"][0] = "key"
 
 
+def no_unchanged_records(form: dict[str, Any]) -> None:
+    """Null in place of the shares of records that are released unchanged."""
+    form["statistics"]["verbatim"] = None
+
+
 @pytest.mark.parametrize(
     ("method", "change"),
     [
         ("retention", other_label),
+        ("resample", no_unchanged_records),
         ("inverse-frequency", errors_of_fewer_columns),
         ("inverse-frequency", errors_of_more_labels),
         ("inverse-frequency", errors_that_are_texts),

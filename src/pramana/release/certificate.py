@@ -555,9 +555,9 @@ class UnchangedRecordsForm(Struct):
 
 
 class StatisticsForm(msgspec.Struct):
-    """Statistics that sentences are made of."""
+    """Statistics that sentences are made of; null is none of them."""
 
-    verbatim: UnchangedRecordsForm | None = None
+    verbatim: UnchangedRecordsForm | msgspec.UnsetType = msgspec.UNSET
 
 
 class AcceptedRiskForm(msgspec.Struct):
