@@ -141,7 +141,7 @@ class Collected:
     def to_json(self, *, picked: bool = False) -> Form:
         """As JSON."""
         form = vars(self) | {"statement": self.sentence(picked=picked)}
-        own = form.pop("panel")
+        own = form.pop("panel", None)
         return form if own is None else form | {"panel": dict(vars(own))}
 
     def sentence(self, *, picked: bool = False) -> str:
