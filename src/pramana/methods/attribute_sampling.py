@@ -309,6 +309,9 @@ class SetCells:
                 f"{CATEGORY_LIMIT:,} can be served. Coarsen one of them."
             )
         parts = self._parts(columns)
+        if len(parts) == len(columns) > 1:  # no two columns are tied: all combinations
+            labels = {inside[0]: [label for (label,) in cells] for inside, cells in parts}
+            return tuple(itertools.product(*(labels[name] for name in columns)))
         order = [name for inside, _ in parts for name in inside]
         places = [order.index(name) for name in columns]
         cells = (
