@@ -171,8 +171,10 @@ def test_the_whole_path_of_a_steward(wide: Any, studio: StudioProcess) -> None:
     follow(page, page.get_by_role("button", name=re.compile("Apply.*'age' in")))
     page.get_by_text("Undo takes it back").wait_for()
     follow(page, page.get_by_role("link", name="Planned analyses", exact=True))
-    page.get_by_label("sex by age").check()
-    follow(page, page.get_by_role("button", name="Continue: protection level"))
+    page.get_by_label("Table of").select_option(label="sex")
+    page.get_by_label("Table by, variable 1").select_option(label="age")
+    follow(page, page.get_by_role("button", name="Add the table", exact=True))
+    follow(page, page.get_by_role("link", name="Continue: protection level"))
     for name in ("resample", "permute", "gaussian", "centroid", "inverse-frequency"):
         page.locator(f"input[name=method][value={name}]").uncheck()
     follow(page, page.get_by_role("button", name="Compare"))
@@ -276,7 +278,7 @@ def test_a_role_is_saved_before_the_header_leads_away(
     assert wide.url.endswith("/")
     assert wide.get_by_role("button", name="Undo").is_enabled()
     studio.visit(wide, "/columns")
-    changed = wide.locator("#role-6") if place == "list" else wide.get_by_label("Role").nth(
+    changed = wide.locator("#role-6") if place == "list" else wide.locator(".of-role select").nth(
         [own.inner_text() for own in wide.locator(".of-variable a").all()].index("region")
     )  # fmt: skip
     assert changed.input_value() == role
@@ -328,7 +330,7 @@ def test_variables_are_searched_sorted_and_set_together(wide: Any, studio: Studi
     with wide.expect_navigation():
         panel.get_by_role("button", name="Close").click()
     settled(wide)
-    expect(wide.get_by_role("button", name="Recode age")).to_have_text("bins")
+    expect(wide.get_by_role("button", name="Recode age")).to_have_text("3 bins")
 
 
 def test_two_tabs_do_not_lose_each_others_changes(wide: Any, studio: StudioProcess) -> None:

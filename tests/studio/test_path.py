@@ -27,14 +27,13 @@ import pytest
 
 from pramana import Categories, Column, Retention, Role, Schema, api, load, verify
 from pramana.cli.app import main
-from pramana.evaluation.questions import QuestionLoss
 from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
 from pramana.studio.pages import columns, data, planned_analyses
 from pramana.studio.pages.data import table_of
-from pramana.studio.view import Studio, _templates
+from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
 from tests.guarantees.toy_surprise import Surprise
 from tests.io.test_more_formats import xlsx
@@ -218,8 +217,7 @@ def test_going_on_saves_what_the_page_shows(opened: Visitor) -> None:
     answer = opened.post("/columns/roles", {"role-0": "public", "next": "/risk"})
     assert answer.url.path == "/risk"
     assert str(schema(opened)["sex"].role) == "public"
-    answer = opened.post("/asked", {"table": "1.2", "next": "choose"})
-    assert answer.url.path == "/choose"
+    opened.post("/asked/add", {"kind": "table", "of": "1", "by": ["2", ""]})
     assert schema(opened).tables == (("age", "region"),)
 
 
@@ -331,19 +329,22 @@ def test_every_format_of_the_command_line_is_offered(visitor: Visitor) -> None:
 
 
 def test_wishes_drive_the_schema(opened: Visitor) -> None:
-    """Tables as they are; a mean or a model by the keys that it rests on; no tick is lost."""
-    opened.post("/asked", {"table": ["0"]})
-    ticked = {"table": ["0", "0.1"]}
-    opened.post("/asked/add", {**ticked, "kind": "mean", "of": "3", "by": ["2"]})
-    opened.post("/asked/add", {**ticked, "kind": "model", "of": "3", "by": ["0", "1", "2"]})
+    """Tables as they are; a mean or a model by the keys that it depends on; each can be removed."""
+    opened.post("/asked/add", {"kind": "table", "of": "0", "by": [""]})
+    opened.post("/asked/add", {"kind": "table", "of": "0", "by": ["1", ""]})
+    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["2"]})
+    opened.post("/asked/add", {"kind": "model", "of": "3", "by": ["0", "1", "2"]})
     tables = {frozenset(table) for table in schema(opened).tables}
     keys = ({"sex"}, {"sex", "age"}, {"region"}, {"sex", "age", "region"})
     assert tables == {frozenset(own) for own in keys}
     text = words(opened.get("/asked").text)
     assert "Mean of income by region" in text
     assert "Model of income on sex, age, region" in text
-    opened.post("/asked/drop", {"table": ["0.1"], "wish": "0"})
-    assert [kind for kind, _ in opened.session.now.wishes] == ["table", "model"]
+    opened.post("/asked/drop", {"wish": "0"})
+    assert [kind for kind, _ in opened.session.now.wishes] == ["table", "mean", "model"]
+    opened.post("/asked/drop", {"all": "1"})
+    opened.post("/asked/add", {"kind": "pairs"})
+    assert len(opened.session.now.wishes) == 3
 
 
 def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> None:
@@ -559,8 +560,8 @@ def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visit
     opened.post("/asked/add", {"kind": "mean", "of": "1", "by": ["3"]})
     assert schema(opened).tables == (("age", "sex"), ("age",))
     told = words(opened.get("/asked").text)
-    assert "Model of income on age, sex rests on age by sex" in told
-    assert "Mean of age by income rests on age" in told
+    assert "Model of income on age, sex depends on age by sex" in told
+    assert "Mean of age by income depends on age" in told
     for asked in ("income ~ age + sex", "age by income"):
         assert f"--ask '{asked}'" in told
 
@@ -572,42 +573,21 @@ def test_a_mean_is_of_numbers(opened: Visitor) -> None:
         "/asked/add", {"kind": "mean", "of": "0", "by": ["1"]}
     ).text  # fmt: skip
     assert opened.session.now.wishes == ()
-    choices = opened.get("/asked").text.partition('name="of"')[2].partition("</select>")[0]
-    assert choices.index(">income<") < choices.index(">sex<")
-
-
-def test_a_question_without_an_answer_has_no_error_but_a_reason() -> None:
-    """It counted as an error of 100.0 %, alone and in the mean with the others."""
-    asked = (
-        QuestionLoss("a by b", "tables", 0.1, answered=True),
-        QuestionLoss("a by c", "tables", 1.0, answered=False, reason="No mean of text."),
-        QuestionLoss("d by a", "means", 1.0, answered=False, reason="It has no numbers."),
-    )
-    losses = tasks._losses({"tables asked for": 0.55, "means asked for": 1.0}, asked)
-    rows = [{"method": "retention", "target": "k = 3", "losses": losses, "note": ""}]
-    result = {"k": 3, "rows": rows, "kinds": list(losses)}
-    html = _templates().get_template("parts/planned_losses.html").render(result=result)
-    assert "10.0 %cannot answer 1 of 2: No mean of text." in " ".join(words(html).split()).replace(
-        "\xa0", " "
-    ).replace(" cannot", "cannot")
-    assert "cannot answer: It has no numbers." in words(html)
-    assert "100.0" not in html
+    text = opened.get("/asked").text.partition('aria-label="Mean of"')[2].partition("</select>")[0]
+    assert ">income<" in text
+    assert ">sex<" not in text
 
 
 @pytest.mark.deep
 def test_methods_are_asked_what_will_be_asked(opened: Visitor) -> None:
     """Means and models are put to each method that is tried, and what it loses is told."""
-    assert "Error of the planned analyses" not in opened.get("/choose").text
     opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["0"]})
     opened.post("/choose/try", {"method": ["retention", "inverse-frequency"], "chances": "3"})
-    assert "Error of the planned analyses" in opened.get("/choose").text
-    told = words(opened.part("/choose/wished"))
-    assert "Method Target Means retention k = 3" in told
-    assert "inverse-frequency xi = 0.3" in told
+    told = words(opened.part("/choose/tried"))
+    assert told.count("Error of 1 planned analyses") == 2
+    assert told.count("income by sex: median error") == 2
     opened.post("/choose/try", {"method": ["resample", "permute"], "chances": "1e6"})
-    told = words(opened.part("/choose/wished"))
-    assert "No compared method meets the target" in told
-    assert told.count("cannot be met") == 1
+    assert "cannot be met" in words(opened.part("/choose/tried"))
     running = opened.client.app._app.state.studio.jobs  # type: ignore[attr-defined]
     for job in reversed(running._jobs.values()):
         running.cancel(job.key)
@@ -618,7 +598,7 @@ def test_protecting_needs_an_acknowledgement_and_ends_with_checks(opened: Visito
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     shown = words(opened.get("/protect").text)
     assert "Released unchanged" in shown
-    assert "income sensitive nothing" in shown
+    assert "income sensitive 0 nothing" in shown
     refused = opened.post("/protect", {"release": "out"})
     assert "Acknowledge first" in refused.text
     assert not (opened.session.folder / "out").exists()
@@ -771,7 +751,8 @@ def test_every_page_saves_schema_and_plan_for_the_command_line(
 ) -> None:
     """What is there is replaced only when told, and a command makes the release by them."""
     folder = opened.session.folder
-    opened.post("/asked/add", {"table": "0.1", "kind": "mean", "of": "3", "by": ["2"]})
+    opened.post("/asked/add", {"kind": "table", "of": "0", "by": ["1"]})
+    opened.post("/asked/add", {"kind": "mean", "of": "3", "by": ["2"]})
     opened.post("/choose", {"method": "retention", "letter": "k", "k": "4"})
     for path in (
         "/",
@@ -907,7 +888,7 @@ def test_pages_say_what_columns_are_where_the_file_does(visitor: Visitor, folder
     told = words(visitor.part("/risk/measured"))
     assert "Keys q1 Sex of the person q2 Satisfaction with life" in told
     assert "Nobody is unique by few keys alone." in told
-    assert "q1 Sex of the person" in words(visitor.get("/asked").text)
+    assert "q1 · Sex of the person" in words(visitor.get("/asked").text)
     assert "q2 Satisfaction with life is one of" in words(
         visitor.get("/columns/rules?a=0&b=1").text
     )

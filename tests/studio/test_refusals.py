@@ -24,7 +24,6 @@ FORMS = {
     "/columns/rules/drop": {"rule": "0"},
     "/columns/3/coarser": {"round": "10", "top": "90", "here": "/protect"},
     "/columns/use": {"schema": "none.toml"},
-    "/asked": {"table": "0.1"},
     "/asked/add": {"kind": "mean", "of": "3", "by": "0"},
     "/asked/drop": {"wish": "0"},
     "/choose/try": {"method": "retention", "chances": "5"},

@@ -203,7 +203,7 @@ def _notices_shown() -> Iterator[None]:
     """What the library wants a steward to know becomes a note, said once."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", Notice)
-        usual, said = warnings.showwarning, set[str]()
+        usual, shown = warnings.showwarning, set[str]()
 
         def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
             if not issubclass(category, Notice):
@@ -211,8 +211,8 @@ def _notices_shown() -> Iterator[None]:
                 return
             from pramana.cli.rendering import note
 
-            if str(message) not in said:
-                said.add(str(message))
+            if str(message) not in shown:
+                shown.add(str(message))
                 note(str(message))
 
         warnings.showwarning = show
@@ -252,8 +252,8 @@ def _system(error: OSError) -> str:
 def _is_for_memory(error: Exception) -> bool:
     """Whether there was no memory left, by whatever name a library calls that."""
     words = ("cannot allocate memory", "failed to map segment", "start new thread", "out of memory")
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or any(word in said for word in words)
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or any(word in message for word in words)
 
 
 def _memory() -> str:

@@ -122,7 +122,7 @@ def audit(
     if records is not None:
         require_free(records, force=False, reads=[table])
     with stage_status("Auditing") as say:
-        found = api.audit(
+        result = api.audit(
             table if original is not None else original_data(table, encoding, rename),
             keys=names_of(keys) or None,
             k=k,
@@ -139,18 +139,18 @@ def audit(
     if records is not None:
         from pyarrow import csv
 
-        individual = getattr(found, "individual", None)
+        individual = getattr(result, "individual", None)
         if individual is None:
             raise InputError("--records goes with a table, not with a release.")
         with whole_file(records) as place:
             csv.write_csv(individual.to_arrow(), place)
     if json:
-        show_json(found.to_json())
-    elif isinstance(found, api.ReleaseAudit):
-        _show_release(found)
+        show_json(result.to_json())
+    elif isinstance(result, api.ReleaseAudit):
+        _show_release(result)
     else:
-        _show_table(found)
-    if isinstance(found, api.ReleaseAudit) and not found.holds:
+        _show_table(result)
+    if isinstance(result, api.ReleaseAudit) and not result.holds:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
@@ -221,16 +221,16 @@ def attack(
       pramana attack linkage release/ --original people.csv
       pramana attack composition release-2023/ release-2024/
     """
-    found = api.attack(
+    outcome = api.attack(
         name, *releases, knowledge=original_data(knowledge, encoding, rename), times=times
     )
     if json:
-        show_json(found.to_json())
+        show_json(outcome.to_json())
     else:
         console = out()
-        for sentence in found.sentences:
+        for sentence in outcome.sentences:
             bullet(console, sentence)
-    if not found.holds:
+    if not outcome.holds:
         raise typer.Exit(DOES_NOT_HOLD)
 
 

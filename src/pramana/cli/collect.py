@@ -216,17 +216,17 @@ def status(
     definition = load(folder).of_wave(wave)
     names = names_of(by)
     with seen_store(folder, definition, database) as store:
-        found = status_of(definition, store)
+        current = status_of(definition, store)
         table = collected_release(definition, store).crosstab(*names) if names else None
     if json:
-        show_json(found.to_json() | ({} if table is None else {"estimate": table.to_json()}))
+        show_json(current.to_json() | ({} if table is None else {"estimate": table.to_json()}))
         return
     console = out()
-    answers = "1 answer" if found.answers == 1 else f"{found.answers:,} answers"
-    console.print(f"{answers} of {found.expected:,} expected; {found.minimum:,} are needed.")
-    for sentence in found.sentences:
+    answers = "1 answer" if current.answers == 1 else f"{current.answers:,} answers"
+    console.print(f"{answers} of {current.expected:,} expected; {current.minimum:,} are needed.")
+    for sentence in current.sentences:
         bullet(console, sentence)
-    for sentence in (*found.short, *found.suspicions):
+    for sentence in (*current.short, *current.suspicions):
         bullet(console, sentence, style="yellow")
     if table is not None:
         console.print(str(table), markup=False)
@@ -264,8 +264,8 @@ def close(
     for words in (*short, *odd):
         note(words)
     if json:
-        told = release.certificate.sentences()
-        show_json({"release": str(output), "records": release.records, "sentences": told,
+        sentences = release.certificate.sentences()
+        show_json({"release": str(output), "records": release.records, "sentences": sentences,
                    "short": short, "suspicions": list(odd)})  # fmt: skip
         return
     console = out()

@@ -63,7 +63,7 @@ def advise(
     target, asked = ("--k", f"{k:.12g}"), ",".join(tables or ())
     hints = api.CliHints(str(place), str(table), read, target, tables=asked)
     with way_out_shown(hints), progress_bar("Trying methods", total=total) as advance:
-        found = api.advise(
+        advice = api.advise(
             original_data(table, encoding, rename),
             place,
             k=k,
@@ -72,39 +72,39 @@ def advise(
             methods=methods,
             progress=advance,
         )
-    commands = found.commands(str(table), str(place), read)
+    commands = advice.commands(str(table), str(place), read)
     if json:
-        show_json(found.to_json() | {"commands": commands})
+        show_json(advice.to_json() | {"commands": commands})
     else:
-        _show_advice(found, commands, found.further(hints))
+        _show_advice(advice, commands, advice.further(hints))
 
 
-def _show_advice(found: Advice, commands: list[str], further: list[Hint]) -> None:
+def _show_advice(advice: Advice, commands: list[str], further: list[Hint]) -> None:
     console = out()
-    heads, rows = found.rows()
+    heads, rows = advice.rows()
     console.print(table_of(heads, rows, right=heads[2:-1]))
     console.print()
-    name, heads, rows = found.beside()
+    name, heads, rows = advice.beside()
     if name:
         console.print(f"Records by {name}, the largest cells:", markup=False)
         for own, part in side_by_side(heads, rows, fixed=2, width=console.width):
             console.print(table_of(own, part, right=own[1:]))
             console.print()
-    for sentence in found.why():
+    for sentence in advice.why():
         bullet(console, sentence, style="green")
-    for said in further:
-        bullet(console, said.words)
-        paste(console, said.command)
+    for hint in further:
+        bullet(console, hint.words)
+        paste(console, hint.command)
     notes: dict[str, list[str]] = {}
-    for one in found.tried:
+    for one in advice.tried:
         if one.note and not one.left_out:
             notes.setdefault(one.note, []).append(one.scenario.title)
     for why, methods in notes.items():
         bullet(console, f"{', '.join(methods)}: {why}")
-    if found.used < found.records:
+    if advice.used < advice.records:
         bullet(
             console,
-            f"Tried on {found.used:,} of {found.records:,} records, drawn by chance; with all of "
+            f"Tried on {advice.used:,} of {advice.records:,} records, drawn by chance; with all of "
             "them, tables of randomised columns have smaller errors.",
         )
     for command in commands:
@@ -155,7 +155,7 @@ def compare(
     targets = numbers_of("--k", k, "10,100"), numbers_of("--epsilon", epsilon, "2,6")
     methods = names_of(method) or api.compared(fixed=bool(targets[1]))
     with progress_bar("Scenarios", total=len(methods) * sum(map(len, targets))) as advance:
-        found = api.compare(
+        comparison = api.compare(
             original_data(table, encoding, rename),
             place,
             methods=methods,
@@ -164,28 +164,28 @@ def compare(
             asked=ask or (),
             progress=advance,
         )
-    if output is not None and not found.refused:
-        write_whole(output, found.to_html(), force=force)
+    if output is not None and not comparison.refused:
+        write_whole(output, comparison.to_html(), force=force)
         note(f"{output} holds the page; it contains statistics of the original data.")
-    reasons = {outcome.note for outcome in found.outcomes} if found.refused else set()
+    reasons = {outcome.note for outcome in comparison.outcomes} if comparison.refused else set()
     if len(reasons) == 1:
         raise Infeasible(f"Every scenario was refused: {reasons.pop()}")
     if json:
-        show_json(found.to_json())
+        show_json(comparison.to_json())
     else:
-        _show_comparison(found)
+        _show_comparison(comparison)
     if reasons:
         raise Infeasible("Every scenario was refused, for the reasons given with each.")
 
 
-def _show_comparison(found: Comparison) -> None:
+def _show_comparison(comparison: Comparison) -> None:
     console = out()
-    heads, rows = found.rows()
+    heads, rows = comparison.rows()
     console.print(table_of(heads, rows, right=heads[2:-1]))
     console.print()
-    for sentence in found.sentences():
+    for sentence in comparison.sentences():
         bullet(console, sentence, style="green")
-    for outcome in found.outcomes:
+    for outcome in comparison.outcomes:
         if outcome.note:
             bullet(console, f"{outcome.scenario.name}: {outcome.note}")
 

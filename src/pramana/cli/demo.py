@@ -297,16 +297,16 @@ def clean(
     """
     if not folder.is_dir():
         raise InputError(f"{folder} must be a folder, and is none.")
-    found = remove_leftovers(folder) if remove else leftovers(folder)
+    left = remove_leftovers(folder) if remove else leftovers(folder)
     if json:
-        names = [str(one.folder) for one in found]
+        names = [str(one.folder) for one in left]
         show_json({"folder": str(folder), "leftovers": names, "removed": remove})
         return
-    for one in found:
+    for one in left:
         typer.echo(f"{one.sentence()}.")
     if remove:
-        typer.echo(f"{len(found)} removed.")
-    elif found:
+        typer.echo(f"{len(left)} removed.")
+    elif left:
         note(f"Remove them: pramana clean {folder} --remove")
     else:
         typer.echo("Nothing was left here.")

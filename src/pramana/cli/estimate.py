@@ -115,16 +115,16 @@ def estimate(
         "replicates": replicates_of(replicates, replication, fay),
     }
     shares = {"method": method, "share": share or False}
-    found = _asked(release, columns, of, at or [], asked, shares)
+    table = _asked(release, columns, of, at or [], asked, shares)
     if difference or ratio:
-        contrast = contrast_of(found, difference, ratio)
+        contrast = contrast_of(table, difference, ratio)
         show_json(contrast.to_json()) if json else show_contrast(contrast)
     elif json:
-        show_json(found.to_json())
+        show_json(table.to_json())
     elif csv:
-        write_csv(found)
+        write_csv(table)
     else:
-        show_estimate(found, release.certificate.labels)
+        show_estimate(table, release.certificate.labels)
 
 
 def regress(
@@ -156,7 +156,7 @@ def regress(
       pramana regress release/ 'income ~ age + sex + C(region)'
       pramana regress release/ 'employed ~ age + sex' --family logistic
     """
-    found = api.load(folder).regress(
+    fit = api.load(folder).regress(
         formula,
         family=family,
         where=where,
@@ -167,11 +167,11 @@ def regress(
         replicates=replicates_of(replicates, replication, fay),
     )
     if json:
-        show_json(found.to_json())
+        show_json(fit.to_json())
     elif csv:
-        write_csv(found)
+        write_csv(fit)
     else:
-        show_regression(found)
+        show_regression(fit)
 
 
 def synthesize(
@@ -274,15 +274,15 @@ def _show_tree(learned: LearnedTree, depth: int) -> None:
         f"records ({learned.synthesis}{times}).",
         markup=False,
     )
-    found = learned.accuracy
-    if found is not None:
-        gone = found.without_class
+    accuracy = learned.accuracy
+    if accuracy is not None:
+        gone = accuracy.without_class
         left_out = f" {records_that(gone, 'has', 'have')} no class, left out." if gone else ""
         bullet(
             console,
-            f"Right on {found.value:.1%} of {found.records:,} clean records "
-            f"({found.low:.1%} to {found.high:.1%}); always saying the most frequent class would "
-            f"be right on {found.baseline:.1%}.{left_out}",
+            f"Right on {accuracy.value:.1%} of {accuracy.records:,} clean records "
+            f"({accuracy.low:.1%} to {accuracy.high:.1%}); always saying the most frequent class "
+            f"would be right on {accuracy.baseline:.1%}.{left_out}",
             style="green",
         )
     console.print()
@@ -391,34 +391,36 @@ def _cell(estimate: Estimate, text: str) -> tuple[Label, ...]:
     )
 
 
-def show_contrast(found: Contrast) -> None:
+def show_contrast(contrast: Contrast) -> None:
     """One line."""
     console = out()
     ends = (
-        f" (se {_number(found.se)}), {percent(found.level, 6)} interval "
-        f"{_ends(found.low, found.high)}"
+        f" (se {_number(contrast.se)}), {percent(contrast.level, 6)} interval "
+        f"{_ends(contrast.low, contrast.high)}"
     )
-    bullet(console, f"{found.what}: {_number(found.estimate)}{ends if found.stated else ''}.")
-    bullet(console, found.note)
+    bullet(
+        console, f"{contrast.what}: {_number(contrast.estimate)}{ends if contrast.stated else ''}."
+    )
+    bullet(console, contrast.note)
 
 
-def show_regression(found: Regression) -> None:
+def show_regression(fit: Regression) -> None:
     """One row a coefficient."""
     console = out()
-    console.print(f"{found.family}: {found.formula}")
-    heads = ["", "coefficient", "se", "z", "p", f"{percent(found.question.level, 6)} interval"]
+    console.print(f"{fit.family}: {fit.formula}")
+    heads = ["", "coefficient", "se", "z", "p", f"{percent(fit.question.level, 6)} interval"]
     rows = []
-    for name in found.names:
-        own = found[name]
-        figures = [f"{own[key]:.5g}" for key in ("coefficient", "se")]
+    for name in fit.names:
+        term = fit[name]
+        figures = [f"{term[key]:.5g}" for key in ("coefficient", "se")]
         low, high = (
-            "no bound" if math.isinf(own[end]) else f"{own[end]:.5g}" for end in ("low", "high")
+            "no bound" if math.isinf(term[end]) else f"{term[end]:.5g}" for end in ("low", "high")
         )
         rows.append(
-            (name, *figures, f"{own['z']:.2f}", f"{own['p_value']:.3g}", f"{low} to {high}")
+            (name, *figures, f"{term['z']:.2f}", f"{term['p_value']:.3g}", f"{low} to {high}")
         )
     console.print(table_of(heads, rows, right=heads[1:]))
-    bullet(console, found.note)
+    bullet(console, fit.note)
 
 
 def show_independence(test: IndependenceTest) -> None:
@@ -434,16 +436,16 @@ def show_independence(test: IndependenceTest) -> None:
         f"{words.get(test.method, test.method)} {test.statistic:,.4g} on {test.degrees:.4g} "
         f"degrees of freedom, p = {test.p_value:.3g}.",
     )
-    told = "are not independent" if test.p_value < 0.05 else "may be independent"
-    bullet(console, f"At the level of 5 %, {test.by[0]} and {test.by[1]} {told}.")
+    verdict = "are not independent" if test.p_value < 0.05 else "may be independent"
+    bullet(console, f"At the level of 5 %, {test.by[0]} and {test.by[1]} {verdict}.")
     bullet(console, f"Valid because {test.why}")
     if test.weight:
         bullet(console, f"Weighted by {test.weight}.")
 
 
-def write_csv(found: Estimate | Regression) -> None:
+def write_csv(result: Estimate | Regression) -> None:
     """All rows on stdout, without letters that command a terminal."""
-    table = found.to_arrow()
+    table = result.to_arrow()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for row in (table.column_names, *(tuple(row.values()) for row in table.to_pylist())):
         writer.writerow([harmless(value) if isinstance(value, str) else value for value in row])

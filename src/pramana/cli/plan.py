@@ -113,7 +113,7 @@ class Stated:
         for flag, value in options.items():
             values = value if isinstance(value, list | tuple) else [value]
             method += [flag] if value is True else [w for v in values for w in (flag, str(v))]
-        numbers = [(own.flag, self.targets.get(own.field)) for own in api.cli_options()]
+        numbers = [(option.flag, self.targets.get(option.field)) for option in api.cli_options()]
         return api.CliHints(
             str(self.schema),
             None if table is None else str(table),

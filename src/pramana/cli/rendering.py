@@ -178,7 +178,7 @@ def _changes(form: Form) -> Iterable[str]:
 
 def matrices_of_plan(plan: Plan) -> Form:
     """Every matrix with its labels; ``matrix`` too where there is only one."""
-    found = [
+    matrices = [
         {
             "columns": list(step.columns),
             "labels": list(matrix.labels),
@@ -187,7 +187,7 @@ def matrices_of_plan(plan: Plan) -> Form:
         for step in plan.mechanism.steps
         for matrix in step.matrices
     ]
-    return {"matrices": found} | ({"matrix": found[0]} if len(found) == 1 else {})
+    return {"matrices": matrices} | ({"matrix": matrices[0]} if len(matrices) == 1 else {})
 
 
 def show_matrices(plan: Plan) -> None:
@@ -218,7 +218,7 @@ def plan_made(plan: Plan, made: Certificate) -> Form:
     if not made.reproducible:
         return form
     kept = {claim.name for claim in made.claims}
-    guarantees = [own for own in form["guarantees"] if own["name"] in kept]
+    guarantees = [guarantee for guarantee in form["guarantees"] if guarantee["name"] in kept]
     whole = len(guarantees) == len(form["guarantees"])
     return form | {"guarantees": guarantees, "dials": form["dials"] if whole else None}
 
@@ -284,7 +284,7 @@ def side_by_side(
     left = width - sum(wide[:fixed])
     parts: list[list[int]] = [[]]
     for at in range(fixed, len(heads)):
-        if parts[-1] and sum(wide[own] for own in [*parts[-1], at]) > left:
+        if parts[-1] and sum(wide[other] for other in [*parts[-1], at]) > left:
             parts.append([])
         parts[-1].append(at)
     for part in parts:

@@ -64,7 +64,7 @@ def describe(
     """
     if output is not None:
         require_free(output, force=force, reads=[table])
-    found = api.describe(
+    description = api.describe(
         original_data(table, encoding, rename),
         keys=names_of(keys),
         sensitive=names_of(sensitive),
@@ -77,13 +77,13 @@ def describe(
         ranges=dict(map(_range, range_ or ())),
     )
     if output is not None:
-        found.save(output, force=force)
+        description.save(output, force=force)
     if json:
         form = {
-            "records": found.records,
-            "unique_on_keys": found.unique,
-            "keys": [column.name for column in found.keys],
-            "columns": found.rows(),
+            "records": description.records,
+            "unique_on_keys": description.unique,
+            "keys": [column.name for column in description.keys],
+            "columns": description.rows(),
             "schema": None if output is None else str(output),
         }
         show_json(form)
@@ -95,12 +95,12 @@ def describe(
     given = [w for flag, texts in named.items() for text in texts or () for w in (flag, text)]
     given += ["--suggest"] if suggest else []
     given += [word for text in range_ or () for word in ("--range", text)]
-    if all_ or len(found.profiles) <= SCREEN:
-        _show_columns(found)
+    if all_ or len(description.profiles) <= SCREEN:
+        _show_columns(description)
     else:
-        _show_summary(found)
-    _show_uniques(found)
-    note(_next_step(found, as_file(str(table)), output, given, reading(encoding, rename)))
+        _show_summary(description)
+    _show_uniques(description)
+    note(_next_step(description, as_file(str(table)), output, given, reading(encoding, rename)))
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
@@ -112,7 +112,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
         low = high = math.nan
     if not name or not -math.inf < low < high < math.inf:
         raise InputError(f"--range must read like income=0:200000, got {text!r}.")
-    first, last = (int(own) if own.is_integer() else own for own in (low, high))
+    first, last = (int(end) if end.is_integer() else end for end in (low, high))
     return name, (first, last)
 
 
@@ -255,21 +255,21 @@ def schema(
     if path is None:
         show_json(api.json_schema())
         return
-    found = before = Schema.load(path)
+    current = before = Schema.load(path)
     if output is not None:
         require_free(output, force=force, reads=[path])
         opened = None
         if table is not None:
-            opened = api.open_source(original_data(table, encoding, rename), schema=found)
+            opened = api.open_source(original_data(table, encoding, rename), schema=current)
         text = api.changed_file(
             api.text_of(path), without=dropped, coarsen=coarser, opened=opened, origin=origin
         )
         write_whole(output, text, force=force)
-        weight = found.weight
+        weight = current.weight
         if opened is not None and weight is not None and weight.name in coarser:
             coarse = api.coarse_weight_of(opened, weight.name)
             note("" if coarse is None else f"'{weight.name}' in steps: {coarse.shifted}.")
-        before, found = found, Schema.load(output)
+        before, current = current, Schema.load(output)
         then = ""
         if table is not None:
             k = 20 if opened is None else api.usual_k(opened.rows)
@@ -280,8 +280,8 @@ def schema(
         note(f"{output} is written.{then}")
     if json:
         rows = [{"column": c.name, "role": str(c.role)} | c.recoding.to_dict()
-                for c in found.columns]  # fmt: skip
+                for c in current.columns]  # fmt: skip
         show_json({"valid": True, "columns": rows})
     else:
-        new = tuple(column for column in found.columns if column != before.column(column.name))
-        out().print(str(Schema(new) if new else found), markup=False)
+        new = tuple(column for column in current.columns if column != before.column(column.name))
+        out().print(str(Schema(new) if new else current), markup=False)

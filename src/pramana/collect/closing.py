@@ -220,7 +220,7 @@ class Status:
 def status_of(definition: Definition, store: Store) -> Status:
     """How far a survey has come."""
     answers, survey = store.count(), definition.survey
-    warnings = [own.sentence() for own in suspicions(definition.channel, store.tally())]
+    warnings = [suspicion.sentence() for suspicion in suspicions(definition.channel, store.tally())]
     more = len(warnings) - MOST_SUSPICIONS
     if more > 0:
         warnings[MOST_SUSPICIONS:] = [f"{more:,} more counts lie beyond what any truth explains."]

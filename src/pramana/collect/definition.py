@@ -158,11 +158,11 @@ class Definition:
         evidence = Evidence(self.survey.schema, people, people, self.mechanism)
         return attained(evidence, self.asked)
 
-    def promises(self, found: Sequence[Guarantee]) -> list[str]:
+    def promises(self, guarantees: Sequence[Guarantee]) -> list[str]:
         """What holds in plain words, as the certificate says it."""
         schema = self.survey.schema
         made = Made.of(schema, {}, self.mechanism.marks)
-        return [Claim(one).sentence(schema, made) for one in found]
+        return [Claim(one).sentence(schema, made) for one in guarantees]
 
     @cached_property
     def identity(self) -> str:

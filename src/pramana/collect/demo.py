@@ -172,24 +172,24 @@ def serving(folder: Path) -> Iterator[tuple[int, int]]:
         port = int(free.getsockname()[1])
     command = ["collect", "serve", str(folder), "--port", str(port)]
     with (
-        tempfile.TemporaryFile() as said,
+        tempfile.TemporaryFile() as output,
         subprocess.Popen(  # noqa: S603 - our own
             [sys.executable, "-P", "-c", PROGRAM, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=output,
             start_new_session=True,
         ) as process,
     ):
         try:
-            _wait_for(port, process, said)
+            _wait_for(port, process, output)
             yield port, process.pid
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+def _wait_for(port: int, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
     """Until it listens, however long a busy machine takes, or has ended."""
     while process.poll() is None:
         try:
@@ -198,8 +198,8 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], said: IO[bytes]) -> N
             time.sleep(0.05)
         else:
             return
-    said.seek(0)
-    why = said.read().decode(errors="replace").strip().removeprefix("pramana: ")
+    output.seek(0)
+    why = output.read().decode(errors="replace").strip().removeprefix("pramana: ")
     raise InputError(f"The collector could not be started. {why}")
 
 

@@ -333,7 +333,7 @@ def application(
     from starlette.routing import Route
 
     requests = _Requests(definition, store, page, public_address)
-    found = Starlette(
+    app = Starlette(
         routes=[
             Route("/", requests.show, methods=["GET"]),
             Route("/definition.json", requests.definition, methods=["GET"]),
@@ -343,8 +343,8 @@ def application(
         ],
         lifespan=requests.life,
     )
-    found.router.redirect_slashes = False  # an answer goes nowhere that a request names
-    return found
+    app.router.redirect_slashes = False  # an answer goes nowhere that a request names
+    return app
 
 
 def _response(content: bytes, kind: str, status: int = 200) -> Response:

@@ -214,10 +214,9 @@ class _Search:
             more = f" and {len(shared) - NAMED} more" if len(shared) > NAMED else ""
             have = f", and have {common}{more} in common" if shared else ""
             why = (
-                f"records with one value {how}{have}, as those of a household do; state it as "
-                "household at the top, or name it by --household, and promises are stated for "
-                "households too; what its people have in common then leaves as it is (role "
-                "public) or not at all"
+                f"records with one value {how}{have}, as those of a household do; name it as "
+                "household, and guarantees are stated for households too; what its people have in "
+                "common is then released unchanged (role public) or dropped"
             )
             found[name] = Proposal(Role.IDENTIFIER, why)
         return found

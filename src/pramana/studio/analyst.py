@@ -183,10 +183,10 @@ def _finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def _chart(found: Any) -> dict[str, str]:
+def _chart(result: Any) -> dict[str, str]:
     """The chart, or why there is none."""
     try:
-        return {"svg": api.drawn(found), "no_chart": ""}
+        return {"svg": api.drawn(result), "no_chart": ""}
     except PramanaError as error:
         return {"svg": "", "no_chart": str(error)}
 

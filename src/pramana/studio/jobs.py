@@ -361,8 +361,8 @@ class Jobs:
 
     def _forget_old(self) -> None:
         """Results of tables that nobody looks at any more do not pile up."""
-        found = sorted(self._results.glob("*.json"), key=_age)
-        for path in found[MOST_KEPT:]:
+        newest = sorted(self._results.glob("*.json"), key=_age)
+        for path in newest[MOST_KEPT:]:
             path.unlink(missing_ok=True)
 
     def _remember(self, job: Job) -> None:

@@ -160,10 +160,10 @@ class Guard:
 
     def _knows(self, headers: dict[str, str]) -> bool:
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and _same(found.value, self._token)
+        return cookie is not None and _same(cookie.value, self._token)
 
 
 def _stated_twice(headers: list[tuple[bytes, bytes]]) -> bool:
@@ -184,15 +184,15 @@ def _with_headers(send: Send, *, static: bool) -> Send:
 
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            said = {name.lower() for name, _ in message["headers"]}
+            stated = {name.lower() for name, _ in message["headers"]}
             kept = static and message["status"] in KEPT
-            own = {**HEADERS, "Cache-Control": "private, max-age=3600"} if kept else HEADERS
+            added = {**HEADERS, "Cache-Control": "private, max-age=3600"} if kept else HEADERS
             message["headers"] = [
                 *message["headers"],
                 *(
                     (name.lower().encode(), value.encode())
-                    for name, value in own.items()
-                    if name.lower().encode() not in said
+                    for name, value in added.items()
+                    if name.lower().encode() not in stated
                 ),
             ]
         await send(message)

@@ -30,6 +30,8 @@ MOST_NAME: Final = 255
 MOST_PATH: Final = 1000
 """Bytes in the name of a file and letters with its folders, for which every system has room."""
 
+METHOD: Final = re.compile("--method (?=[a-z])")
+BRACKETS: Final = re.compile(r" \((?:--[a-z]|(?:role|round) = )[^()]*\)")
 BY_FLAG: Final = re.compile(r"(?:;|\.)(?=[^;.]*--[a-z])[^;.]*")
 """What a message says about an option of the command line: a page has its own ways."""
 
@@ -99,13 +101,13 @@ class StudioSession:
         self.folder = folder.resolve()
         self.home = self.folder / HOME
         self.results = self.home / "results"
-        for own in (self.home, self.results):
-            _require_own(own)
-            own.mkdir(mode=PRIVATE, exist_ok=True)
-            own.chmod(PRIVATE)
+        for place in (self.home, self.results):
+            _require_own(place)
+            place.mkdir(mode=PRIVATE, exist_ok=True)
+            place.chmod(PRIVATE)
         self._lock: int | None = _locked(self.home / "lock")
-        for own in (self.home, self.results):
-            remove_leftovers(own)
+        for place in (self.home, self.results):
+            remove_leftovers(place)
         self._held = ExitStack()
         self.uploads = self._held.enter_context(hidden_folder(self.home))
         self._states, self._at, self.number = self._load()
@@ -171,10 +173,10 @@ class StudioSession:
         """A file of the folder, or one that was uploaded, by the name that a page gave it."""
         if name.startswith(UPLOADED):
             return _inside(self.uploads, name.removeprefix(UPLOADED))
-        found = _inside(self.folder, name)
-        if found.is_relative_to(self.home):
+        place = _inside(self.folder, name)
+        if place.is_relative_to(self.home):
             raise InputError("Nothing of the studio's own folder can be opened.")
-        return found
+        return place
 
     def target(self, name: str) -> Path:
         """Where something is to be written: in the folder, under a name that commands take."""
@@ -252,10 +254,10 @@ def _inside(folder: Path, name: str) -> Path:
     longest = max((len(part.encode("utf-8", "replace")) for part in Path(name).parts), default=0)
     if longest > MOST_NAME or len(name) > MOST_PATH:
         raise InputError("The name of a file must be shorter.")
-    found = (folder / name).resolve()
-    if found == folder or not found.is_relative_to(folder):
+    place = (folder / name).resolve()
+    if place == folder or not place.is_relative_to(folder):
         raise InputError("Only files inside of the folder can be opened or written.")
-    return found
+    return place
 
 
 def require_all_free(places: Sequence[Path], *, force: bool) -> None:
@@ -280,7 +282,18 @@ def plainly(words: str, folder: Path) -> str:
     >>> plainly("/data/a.csv exists already. Replace it with --force.", Path("/data"))
     'a.csv exists already.'
     """
-    return BY_FLAG.sub("", words.replace(f"{folder}{os.sep}", ""))
+    return without_options(words.replace(f"{folder}{os.sep}", ""))
+
+
+def without_options(words: str) -> str:
+    """A sentence without what it says to people who type commands.
+
+    >>> without_options('Ask for it (--tables "a,b"), or leave it out (role = "identifier").')
+    'Ask for it, or leave it out.'
+    >>> without_options("It is off by 3 % with --method retention. Raise --k.")
+    'It is off by 3 % with method retention.'
+    """
+    return BY_FLAG.sub("", BRACKETS.sub("", METHOD.sub("method ", words)))
 
 
 def _locked(path: Path) -> int:

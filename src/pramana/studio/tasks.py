@@ -13,7 +13,6 @@ from pramana import Schema, api
 from pramana.errors import PramanaError
 from pramana.studio.view import drawn
 from pramana.studio.worker import TableAt, Workbench
-from pramana.types import Form
 
 ROWS = 100
 LARGE = 2_000_000
@@ -48,20 +47,20 @@ def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
     """What each column seems to be, and why."""
     bench.say("Looking at the columns")
     opened = bench.table(**table)
-    found = api.describe(opened)
+    description = api.describe(opened)
     texts = opened.labels.values if opened.labels is not None else {}
     return {
         "labels": {
             name: {
                 f"{code:g}" if isinstance(code, float) else str(code): text
-                for code, text in own.items()
+                for code, text in codes.items()
             }
-            for name, own in texts.items()
+            for name, codes in texts.items()
         },
-        "records": found.records,
-        "unique": found.unique,
-        "columns": found.rows(),
-        "schema": found.schema.to_toml(),
+        "records": description.records,
+        "unique": description.unique,
+        "columns": description.rows(),
+        "schema": description.schema.to_toml(),
     }
 
 
@@ -71,9 +70,9 @@ def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
     opened = bench.table(**table)
     stated = Schema.from_toml(schema)
     whole = api.complete(stated, opened)
-    found = {one.name: asdict(one) for one in api.shapes_of(opened, whole)}
+    by_name = {one.name: asdict(one) for one in api.shapes_of(opened, whole)}
     return {
-        "shapes": found,
+        "shapes": by_name,
         "completed": whole.to_toml() if whole != stated else "",
         "standing": _standing(bench, opened, whole),
     }
@@ -110,13 +109,13 @@ def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[st
     """Re-identification risk by which keys, and how far each recoding would lower it."""
     bench.say("Measuring who stands out")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
-    found = api.audit(opened, schema=stated, k=k, progress=bench.say)
+    result = api.audit(opened, schema=stated, k=k, progress=bench.say)
     bench.say("Trying recodings")
     counter = bench.keep("standing", lambda: api.UniquenessCounter(opened))
     ways = api.recoding_gains(counter, stated, opened)
     return {
-        **found.to_json(),
-        "sentences": found.sentences(),
+        **result.to_json(),
+        "sentences": result.sentences(),
         "lowerings": [way.to_json() for way in ways],
     }
 
@@ -159,47 +158,6 @@ def advise(
     return _advice(advice, k, refused, opened.labels)
 
 
-def wishes(
-    bench: Workbench, *, table: TableAt, schema: str, k: float, methods: list[str], asked: list[str]
-) -> dict[str, Any]:
-    """What each method loses of tables, means and models that will be asked."""
-    bench.say("Reading the table")
-    opened, stated = bench.table(**table), Schema.from_toml(schema)
-    advance = bench.expect(len(methods))
-    rows = []
-    for name in methods:
-        bench.say(f"Asking a release by {name}")
-        one = partial(api.compare, opened, stated, k=[k], methods=[name], asked=asked)
-        made = bench.patiently(f"compare {name} {k} {asked} {schema}", one)
-        row = made.to_json()["scenarios"][0]  # before those with a response
-        rows.append(
-            {part: row.get(part) for part in ("method", "target", "note")}
-            | {"losses": _losses(row["losses"], made.outcomes[0].questions)}
-        )
-        advance(1)
-    bench.let_go("trials")
-    kinds = dict.fromkeys(kind for row in rows for kind in row["losses"] or ())
-    return {"k": k, "rows": rows, "kinds": list(kinds)}
-
-
-def _losses(losses: Mapping[str, float] | None, questions: Any) -> dict[str, Form]:
-    """What is lost of the answers of each kind; questions without an answer are told apart."""
-    told: dict[str, Form] = {}
-    for kind, loss in (losses or {}).items():
-        asked = [one for one in questions if kind.startswith(one.kind)]
-        missing = [one for one in asked if not one.answered]
-        answered = len(asked) - len(missing)
-        # A question without an answer counts as 1 in the mean over all.
-        own = (loss * len(asked) - len(missing)) / answered if asked and answered else loss
-        told[kind] = {
-            "loss": own if answered or not asked else None,
-            "questions": len(asked),
-            "unanswered": [one.text for one in missing],
-            "reasons": list(dict.fromkeys(one.reason for one in missing)),
-        }
-    return told
-
-
 def _advice(
     advice: Any, k: float, refused: Mapping[str, PramanaError], labels: Any
 ) -> dict[str, Any]:
@@ -212,16 +170,23 @@ def _advice(
         for one in advice.tried
     }
     form: dict[str, Any] = advice.to_json()
-    for entry, found in zip(form["methods"], advice.tried, strict=True):
+    for entry, trial in zip(form["methods"], advice.tried, strict=True):
         entry["promises"] = claims[entry["method"]]
+        entry["words"] = [question.words for question in trial.questions if question.answered]
+        entry["reasons"] = [
+            f"{question.text}: {question.reason}"
+            for question in trial.questions
+            if not question.answered
+        ]
         entry["best"] = best is not None and entry["method"] == best.scenario.method
-        entry["exposure"] = found.exposure if found.answers else None
-        entry["unanswered"] = [answer.name for answer in found.answers if answer.found is None]
-        if entry["unanswered"] and len(entry["unanswered"]) == len(found.answers):
+        entry["exposure"] = trial.exposure if trial.answers else None
+        entry["unanswered"] = [answer.name for answer in trial.answers if answer.found is None]
+        if entry["unanswered"] and len(entry["unanswered"]) == len(trial.answers):
             entry["error"] = None  # nothing is answered: no number says how far off it is
     form["methods"] += [
         {"method": own, "target": f"one in {k:.12g}", "refused": True, "note": str(error),
-         "error": None, "exposure": None, "best": False, "unanswered": []}
+         "error": None, "exposure": None, "best": False, "unanswered": [], "words": [],
+         "reasons": []}
         for own, error in refused.items()
     ]  # fmt: skip
     return {**form, "k": k, "beside": {"name": name, "heads": heads, "rows": rows}}
@@ -412,25 +377,25 @@ def attack(
     bench.say("Attacking the release")
     opened = bench.table(**table)
     with bench.giving_way():
-        found: Any = api.audit(
+        result: Any = api.audit(
             api.load(release), original=opened, belongs=checked, progress=bench.say
         )
     return {
-        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in found.measured],
-        "holds": found.holds,
-        "verdict": found.verdict,
-        "seen": [*found.seen, *found.notes],
-        "before": found.before.uniques,
-        "after": found.after.uniques,
-        "by_set": found.after.by_set,
+        "attacks": [one.to_json() | {"sentence": one.sentence()} for one in result.measured],
+        "holds": result.holds,
+        "verdict": result.verdict,
+        "seen": [*result.seen, *result.notes],
+        "before": result.before.uniques,
+        "after": result.after.uniques,
+        "by_set": result.after.by_set,
     }
 
 
 def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
     """Of each key: the original data, and what an analyst gets from the release."""
-    found: list[dict[str, Any]] = []
+    compared: list[dict[str, Any]] = []
     schema = release.certificate.true_schema
-    for shape in api.shapes_of(opened, schema, [own.name for own in schema.randomised]):
+    for shape in api.shapes_of(opened, schema, [column.name for column in schema.randomised]):
         try:
             cells = release.crosstab(shape.name, weighted=False).to_json()["cells"]
         except PramanaError:
@@ -441,10 +406,10 @@ def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
             {"label": label, "truth": number, **_figures(by_label.get(key))}
             for key, (label, number) in zip(labels, shape.bars, strict=True)
         ]
-        told = tuple(tuple(row.values()) for row in rows)
-        chart = drawn("drawn_beside", shape.name, told, identity=f"beside-{len(found)}")
-        found.append({"name": shape.name, "rows": rows, **chart})
-    return found
+        drawn_rows = tuple(tuple(row.values()) for row in rows)
+        chart = drawn("drawn_beside", shape.name, drawn_rows, identity=f"beside-{len(compared)}")
+        compared.append({"name": shape.name, "rows": rows, **chart})
+    return compared
 
 
 def _figures(cell: dict[str, Any] | None) -> dict[str, float | None]:
@@ -462,18 +427,17 @@ def report(
     external: bool,
     name: str,
     office: str,
-    force: bool,
 ) -> dict[str, Any]:
     """Write a report as a page and a PDF; the public one is made without the original data."""
     del digest  # another one makes it another job
     bench.say("Writing the report")
-    truth = None if external else bench.table(**table)
+    original = None if external else bench.table(**table)
     made = api.report(
-        release, original=truth, external=external, name=name, office=office, progress=bench.say
+        release, original=original, external=external, name=name, office=office, progress=bench.say
     )
     bench.say("Writing the report")
-    mode = None if external else 0o600  # it tells of the true table
+    mode = None if external else 0o600  # it holds statistics of the original data
     places = [Path(to).with_suffix(end) for end in (".html", ".pdf")]
-    for place in places:
-        made.save(place, force=force, mode=mode)
+    for place in places:  # the page has asked before one is replaced
+        made.save(place, force=True, mode=mode)
     return {"files": [place.name for place in places]}

@@ -23,14 +23,11 @@ from pramana import Schema, api
 from pramana.base.text import pasted
 from pramana.errors import InputError, PramanaError
 from pramana.studio.jobs import Job, Jobs
-from pramana.studio.session import Choices, StudioSession
+from pramana.studio.session import Choices, StudioSession, without_options
 
 MOST_FORM: Final = 2**20
 OUT_OF_DATE: Final = "The page is out of date. Load it again."
 PLACE: Final = re.compile(r"[0-9]{1,9}")
-BRACKETS: Final = re.compile(r" \((?:--[a-z]|(?:role|round) = )[^()]*\)")
-"""What a sentence says in brackets about commands and files: a page has its own ways."""
-
 OTHERWISE: Final = {
     "weights-not-modelled": ("unweighted", "1", "Show it without the weight"),
     "population-not-modelled": ("infer", "records", "Show it for these records alone"),
@@ -169,7 +166,7 @@ class Form:
 
     def exact(self, name: str) -> list[str]:
         """Every value of a name as it was sent, with spaces around it."""
-        return [value for own, value in self._pairs if own == name]
+        return [value for other, value in self._pairs if other == name]
 
     def last(self, name: str) -> str:
         """The last value of a name as it was sent: names of files and sheets may end in spaces."""
@@ -191,10 +188,10 @@ class Form:
 
     def choice(self, name: str, known: Collection[str], words: str) -> str:
         """One of the names that are known."""
-        found = self.get(name)
-        if found not in known:
+        value = self.get(name)
+        if value not in known:
             raise InputError(words)
-        return found
+        return value
 
 
 def number_in(text: str, words: str) -> float:
@@ -204,12 +201,12 @@ def number_in(text: str, words: str) -> float:
     (20, 0.5)
     """
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         raise InputError(words) from None
-    if not math.isfinite(found):
+    if not math.isfinite(number):
         raise InputError(words)
-    return int(found) if found.is_integer() and abs(found) < 2**53 else found
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def place_in(text: str, size: int, words: str = OUT_OF_DATE) -> int:
@@ -231,8 +228,8 @@ def schema_of(toml: str) -> Schema:
 
 def studio_of(request: Request) -> Studio:
     """The studio of a request."""
-    found: Studio = request.app.state.studio
-    return found
+    studio: Studio = request.app.state.studio
+    return studio
 
 
 async def form_of(request: Request) -> Form:
@@ -280,7 +277,7 @@ def _templates() -> Environment:
         "duration": duration,
         "below": below,
         "size": size,
-        "plain": lambda words: BRACKETS.sub("", words),
+        "plain": without_options,
         # No line ends before a percent sign.
         "percent": lambda *given: percent(*given).replace(" ", "\u00a0"),
         "risk": lambda *given: risk(*given).replace(" ", "\u00a0"),

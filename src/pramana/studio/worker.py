@@ -67,8 +67,10 @@ class Shelf:
         with self._one_at_a_time:
             if key not in self._opened:
                 self._opened, self._kept = {}, {}
-                told = bool(encoding or rename)
-                source = api.read(path, encoding=encoding or None, rename=rename) if told else path
+                declared = bool(encoding or rename)
+                source = (
+                    api.read(path, encoding=encoding or None, rename=rename) if declared else path
+                )
                 self._opened = {key: api.open_source(source)}
             return self._opened[key]
 
@@ -110,13 +112,13 @@ class Workbench:
         if GIVE_WAY is None:  # no such signal on this system
             yield
             return
-        told: list[int] = []
-        signal.signal(GIVE_WAY, partial(_superseded, told))
+        received: list[int] = []
+        signal.signal(GIVE_WAY, partial(_superseded, received))
         try:
             self._pipe.send(("yields",))
             yield
         except Exception:
-            if told:  # a library has made an error of its own of it
+            if received:  # a library has made an error of its own of it
                 raise Superseded from None
             raise
         finally:
@@ -143,7 +145,7 @@ class Workbench:
             self._pipe.send(("progress", self._done, self._total))
 
 
-def work(pipe: Connection, beside: Connection) -> None:
+def work(pipe: Connection, quick_pipe: Connection) -> None:
     """Do one task after the other, until the pipe is closed; quick ones come by the other pipe.
 
     It says nothing but by its pipes: what libraries print may show data.
@@ -160,7 +162,7 @@ def work(pipe: Connection, beside: Connection) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     shelf = Shelf()
     load_for_threads()
-    threading.Thread(target=_serve, args=(beside, shelf, _quietly), daemon=True).start()
+    threading.Thread(target=_serve, args=(quick_pipe, shelf, _quietly), daemon=True).start()
     _serve(pipe, shelf, _with_notices)
 
 
@@ -180,11 +182,11 @@ def _with_notices(
     function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
 ) -> tuple[Any, list[str]]:
     heard: list[str] = []
-    told = _HEARD.set(heard)
+    token = _HEARD.set(heard)
     try:
         return function(bench, **arguments), heard
     finally:
-        _HEARD.reset(told)
+        _HEARD.reset(token)
 
 
 def _hear(
@@ -236,10 +238,10 @@ def _ended(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _superseded(told: list[int], number: int, frame: FrameType | None) -> None:
+def _superseded(received: list[int], number: int, frame: FrameType | None) -> None:
     if defer_during_import(number, frame):
         return
-    told.append(number)
+    received.append(number)
     signal.signal(number, signal.SIG_IGN)
     raise Superseded
 

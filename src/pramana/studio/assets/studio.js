@@ -96,24 +96,35 @@ document.body.addEventListener("saved", (event) => {
   document.querySelector("form[action='/redo'] button").disabled = true;
 });
 
-// A change that is being saved is waited for before a link leads away.
-let saving = 0, leaving = null;
+// A change that is being saved is waited for before a link leads away, and before the list is shown anew.
+let changes = 0, sent = 0, done = 0, leaving = null, stale = false;
 const autosaved = (element) => element.closest && element.closest("form[data-autosave]");
+const saves = (event) => event.detail.requestConfig?.verb === "post" && autosaved(event.detail.elt);
+const panel = document.getElementById("panel");
+function settled() {
+  if (done < changes) return;
+  if (leaving) window.location.assign(leaving);
+  else if (stale && panel && !panel.open) window.location.reload();
+}
 document.body.addEventListener("change", (event) => {
   const field = event.target;
-  if (autosaved(field) && (field.matches(".autosave") || field.hasAttribute("hx-post"))) saving += 1;
+  if (!autosaved(field) || !(field.matches(".autosave") || field.hasAttribute("hx-post"))) return;
+  changes += 1;
+  stale = stale || Boolean(field.closest("#panel"));
 });
+document.body.addEventListener("htmx:beforeRequest", (event) => { if (saves(event)) sent = changes; });
 document.body.addEventListener("htmx:afterRequest", (event) => {
-  if (event.detail.requestConfig?.verb !== "post" || !autosaved(event.detail.elt)) return;
-  saving = 0;
-  if (leaving) window.location.assign(leaving);
+  if (!saves(event)) return;
+  done = sent;
+  settled();
 });
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href]");
-  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || !saving) return;
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || done >= changes) return;
   event.preventDefault();
   leaving = link.href;
 });
+panel?.addEventListener("close", settled);
 
 // The list of variables: search, filter by role, sort, select many.
 function variables(table) {
@@ -161,6 +172,3 @@ document.body.addEventListener("htmx:load", (event) => event.target.querySelecto
 document.body.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id === "panel" && !event.detail.target.open) event.detail.target.showModal();
 });
-document.getElementById("panel")?.addEventListener("close", () => { if (!saving && changedInPanel) window.location.reload(); });
-let changedInPanel = false;
-document.body.addEventListener("saved", () => { changedInPanel = Boolean(document.querySelector("#panel[open]")) || changedInPanel; });

@@ -120,7 +120,9 @@ async def contributions(request: Request, studio: Studio) -> Response:
 async def roles(request: Request, studio: Studio, form: Form) -> Response:
     """Save the roles as soon as one is changed, and count who is unique then."""
     before = require_schema(studio.session.now.schema)
-    asked = [form.get(f"role-{at}", role_of(before, own)) for at, own in enumerate(before.columns)]
+    asked = [
+        form.get(f"role-{at}", role_of(before, column)) for at, column in enumerate(before.columns)
+    ]
     if form.get("selected-role"):
         for place in form.all("selected"):
             asked[place_in(place, len(asked))] = form["selected-role"]
@@ -342,9 +344,9 @@ async def coarsen_one(request: Request, studio: Studio, form: Form) -> Response:
     """A number rounded and cut at the top, as a refusal has proposed."""
     schema, place = _column_at(request)
     column = schema.columns[place]
-    own = replace(column.recoding, round=form.number("round"), top=form.number("top"))
+    recoding = replace(column.recoding, round=form.number("round"), top=form.number("top"))
     origin = Provenance.weakest(column.origin, Provenance.READ_OFF)
-    changed = schema.replace_columns([replace(column, recoding=own, origin=origin)])
+    changed = schema.replace_columns([replace(column, recoding=recoding, origin=origin)])
     did = f"Rounded and cut column {place + 1}"
     studio.session.change(did, schema=changed.to_toml(), acknowledged="")
     studio.session.notice = f"'{column.name}' is rounded and cut at the top. Undo takes it back."
@@ -369,7 +371,9 @@ async def reset_one(request: Request, studio: Studio) -> Response:
 async def rules(request: Request, studio: Studio) -> Response:
     """Combinations that cannot exist: two columns, then their values."""
     schema = require_schema(studio.session.now.schema)
-    pairs = [schema.names.index(own.name) for own in schema.randomised if own.domain is not None]
+    pairs = [
+        schema.names.index(column.name) for column in schema.randomised if column.domain is not None
+    ]
     chosen = []
     for name in ("a", "b"):
         text = request.query_params.get(name, "")
@@ -479,7 +483,7 @@ def _shapes(studio: Studio) -> Job:
 
 
 async def _counted(request: Request, studio: Studio, schemas: dict[str, Schema]) -> Response:
-    texts = {name: own.to_toml() for name, own in schemas.items()}
+    texts = {name: schema.to_toml() for name, schema in schemas.items()}
     about: dict[str, Any] = {"schemas": texts, "table": table_of(studio)}
     job = studio.jobs.ask(tasks.standing, lane="count", keep=False, quick=True, **about)
     poll = f"/columns/counted/{job.key}"
@@ -512,8 +516,8 @@ def _with_column(schema: Schema, column: Column, role: str) -> Schema:
 
 def _texts(looked: Job, name: str) -> dict[str, str]:
     """What the values of a column mean, where its file says so."""
-    found: dict[str, str] = looked.result["labels"].get(name, {}) if looked.result else {}
-    return found
+    texts: dict[str, str] = looked.result["labels"].get(name, {}) if looked.result else {}
+    return texts
 
 
 def _column_at(request: Request) -> tuple[Schema, int]:
@@ -524,8 +528,8 @@ def _column_at(request: Request) -> tuple[Schema, int]:
 
 def _files(studio: Studio) -> list[str]:
     folder = studio.session.folder
-    found = (one for one in folder.glob("*.toml") if one.is_file() and _describes(one))
-    return sorted(one.name for one in found)[:50]
+    candidates = (one for one in folder.glob("*.toml") if one.is_file() and _describes(one))
+    return sorted(one.name for one in candidates)[:50]
 
 
 def _describes(path: Path) -> bool:
@@ -538,13 +542,13 @@ def _describes(path: Path) -> bool:
 
 def _same(studio: Studio) -> SameWork:
     """The schema as it is here; only one that is as proposed is proposed again."""
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     toml = studio.session.now.schema
     looked = described(studio).result
     code = 'import pramana as pm\n\nschema = {}\nschema.save("schema.toml")'
     if not toml or (looked and toml == looked["schema"]):
         made = code.format(f"pm.describe({source_code(studio)})")
-        return SameWork((("pramana", "describe", file, *told, "-o", "schema.toml"),), made)
+        return SameWork((("pramana", "describe", file, *read, "-o", "schema.toml"),), made)
     text = toml.replace("\\", "\\\\").replace("'", "\\'")
     made = code.format(f"pm.Schema.from_toml('''\n{text}''')")
     return SameWork((("pramana", "schema", "schema.toml"),), made, (("schema.toml", toml),))
@@ -560,9 +564,9 @@ async def show_risk(request: Request, studio: Studio) -> Response:
     schema = require_schema(studio.session.now.schema)
     if not schema.keys:
         raise InputError("No column is a key: say first by what people are recognised.")
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     same_risk = SameWork(
-        (("pramana", "audit", file, *told, "--schema", "schema.toml", "--k", f"{ALIKE:g}"),),
+        (("pramana", "audit", file, *read, "--schema", "schema.toml", "--k", f"{ALIKE:g}"),),
         f"import pramana as pm\n\nprint(pm.audit({source_code(studio)}, "
         f'schema="schema.toml", k={ALIKE:g}))',
     )

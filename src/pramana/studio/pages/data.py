@@ -167,12 +167,12 @@ def table_of(studio: Studio) -> TableAt:
     """The table as tasks take it; once its file has changed it is another one."""
     session = studio.session
     path = session.table
-    found = session.place(session.now.file).stat()
+    status = session.place(session.now.file).stat()
     return {
         "path": str(path),
         "encoding": session.now.encoding,
         "rename": session.now.rename,
-        "stamp": f"{found.st_size} {found.st_mtime_ns}",
+        "stamp": f"{status.st_size} {status.st_mtime_ns}",
     }
 
 
@@ -212,17 +212,17 @@ def file_words(studio: Studio) -> str:
 def source_code(studio: Studio) -> str:
     """The table as Python names it, with the way that it is read."""
     now = studio.session.now
-    told = f", encoding={now.encoding!r}" if now.encoding else ""
-    told += ", rename=True" if now.rename else ""
+    options = f", encoding={now.encoding!r}" if now.encoding else ""
+    options += ", rename=True" if now.rename else ""
     file = repr(file_words(studio))
-    return f"pm.api.read({file}{told})" if told else file
+    return f"pm.api.read({file}{options})" if options else file
 
 
 def read_words(studio: Studio) -> tuple[str, ...]:
     """The way that it is read, as commands say it."""
     now = studio.session.now
-    told = ("--encoding", now.encoding) if now.encoding else ()
-    return (*told, "--rename") if now.rename else told
+    options = ("--encoding", now.encoding) if now.encoding else ()
+    return (*options, "--rename") if now.rename else options
 
 
 def _same(studio: Studio) -> SameWork:

@@ -1,7 +1,4 @@
-"""Planned analyses: tables, means and models that must come out well.
-
-Choose: every method and target side by side, and sliders that foresee what a target costs.
-"""
+"""Planned analyses, and the protection level: methods compared on them, and targets by sliders."""
 
 from __future__ import annotations
 
@@ -44,123 +41,113 @@ PAGES: Final = Pages(
     Entry("/asked", "Planned analyses", needs="schema"),
     Entry("/choose", "Protection level", needs="schema"),
 )
-MOST_PAIRS: Final = 60
 MOST_MODEL: Final = 4
 TEXT: Final = "text"
 Wish: TypeAlias = tuple[str, tuple[str, ...]]
-"""Its kind (table, mean, model), and its columns."""
+"""A planned analysis: its kind (table, mean, model) and its columns."""
 
 
 @PAGES.get("/asked")
 async def show(request: Request, studio: Studio) -> Response:
-    """What can be ticked, and what is."""
+    """The planned analyses, and lists to add more from."""
     schema = require_schema(studio.session.now.schema)
+    labels, kinds = column_labels(studio), _kinds(studio)
     keys = [column.name for column in schema.randomised]
-    singles = [(name,) for name in keys]
-    pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
-    kinds = _kinds(studio)
-    numbers = [column.name for column in schema.columns if column.role is Role.SENSITIVE]
-    numbers.sort(key=lambda name: kinds.get(name) == TEXT)  # what has a mean comes first
+    numbers = [
+        column.name
+        for column in schema.columns
+        if column.role is Role.SENSITIVE and kinds.get(column.name) != TEXT
+    ]
     others = [column.name for column in schema.released_as_is if column.role is not Role.WEIGHT]
-    chosen = studio.session.now.wishes
-    extra = [own for kind, own in chosen if kind == "table" and own not in (*singles, *pairs)]
+    numeric = [name for name in keys if kinds.get(name) in ("integer", "number")]
+
+    def options(names: Iterable[str]) -> list[tuple[int, str]]:
+        return [
+            (schema.names.index(name), f"{name} · {labels[name]}" if name in labels else name)
+            for name in dict.fromkeys(names)
+        ]
+
+    outcomes = [*numbers, *keys, *others]
     return page(
         request,
         "planned_analyses.html",
-        singles=singles,
-        pairs=[*pairs, *extra],
-        numbers=numbers,
-        names=schema.names,
-        labels=column_labels(studio),
-        keys=keys,
-        others=others,
-        wishes=chosen,
-        asked=[(*own, _rests_on(keys, own[1])) for own in _others(studio)],
+        kinds=(
+            ("table", "Table", "of", options(keys), options([*keys, *others]), 3),
+            ("mean", "Mean", "of", options([*numbers, *numeric]), options([*keys, *others]), 2),
+            ("model", "Model", "of", options(outcomes), options([*keys, *outcomes]), MOST_MODEL),
+        ),
+        wishes=[(*wish, _rests_on(keys, wish[1])) for wish in studio.session.now.wishes],
+        labels=labels,
         same=_same(studio),
     )
 
 
-@PAGES.post("/asked")
-async def save(studio: Studio, form: Form) -> Response:
-    """Take what is ticked."""
-    _keep(studio, "Ticked what will be asked", [*_ticked(studio, form), *_others(studio)])
-    return goto("/choose" if form.get("next") else "/asked")
-
-
 @PAGES.post("/asked/add")
 async def add(studio: Studio, form: Form) -> Response:
-    """A mean by group, or a model; what is ticked next to it is taken too."""
+    """A table, a mean by groups or a model; or all tables of one or two keys."""
     schema = require_schema(studio.session.now.schema)
-    kind = form.get("kind")
-    names = _names(".".join([form.get("of"), *form.all("by")]), schema)
-    if kind not in ("mean", "model", "table") or len(names) < 2:
-        raise InputError("Choose what is asked for, and by what.")
+    kind, known = form.get("kind"), studio.session.now.wishes
+    if kind in ("singles", "pairs"):
+        keys = [column.name for column in schema.randomised]
+        tables = itertools.combinations(keys, 1 if kind == "singles" else 2)
+        _keep(studio, "Planned tables", [*known, *(("table", names) for names in tables)])
+        return goto("/asked")
+    places = [place for place in [form.get("of"), *form.all("by")] if place]
+    names = tuple(schema.names[place_in(place, len(schema.names))] for place in places)
+    if kind not in ("mean", "model", "table") or len(names) < (1 if kind == "table" else 2):
+        raise InputError("Choose the variables of the analysis.")
     if len(set(names)) < len(names) or len(names) > MOST_MODEL + 1:
-        raise InputError(f"Choose different columns, and at most {MOST_MODEL} to ask by.")
+        raise InputError(f"Choose different variables, and at most {MOST_MODEL} to group by.")
     if kind == "mean" and _kinds(studio).get(names[0]) == TEXT:
         raise InputError(f"A mean is of numbers, and '{names[0]}' is text. Ask for a table of it.")
-    wishes = [*_ticked(studio, form), *_others(studio), (kind, names)]
-    _keep(studio, f"Asked for a {kind}", list(dict.fromkeys(wishes)))
+    _keep(studio, f"Planned a {kind}", [*known, (kind, names)])
     return goto("/asked")
 
 
 @PAGES.post("/asked/drop")
 async def drop(studio: Studio, form: Form) -> Response:
-    """One mean or model fewer."""
-    others = _others(studio)
-    del others[form.place("wish", len(others))]
-    _keep(studio, "Took a wish back", [*_ticked(studio, form), *others])
+    """One planned analysis fewer, or none."""
+    wishes = list(studio.session.now.wishes)
+    if form.get("all"):
+        wishes = []
+    else:
+        del wishes[form.place("wish", len(wishes))]
+    _keep(studio, "Removed a planned analysis", wishes)
     return goto("/asked")
 
 
-def _ticked(studio: Studio, form: Form) -> list[Wish]:
-    """The tables that are ticked, as wishes."""
-    schema = require_schema(studio.session.now.schema)
-    return [("table", own) for own in sorted({_names(text, schema) for text in form.all("table")})]
-
-
-def _others(studio: Studio) -> list[Wish]:
-    """The means and models that are wished for."""
-    return [wish for wish in studio.session.now.wishes if wish[0] != "table"]
-
-
 def wanted_tables(schema: Schema, wishes: Iterable[Wish]) -> list[list[str]]:
-    """The tables of keys that all wishes rest on: a mean by age rests on the table of age."""
+    """The tables of keys behind all planned analyses: a mean by age depends on the table of age."""
     keys = {column.name for column in schema.randomised}
-    found = [tuple(name for name in names if name in keys) for _, names in wishes]
-    return [list(own) for own in dict.fromkeys(found) if own]
+    tables = [tuple(name for name in names if name in keys) for _, names in wishes]
+    return [list(table) for table in dict.fromkeys(tables) if table]
 
 
 def _kinds(studio: Studio) -> dict[str, str]:
     """What the columns hold, as far as that was looked at."""
     looked = described(studio).result
-    return {own["column"]: own["kind"] for own in looked["columns"]} if looked else {}
+    return {row["column"]: row["kind"] for row in looked["columns"]} if looked else {}
 
 
 def _rests_on(keys: list[str], names: tuple[str, ...]) -> str:
-    """Which table of keys decides how well a wish comes out, in words."""
-    own = [name for name in names if name in keys]
-    return f"rests on {' by '.join(own)}" if own else "of columns that are released as they are"
+    """Which table of keys decides the error, in words."""
+    among = [name for name in names if name in keys]
+    return f"depends on {' by '.join(among)}" if among else "of columns released unchanged"
 
 
-def _keep(studio: Studio, did: str, wishes: list[Wish]) -> None:
+def _keep(studio: Studio, did: str, wishes: Iterable[Wish]) -> None:
     schema = require_schema(studio.session.now.schema)
-    tables = tuple(tuple(own) for own in wanted_tables(schema, wishes))
+    distinct = tuple(dict.fromkeys(wishes))
+    tables = tuple(tuple(table) for table in wanted_tables(schema, distinct))
     text = replace(schema, tables=tables).to_toml()
-    studio.session.change(did, wishes=tuple(wishes), schema=text)
-
-
-def _names(text: str, schema: Schema) -> tuple[str, ...]:
-    """Columns by their numbers, joined by dots."""
-    places = [part for part in text.split(".") if part]
-    return tuple(schema.names[place_in(place, len(schema.names))] for place in places)
+    studio.session.change(did, wishes=distinct, schema=text)
 
 
 def _same(studio: Studio) -> SameWork:
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     schema = require_schema(studio.session.now.schema)
     asked = wish_texts(studio.session.now.wishes)
-    known = (file, *told, "--schema", "schema.toml", "--k", "20")
+    known = (file, *read, "--schema", "schema.toml", "--k", "20")
     commands = [("pramana", "design", *known)]
     tables = ", ".join(repr("*".join(table)) for table in schema.tables)
     code = (
@@ -211,7 +198,7 @@ async def show_level(request: Request, studio: Studio) -> Response:
         chances=", ".join(f"{k:.12g}" for k in chances),
         begins={"k": chances[0]},  # what is tried above is foreseen below
         running=bool(now.chances),
-        wished=bool(now.chances) and any(kind != "table" for kind, _ in now.wishes),
+        planned=len(now.wishes),
         sliders=[letter for letter in api.cli_options() if letter.slider],
         words=target_words(now.target),
         same=_same_level(studio),
@@ -236,42 +223,24 @@ async def start(studio: Studio, form: Form) -> Response:
 async def tried(request: Request, studio: Studio) -> Response:
     """Everything that was tried so far, and how far the rest is."""
     jobs = list(_jobs(studio))
-    found = [own for own in (job.result or job.so_far for job in jobs) if own]
+    results = [result for result in (job.result or job.so_far for job in jobs) if result]
     for job in jobs:
         if job.condition in ("waiting", "running"):
-            return await _so_far(request, job, found)
-        if job.condition == "cancelled" and found:
+            return await _so_far(request, job, results)
+        if job.condition == "cancelled" and results:
             poll = "/choose/tried"
-            sides = await _sides(found, whole=False)
+            sides = await _sides(results, whole=False)
             return fragment(request, "parts/comparison_stopped.html", job=job, poll=poll, **sides)
         unfinished = await waiting(request, job)
         if unfinished is not None:
             return unfinished
-    return fragment(request, "parts/comparison_done.html", **await _sides(found, whole=True))
+    return fragment(request, "parts/comparison_done.html", **await _sides(results, whole=True))
 
 
-@PAGES.get("/choose/wished")
-async def wished(request: Request, studio: Studio) -> Response:
-    """What each method that was tried loses of the means and models that will be asked."""
-    now = studio.session.now
-    if not now.chances:
-        raise InputError("Try methods first.")
-    job = studio.jobs.ask(
-        tasks.wishes,
-        patient=2,
-        schema=now.schema,
-        k=now.chances[0],
-        methods=list(now.tried),
-        asked=wish_texts(now.wishes),
-        table=table_of(studio),
-    )
-    return await part(request, job, "parts/planned_losses.html")
-
-
-async def _so_far(request: Request, job: Job, found: list[dict[str, Any]]) -> Response:
+async def _so_far(request: Request, job: Job, results: list[dict[str, Any]]) -> Response:
     await asyncio.to_thread(job.ended.wait, 0.06)
     poll = "/choose/tried"
-    sides = await _sides(found, whole=False)
+    sides = await _sides(results, whole=False)
     return fragment(request, "parts/comparison_pending.html", job=job, poll=poll, **sides)
 
 
@@ -308,16 +277,16 @@ async def _foreseen(request: Request, job: Job, patience: float) -> Response:
     await asyncio.to_thread(job.ended.wait, patience)
     about: dict[str, Any] = {"words": target_words(job.arguments["target"])}
     jobs = studio_of(request).jobs
-    found = job
+    answer = job
     if job.condition == "done" and not job.result["searched"]:
-        found = jobs.ask(tasks.search, lane="search", keep=False, patient=1, **job.arguments)
-    poll = f"/choose/foreseen/{found.key}"
-    if found.condition in ("waiting", "running"):
-        about |= {"around": _around(jobs.alike(found, "target"), found), "poll": poll}
-        quick = jobs.find(jobs.key_of(tasks.foresee, **found.arguments))
+        answer = jobs.ask(tasks.search, lane="search", keep=False, patient=1, **job.arguments)
+    poll = f"/choose/foreseen/{answer.key}"
+    if answer.condition in ("waiting", "running"):
+        about |= {"around": _around(jobs.alike(answer, "target"), answer), "poll": poll}
+        quick = jobs.find(jobs.key_of(tasks.foresee, **answer.arguments))
         soon = quick.result if quick is not None and quick.condition == "done" else None
-        return fragment(request, "parts/target_pending.html", job=found, soon=soon, **about)
-    return await part(request, found, "parts/target_cost.html", poll=poll, **about)
+        return fragment(request, "parts/target_pending.html", job=answer, soon=soon, **about)
+    return await part(request, answer, "parts/target_cost.html", poll=poll, **about)
 
 
 def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:
@@ -360,14 +329,16 @@ def _target(form: Form) -> dict[str, float]:
     """The number of the slider that is chosen, with what belongs to it."""
     chosen = form.get("letter")
     kinds = [[x for x in kind.cli_options if x.slider] for kind in api.GUARANTEES.values()]
-    own = next((kind for kind in kinds if chosen in [x.field for x in kind if x.required]), None)
-    if own is None:
+    options = next(
+        (kind for kind in kinds if chosen in [x.field for x in kind if x.required]), None
+    )
+    if options is None:
         raise InputError("Choose what is promised.")
-    names = [letter.field for letter in own]
-    found = {name: form.number(name) for name in names}
-    if any(value is None for value in found.values()):
+    names = [letter.field for letter in options]
+    target = {name: form.number(name) for name in names}
+    if any(value is None for value in target.values()):
         raise InputError("State the number of the target.")
-    return {name: float(value) for name, value in found.items() if value is not None}
+    return {name: float(value) for name, value in target.items() if value is not None}
 
 
 def _of_chance(method: str, form: Form) -> dict[str, float]:
@@ -408,14 +379,14 @@ def _jobs(studio: Studio) -> Iterator[Job]:
         )
 
 
-async def _sides(found: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
+async def _sides(results: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
     """All that was tried in one list, the best first, and a chart of it."""
-    rows = [{**one, "k": own["k"]} for own in found for one in own["methods"]]
+    rows = [{**one, "k": result["k"]} for result in results for one in result["methods"]]
     rows.sort(key=lambda row: not row["best"])  # what is recommended comes first
     best = "recommended" if whole else "best so far"
     points = tuple(
         (
-            f"{row['method']} {row['target']}" if len(found) > 1 else row["method"],
+            f"{row['method']} {row['target']}" if len(results) > 1 else row["method"],
             row["error"],
             row["exposure"],
             row["best"],
@@ -423,20 +394,20 @@ async def _sides(found: list[dict[str, Any]], *, whole: bool) -> dict[str, Any]:
         for row in rows
         if row["error"] is not None and row["exposure"] is not None
     )
-    chances = tuple(own["chance"] for own in found)
+    chances = tuple(result["chance"] for result in results)
     chart = await asyncio.to_thread(drawn, "drawn_methods", points, chances, best) if points else {}
-    return {"found": found, "rows": rows, "best": best, "points": points, **chart}
+    return {"found": results, "rows": rows, "best": best, "points": points, **chart}
 
 
 def _same_level(studio: Studio) -> SameWork:
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     now = studio.session.now
     chances = now.chances or (CHANCE,)
     asked = wish_texts(now.wishes)
     alone: tuple[str, ...] = ("--method", ",".join(now.tried)) if now.tried else ()
     alone += tuple(word for text in asked for word in ("--ask", text))
     commands = tuple(
-        ("pramana", "advise", file, *told, "--schema", "schema.toml", "--k", f"{k:.12g}", *alone)
+        ("pramana", "advise", file, *read, "--schema", "schema.toml", "--k", f"{k:.12g}", *alone)
         for k in chances
     )
     tried = f", methods={list(now.tried)!r}" if now.tried else ""

@@ -1,8 +1,6 @@
-"""Protect: what will be released unchanged, acknowledged; then the work, its checks and attacks.
+"""Review and publish a release; reports on it; the session as files.
 
-Report and code: what the owner and a colleague get of the session.
-
-A report is for the owner or for everybody, as a page and PDF. Code is the session as files.
+A report is for the owner or for everybody, as a page and a PDF.
 """
 
 from __future__ import annotations
@@ -22,7 +20,12 @@ from pramana.base.atomic_files import write_whole
 from pramana.errors import InputError
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages.columns import column_labels, require_schema, schema_words
+from pramana.studio.pages.columns import (
+    column_labels,
+    described,
+    require_schema,
+    schema_words,
+)
 from pramana.studio.pages.data import source_code, table_of
 from pramana.studio.pages.planned_analyses import target_words, wish_texts
 from pramana.studio.session import require_all_free
@@ -61,9 +64,17 @@ async def show(request: Request, studio: Studio) -> Response:
         words=target_words(now.target),
         formats=COPIES,
         labels=column_labels(studio),
+        unique=_added_unique(studio),
         begun=job is not None,
         same=same_release(studio),
     )
+
+
+def _added_unique(studio: Studio) -> dict[str, int]:
+    """How many people each unchanged column makes unique, where that was counted."""
+    looked = described(studio).result
+    rows = looked["columns"] if looked else ()
+    return {row["column"]: row["adds_unique_people"] for row in rows if row["adds_unique_people"]}
 
 
 @PAGES.get("/protect/plan")
@@ -72,7 +83,7 @@ async def planned(request: Request, studio: Studio) -> Response:
     now = studio.session.now
     if not now.target:
         raise InputError("Choose a method and a target first.")
-    job = studio.jobs.ask(tasks.plan, **_asked(studio))
+    job = studio.jobs.ask(tasks.plan, **_plan_of(studio))
     return await part(request, job, "parts/plan.html")
 
 
@@ -81,7 +92,7 @@ async def foretold(request: Request, studio: Studio) -> Response:
     """What its tables would be off by on these data, and what would do better, as it is found."""
     if not studio.session.now.target:
         raise InputError("Choose a method and a target first.")
-    job = studio.jobs.ask(tasks.beforehand, patient=1, **_asked(studio))
+    job = studio.jobs.ask(tasks.beforehand, patient=1, **_plan_of(studio))
     await asyncio.to_thread(job.ended.wait, GLANCE)
     said = (job.result if job.condition == "done" else job.so_far) or []
     return fragment(request, "parts/plan_preview.html", job=job, said=said, poll=request.url.path)
@@ -98,7 +109,7 @@ async def start(studio: Studio, form: Form) -> Response:
         raise InputError("Acknowledge first what is released as it is.")
     place = session.target(form.get("release") or "release")
     name = str(place.relative_to(session.folder))  # what is written beside it never lies in it
-    copies = tuple(own for own in COPIES if own in form.all("copy"))
+    copies = tuple(copy for copy in COPIES if copy in form.all("copy"))
     unchanged = [column.name for column in schema.released_as_is]
     accepted = tuple(column for column in unchanged if column in form.all("accept"))
     _begin(studio, release=name, copies=copies, accepted=accepted, acknowledged=_digest(schema))
@@ -180,7 +191,7 @@ def _acknowledged(studio: Studio) -> bool:
     return bool(now.target) and now.acknowledged == _digest(require_schema(now.schema))
 
 
-def _asked(studio: Studio) -> dict[str, Any]:
+def _plan_of(studio: Studio) -> dict[str, Any]:
     now = studio.session.now
     return {
         "schema": now.schema,
@@ -194,14 +205,14 @@ def _arguments(studio: Studio, **chosen: Any) -> dict[str, Any]:
     now = msgspec.structs.replace(studio.session.now, **chosen)
     to = str(studio.session.place(now.release))
     return {
-        **_asked(studio), "to": to, "copies": list(now.copies), "accept_risk": list(now.accepted)
+        **_plan_of(studio), "to": to, "copies": list(now.copies), "accept_risk": list(now.accepted)
     }  # fmt: skip
 
 
 def _digest(schema: Schema) -> str:
     """Of what is released unchanged: another list must be acknowledged anew."""
-    told = [f"{own.name}\0{own.role}\0{own.recoding}" for own in schema.released_as_is]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    lines = [f"{column.name}\0{column.role}\0{column.recoding}" for column in schema.released_as_is]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def plan_file(studio: Studio) -> PlanFile:
@@ -213,23 +224,23 @@ def plan_file(studio: Studio) -> PlanFile:
 
 def same_by_plan(studio: Studio) -> SameWork:
     """The same with a plan file in place of options."""
-    file, told = schema_words(studio)
-    first, *rest = same_release(studio).commands
-    to = first[first.index("-o") :]
-    short = ("pramana", "protect", file, *told, "--plan", "plan.toml", *to)
-    return SameWork((short, *rest), same_release(studio).python)
+    file, read = schema_words(studio)
+    made = same_release(studio)
+    first, *rest = made.commands
+    short = ("pramana", "protect", file, *read, "--plan", "plan.toml", *first[first.index("-o") :])
+    return SameWork((short, *rest), made.python)
 
 
 def same_release(studio: Studio) -> SameWork:
     """The commands and the Python that make the release."""
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     now = studio.session.now
     flags: list[str] = []
     for name, value in now.target.items():
         flags += [f"--{name.replace('_', '-')}", f"{value:.12g}"]
     how = ["--method", now.method] if now.method else []
     also = [{"csv": "--csv", "dta": "--stata", "sav": "--spss"}[copy] for copy in now.copies]
-    words = ("pramana", "protect", file, *told, "--schema", "schema.toml", *flags, *how, *also)
+    words = ("pramana", "protect", file, *read, "--schema", "schema.toml", *flags, *how, *also)
     target = ", ".join(f"{name!r}: {value:.12g}" for name, value in now.target.items())
     aims = f", aims=api.METHODS[{now.method!r}].aims" if now.method else ""
     code = (
@@ -244,8 +255,8 @@ def same_release(studio: Studio) -> SameWork:
     return SameWork(
         (
             (*words, "-o", now.release),
-            ("pramana", "verify", now.release, "--original", file, *told),
-            ("pramana", "audit", now.release, "--original", file, *told),
+            ("pramana", "verify", now.release, "--original", file, *read),
+            ("pramana", "audit", now.release, "--original", file, *read),
         ),
         code,
     )
@@ -269,8 +280,12 @@ async def show_report(request: Request, studio: Studio) -> Response:
         "report.html",
         there=there,
         editions=EDITIONS,
-        written=[own for own in EDITIONS if there and _place_report(studio, own).exists()],
-        begun=[own for own in EDITIONS if there and _begun_report(studio, own) is not None],
+        written=[
+            edition for edition in EDITIONS if there and _place_report(studio, edition).exists()
+        ],
+        begun=[
+            edition for edition in EDITIONS if there and _begun_report(studio, edition) is not None
+        ],
         same=_same_report(studio),
     )
 
@@ -278,20 +293,15 @@ async def show_report(request: Request, studio: Studio) -> Response:
 @PAGES.post("/report")
 async def write(studio: Studio, form: Form) -> Response:
     """Write one."""
-    edition = form.get("edition")
-    if edition not in EDITIONS:
-        raise InputError("Choose for whom the report is.")
+    edition = form.choice("edition", EDITIONS, "Choose for whom the report is.")
     studio.session.settle(name=form.get("name")[:200], office=form.get("office")[:200])
     before = _begun_report(studio, edition)
     if before is not None and before.condition in ("waiting", "running"):
         return goto("/report")
-    force = bool(form.get("force"))
-    require_all_free(
-        [_place_report(studio, edition, end) for end in (".html", ".pdf")], force=force
-    )
-    for own in (True, False):
-        studio.jobs.forget(tasks.report, **_arguments_report(studio, edition, force=own))
-    studio.jobs.ask(tasks.report, **_arguments_report(studio, edition, force=force))
+    places = [_place_report(studio, edition, end) for end in (".html", ".pdf")]
+    require_all_free(places, force=bool(form.get("force")))
+    studio.jobs.forget(tasks.report, **_arguments_report(studio, edition))
+    studio.jobs.ask(tasks.report, **_arguments_report(studio, edition))
     return goto("/report")
 
 
@@ -308,28 +318,30 @@ async def written(request: Request, studio: Studio) -> Response:
 @PAGES.get("/report/read/{edition}")
 async def read(request: Request, studio: Studio) -> Response:
     """The report itself, which runs nothing."""
-    edition = request.path_params["edition"]
-    if edition not in EDITIONS or not _place_report(studio, edition).exists():
-        raise InputError("There is no such report.")
-    text = _place_report(studio, edition).read_text(encoding="utf-8")
+    text = _report_in(request, studio, ".html").read_text(encoding="utf-8")
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
 @PAGES.get("/report/read/{edition}.pdf")
 async def download(request: Request, studio: Studio) -> Response:
     """The report on paper."""
+    file = _report_in(request, studio, ".pdf")
+    name = f"report-{request.path_params['edition']}.pdf"
+    return FileResponse(file, filename=name, media_type="application/pdf")
+
+
+def _report_in(request: Request, studio: Studio, ending: str) -> Path:
     edition = request.path_params["edition"]
-    if edition not in EDITIONS or not (found := _place_report(studio, edition, ".pdf")).exists():
-        raise InputError("There is no such report.")
-    return FileResponse(found, filename=f"report-{edition}.pdf", media_type="application/pdf")
+    if edition in EDITIONS:
+        file = _place_report(studio, edition, ending)
+        if file.exists():
+            return file
+    raise InputError("There is no such report.")
 
 
 def _begun_report(studio: Studio, edition: str) -> Job | None:
-    keys = (
-        studio.jobs.key_of(tasks.report, **_arguments_report(studio, edition, force=own))
-        for own in (True, False)
-    )
-    return next((job for key in keys if (job := studio.jobs.find(key)) is not None), None)
+    key = studio.jobs.key_of(tasks.report, **_arguments_report(studio, edition))
+    return studio.jobs.find(key)
 
 
 def _place_report(studio: Studio, edition: str, ending: str = ".html") -> Path:
@@ -338,7 +350,7 @@ def _place_report(studio: Studio, edition: str, ending: str = ".html") -> Path:
     return release.with_name(f"{release.name}-report-{edition}{ending}")
 
 
-def _arguments_report(studio: Studio, edition: str, *, force: bool) -> dict[str, Any]:
+def _arguments_report(studio: Studio, edition: str) -> dict[str, Any]:
     now = studio.session.now
     release = studio.session.place(now.release)
     certificate = release / "certificate.json"
@@ -352,29 +364,28 @@ def _arguments_report(studio: Studio, edition: str, *, force: bool) -> dict[str,
         "external": edition == "public",
         "name": now.name,
         "office": now.office,
-        "force": force,
     }
 
 
 def _same_report(studio: Studio) -> SameWork:
-    file, told = schema_words(studio)
+    file, read = schema_words(studio)
     now = studio.session.now
-    about = [word for flag, own in (("--name", now.name), ("--office", now.office)) if own
-             for word in (flag, own)]  # fmt: skip
-    ways = {
-        "public": (("--external",), "external=True"),
-        "owner": (("--original", file, *told), f"original={source_code(studio)}"),
-    }
+    about = ["--name", now.name] if now.name else []
+    about += ["--office", now.office] if now.office else []
     commands: list[tuple[str, ...]] = []
     code = "import pramana as pm\n"
-    for edition, (flags, given) in ways.items():
-        names = [f"{now.release}-report-{edition}{ending}" for ending in (".html", ".pdf")]
-        commands += [
-            ("pramana", "report", now.release, *flags, *about, "-o", name) for name in names
-        ]
-        saved = "".join(f"report.save({name!r})\n" for name in names)
-        told_of = f"name={now.name!r}, office={now.office!r}"
-        code += f"\nreport = pm.report({now.release!r}, {given}, {told_of})\n{saved}"
+    for edition, flags, given in (
+        ("public", ("--external",), "external=True"),
+        ("owner", ("--original", file, *read), f"original={source_code(studio)}"),
+    ):
+        code += (
+            f"\nreport = pm.report({now.release!r}, {given}, name={now.name!r}, "
+            f"office={now.office!r})\n"
+        )
+        for ending in (".html", ".pdf"):
+            name = f"{now.release}-report-{edition}{ending}"
+            commands.append(("pramana", "report", now.release, *flags, *about, "-o", name))
+            code += f"report.save({name!r})\n"
     return SameWork(tuple(commands), code)
 
 

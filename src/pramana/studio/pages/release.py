@@ -60,14 +60,14 @@ async def show(request: Request, studio: Studio) -> Response:
     """The release folders, and the checks of the chosen one."""
     folder = studio.session.folder
     name = studio.session.now.analysed
-    found: list[str] = []
+    places: list[str] = []
     for base, folders, names in os.walk(folder):
         here = Path(base).relative_to(folder)
         if CERTIFICATE in names:
-            found.append(str(here))
+            places.append(str(here))
         deep = CERTIFICATE in names or len(here.parts) >= DEPTH
         folders[:] = [] if deep else sorted(f for f in folders if not f.startswith("."))
-        if len(found) >= MOST_FOLDERS:
+        if len(places) >= MOST_FOLDERS:
             break
     same = None
     if name:
@@ -76,7 +76,7 @@ async def show(request: Request, studio: Studio) -> Response:
             "    print(check.state, check.name, check.detail)"
         )
         same = SameWork((("pramana", "verify", folder_word(name)),), f"{IMPORT}{python}")
-    return page(request, "release.html", folders=found, folder=folder.name, same=same)
+    return page(request, "release.html", folders=places, folder=folder.name, same=same)
 
 
 @PAGES.post("/release")
@@ -299,11 +299,15 @@ def _table_job(request: Request, studio: Studio) -> Job:
     question = TableQuestion.of_form(form_in(request))
     if not question.complete:
         raise InputError("Choose a column first.")
-    table = {"by": list(question.by), "what": question.what, "of": question.of}
     return studio.jobs.ask(
-        analyst.tabulate, lane="analyst", **release_of(studio), **table,
+        analyst.tabulate,
+        lane="analyst",
+        by=list(question.by),
+        what=question.what,
+        of=question.of,
+        **release_of(studio),
         **question.records.arguments(),
-    )  # fmt: skip
+    )
 
 
 async def _exported(

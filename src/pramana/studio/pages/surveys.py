@@ -35,35 +35,38 @@ async def show(request: Request) -> Response:
 @PAGES.get("/surveys/{place}")
 async def watch(request: Request) -> Response:
     """One of them; its figures come, and come again."""
-    found = await _surveys(request)
-    place = _place(request, len(found))
-    survey = found[place]
+    surveys = await _surveys(request)
+    place = _place(request, len(surveys))
+    survey = surveys[place]
     name, wave = survey.name, survey.wave
-    told = () if wave is None else ("--wave", str(wave))
+    options = () if wave is None else ("--wave", str(wave))
     given = "" if wave is None else f", wave={wave}"
     if survey.elsewhere:
-        told = (*told, "--database", ADDRESS)
+        options = (*options, "--database", ADDRESS)
         given += f", database={ADDRESS!r}"
     same = SameWork(
-        (("pramana", "collect", "status", name, *told),),
+        (("pramana", "collect", "status", name, *options),),
         f"from pramana import api\n\nprint(api.live({name!r}{given}))",
     )
-    return page(request, "surveys.html", surveys=found, place=place, same=same)
+    return page(request, "surveys.html", surveys=surveys, place=place, same=same)
 
 
 @PAGES.get("/surveys/{place}/live")
 async def figures(request: Request, studio: Studio) -> Response:
     """The figures at this moment."""
-    studio, found = studio, await _surveys(request)
-    place = _place(request, len(found))
-    own = found[place]
-    if own.elsewhere and studio.database is None:
+    studio, surveys = studio, await _surveys(request)
+    place = _place(request, len(surveys))
+    survey = surveys[place]
+    if survey.elsewhere and studio.database is None:
         raise InputError(
             "The answers to this survey are kept in a database. Open the studio with its address "
             "to see them here, or use the command below."
         )
-    folder, database = studio.session.folder / own.name, studio.database if own.elsewhere else None
-    seen = await asyncio.to_thread(api.live, folder, wave=own.wave, database=database)
+    folder, database = (
+        studio.session.folder / survey.name,
+        studio.database if survey.elsewhere else None,
+    )
+    seen = await asyncio.to_thread(api.live, folder, wave=survey.wave, database=database)
     return fragment(request, "parts/survey.html", live=seen, place=place)
 
 
