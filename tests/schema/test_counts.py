@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable, TooLarge, UnknownColumn
-from pramana.schema.joint_cells import DENSE_LIMIT, Counter, Counts, _Bytes
+from pramana.schema.joint_cells import DENSE_LIMIT, Counter, Counts
 
 NAMES = ("a", "b", "c")
 SMALL, LARGE, HUGE = (2, 3, 4), (70_000, 300, 4), (2**32, 2**31, 5)
@@ -52,7 +52,7 @@ def test_more_combinations_than_integers_hold():
     rng = np.random.default_rng(1)
     codes = [rng.choice([0, 3, size - 1], 200).astype(np.uint32) for size in HUGE]
     counter = Counter(NAMES, (("x",),) * 3)
-    counter._sizes, counter._keys, counter._dense = list(HUGE), _Bytes(HUGE), None
+    counter._sizes, counter._dense = list(HUGE), None
     counter.add([column[:90] for column in codes])
     counter.add([column[90:] for column in codes])
     counts = counter.result()

@@ -40,26 +40,25 @@ FOLD_AFTER = 64  # so many partial results are kept before they are added up
 class GroupSizes:
     """How many records share each combination of values, batch by batch.
 
+    With ``most``, counting ends as soon as there are more combinations than that: the smallest
+    group is then taken to be of one. So it is with ``apart``, beyond a number of values that does
+    not depend on the machine. Else what does not fit in memory is refused.
+
     >>> sizes = GroupSizes(["region"])
     >>> sizes.add(pa.record_batch({"region": ["n", "s", "n"]}))
     >>> sizes.smallest()
     1
-
-    With ``most``, counting ends as soon as there are more combinations than that: the smallest
-    group is then taken to be of one. So it is with ``apart``, beyond a number of values that does
-    not depend on the machine. Else what does not fit in memory is refused.
     """
 
     def __init__(
         self, columns: Sequence[str], *, most: int | None = None, apart: bool = False
     ) -> None:
         self.columns = list(columns)
-        self._places = [
-            f"c{at}" for at in range(len(columns))
-        ]  # Arrow reads dots in names as paths
+        self._places = [f"c{at}" for at in range(len(columns))]  # Arrow reads dots as paths
         self._refuses = most is None and not apart
-        cells = MOST_CELLS if most is not None else MOST_APART
-        cells = memory_bound() // VALUE_BYTES if self._refuses else cells
+        cells = MOST_APART if most is None else MOST_CELLS
+        if self._refuses:
+            cells = memory_bound() // VALUE_BYTES
         fit = max(1, cells // max(len(columns), 1))
         self.most = fit if most is None else min(most, fit)
         self.too_many = False
@@ -72,15 +71,21 @@ class GroupSizes:
         table = _plain(pa.Table.from_batches([batch.select(self.columns)]))
         table = table.rename_columns(self._places)
         made = table.group_by(self._places, use_threads=False).aggregate([([], "count_all")])
-        self._parts.append(made.rename_columns([*self._places, COUNT]))
-        self._give_up()  # those of one part differ, and need not be added up to see it
-        full = sum(part.num_rows for part in self._parts) > self.most
-        if len(self._parts) > FOLD_AFTER or full:
-            self._parts = [self._folded()]
-            self._give_up()
+        self._keep(made.rename_columns([*self._places, COUNT]))
 
-    def _give_up(self) -> None:
-        """Forget everything where there are too many combinations in one part."""
+    def merge(self, other: GroupSizes) -> None:
+        """Count all that another one has counted."""
+        if other.too_many:
+            self.too_many, self._parts = True, []
+        elif other._parts and not self.too_many:
+            self._keep(other._folded())
+
+    def _keep(self, part: pa.Table) -> None:
+        """Add a part; give up or refuse where there are too many combinations."""
+        self._parts.append(part)
+        full = sum(part.num_rows for part in self._parts) > self.most
+        if part.num_rows <= self.most and (full or len(self._parts) > FOLD_AFTER):
+            self._parts = [self._folded()]
         if not any(part.num_rows > self.most for part in self._parts):
             return
         if self._refuses:
@@ -90,16 +95,6 @@ class GroupSizes:
                 "(PRAMANA_MEMORY=8G)."
             )
         self.too_many, self._parts = True, []
-
-    def merge(self, other: GroupSizes) -> None:
-        """Count all that another one has counted."""
-        self.too_many = self.too_many or other.too_many
-        if self.too_many:
-            self._parts = []
-        elif other._parts:
-            self._parts = [*self._parts, other._folded()]
-            self._parts = [self._folded()]
-            self._give_up()
 
     def total(self) -> pa.Table:
         """Each combination that occurs, with its number of records as ``COUNT``."""
@@ -116,9 +111,7 @@ class GroupSizes:
         """The size of the smallest group that occurs; 0 where there are no records."""
         if self.too_many:
             return 1
-        if not self._parts:
-            return 0
-        return int(min(self.total().column(COUNT).to_pylist(), default=0))
+        return min(self.total().column(COUNT).to_pylist(), default=0) if self._parts else 0
 
     def keys(self) -> set[tuple[str | None, ...]]:
         """The combinations that occur, each value as its text, or ``None`` where it is missing."""
@@ -167,12 +160,12 @@ def in_bins(
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Dictionaries differ from batch to batch; their values do not. Numbers have one zero."""
+    """Without dictionaries, which differ from batch to batch, and with one zero among numbers."""
     for at, field in enumerate(table.schema):
-        values = table.column(at)
-        if pa.types.is_dictionary(field.type):
-            values = values.cast(field.type.value_type)
-        if pa.types.is_dictionary(field.type) or pa.types.is_floating(field.type):
+        coded = pa.types.is_dictionary(field.type)
+        if coded or pa.types.is_floating(field.type):
+            values = table.column(at)
+            values = values.cast(field.type.value_type) if coded else values
             table = table.set_column(at, field.name, alike(values))
     return table
 
@@ -207,13 +200,9 @@ def distance_of_groups(
     group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray, *, ordered: bool
 ) -> FloatArray:
     """The same from the share of each value that occurs in a group."""
-    return (_ordered_distance if ordered else _equal_distance)(group, value, share, overall)
-
-
-def _equal_distance(
-    group: IntArray, value: IntArray, share: FloatArray, overall: FloatArray
-) -> FloatArray:
-    """Half the sum of |p - q| is the sum of p - q where positive: only values that occur."""
+    if ordered:
+        return _ordered_distance(group, value, share, overall)
+    # Half the sum of |p - q| is the sum of p - q where positive: only values that occur.
     excess = np.maximum(share - overall[value], 0)
     return np.asarray(np.bincount(group, weights=excess), dtype=np.float64)
 

@@ -376,7 +376,6 @@ class Counter:
         self._columns, self._labels = tuple(columns), tuple(tuple(values) for values in labels)
         self._sizes = [len(values) for values in self._labels]
         cells = prod(self._sizes)
-        self._keys: _Keys = _MixedRadix(self._sizes) if cells < 2**63 else _Bytes(self._sizes)
         self._dense = np.zeros(cells, dtype=np.int64) if cells <= DENSE_LIMIT else None
         self._parts: list[tuple[Values, IntArray]] = []
         self._waiting = 0
@@ -387,7 +386,7 @@ class Counter:
             raise InvalidTable(f"{len(self._columns)} columns are counted, got {len(codes)}.")
         if not codes:  # crossing no columns: one cell that holds everybody
             raise InvalidTable("Counting needs at least one column, got none.")
-        keys = self._keys.of(codes)
+        keys = _keys_of(codes, self._sizes)
         if self._dense is not None:
             if numbers is None:
                 self._dense += np.bincount(keys, minlength=len(self._dense))
@@ -406,9 +405,9 @@ class Counter:
             keys: Values = np.flatnonzero(self._dense)
             numbers = self._dense[keys]
         else:
-            none = self._keys.of([np.zeros(0, np.uint8)] * len(self._sizes))
+            none = _keys_of([np.zeros(0, np.uint8)] * len(self._sizes), self._sizes)
             keys, numbers = _merge([(none, None), *self._parts])
-        return Counts(self._columns, self._labels, self._keys.cells(keys), numbers)
+        return Counts(self._columns, self._labels, _cells_of(keys, self._sizes), numbers)
 
 
 def _merge(
@@ -428,46 +427,28 @@ def _merge(
     return keys[first], np.add.reduceat(numbers, first) if len(first) else numbers
 
 
-class _MixedRadix:
-    """A combination as one integer, the first column most significant."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = sizes
-
-    def of(self, codes: Sequence[Codes]) -> Values:
+def _keys_of(codes: Sequence[Codes], sizes: Sequence[int]) -> Values:
+    """A key for each combination that sorts as its codes: an integer, or bytes beyond 2**63."""
+    if prod(sizes) < 2**63:
         keys = codes[0].astype(np.int64)
-        for size, column in zip(self._sizes[1:], codes[1:], strict=True):
+        for size, column in zip(sizes[1:], codes[1:], strict=True):
             keys *= size
             keys += column
         return keys
-
-    def cells(self, keys: Values) -> Values:
-        cells = np.empty((len(keys), len(self._sizes)), dtype=code_dtype(max(self._sizes)))
-        left = keys.copy()
-        for place in range(len(self._sizes) - 1, -1, -1):
-            left, cells[:, place] = np.divmod(left, self._sizes[place])
-        return cells
+    rows = np.column_stack(codes).astype(code_dtype(max(sizes)).newbyteorder(">"))
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * len(codes)))).ravel()
 
 
-class _Bytes:
-    """A combination as a string of bytes that sorts alike, for more than 2**63 possible ones."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = sizes
-        self._dtype = code_dtype(max(sizes)).newbyteorder(">")
-
-    def of(self, codes: Sequence[Codes]) -> Values:
-        rows = np.empty((len(codes[0]), len(codes)), dtype=self._dtype)
-        for place, column in enumerate(codes):
-            rows[:, place] = column
-        return rows.view(np.dtype((np.void, rows.dtype.itemsize * len(codes)))).ravel()
-
-    def cells(self, keys: Values) -> Values:
-        rows = keys.view(self._dtype).reshape(len(keys), len(self._sizes))
-        return rows.astype(self._dtype.newbyteorder("="))
-
-
-_Keys = _MixedRadix | _Bytes
+def _cells_of(keys: Values, sizes: Sequence[int]) -> Values:
+    """The codes of each key, one row a combination."""
+    dtype = code_dtype(max(sizes))
+    if keys.dtype.kind == "V":
+        return keys.view(dtype.newbyteorder(">")).reshape(len(keys), len(sizes)).astype(dtype)
+    cells = np.empty((len(keys), len(sizes)), dtype=dtype)
+    left = keys.copy()
+    for place in range(len(sizes) - 1, -1, -1):
+        left, cells[:, place] = np.divmod(left, sizes[place])
+    return cells
 
 
 def counts_with_kept(
