@@ -9,6 +9,7 @@ every value; where day and month could be exchanged, the format must be declared
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -58,25 +59,21 @@ def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
     """The dates of a column of text: ISO, with or without a time behind them, or by a format."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
-    found = _of_iso(texts) if form is None else _parsed(texts, form)
-    if found is not None:
-        return found
+    dates = None
+    if form is not None:
+        dates = _parsed(texts, form)
+    elif pc.all(pc.match_substring_regex(texts, LOOSELY)).as_py() is not False:
+        with suppress(pa.ArrowInvalid):  # its words show the value
+            dates = pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
+    if dates is not None:
+        return dates
     like = "such as 2024-03-31" if form is None else f"written as {form}"
-    other = "" if form is not None else " State how they are written in date_format, or name"
+    state = " State how they are written in date_format." if form is None else ""
     raise InvalidTable(
-        f"'{name}' must hold dates {like}, and has other values.{other or ' Name'} those that mean "
+        f"'{name}' must hold dates {like}, and has other values.{state} Name those that mean "
         "missing in missing_codes.",
         column=name,
     )
-
-
-def _of_iso(texts: pa.Array) -> pa.Array | None:
-    if pc.any(pc.invert(pc.match_substring_regex(texts, LOOSELY))).as_py():
-        return None
-    try:
-        return pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
-    except pa.ArrowInvalid:  # its words show the value
-        return None
 
 
 def _parsed(texts: pa.Array, form: str) -> pa.Array | None:
@@ -89,14 +86,12 @@ def _parsed(texts: pa.Array, form: str) -> pa.Array | None:
     moments = pc.strptime(texts, format=form, unit="s", error_is_null=True)
     if moments.null_count > texts.null_count:
         return None
-    alike = pc.equal(_spelling(texts), _spelling(pc.strftime(moments, format=form)))
-    return moments if pc.all(alike).as_py() is not False else None
-
-
-def _spelling(texts: pa.Array) -> pa.Array:
-    """In small letters and without zeros that say nothing."""
-    pattern, kept = LEADING
-    return pc.replace_substring_regex(pc.utf8_lower(texts), pattern, kept)
+    # Compared in small letters and without zeros that say nothing.
+    before, again = (
+        pc.replace_substring_regex(pc.utf8_lower(text), *LEADING)
+        for text in (texts, pc.strftime(moments, format=form))
+    )
+    return moments if pc.all(pc.equal(before, again)).as_py() is not False else None
 
 
 INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
@@ -163,24 +158,18 @@ def _applied(raw: OpenedTable, schema: Schema, wanted: Mapping[str, Recoding]) -
 
 def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.DataType]:
     """The type of numbers for columns of text that hold nothing else once codes are gone."""
-    asked = {c.name: c.recoding.missing_codes for c in columns if _may_be_number(c, raw)}
+    asked = {}
+    for column in columns:
+        kind, own = _plain(raw.schema.field(column.name).type), column.recoding
+        labelled = isinstance(column.domain, Categories) or own.merged or own.date
+        if pa.types.is_string(kind) and not labelled and (own.missing_codes or own.of_numbers):
+            asked[column.name] = own.missing_codes
     if not asked:
         return {}
     parts = raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked))
-    found = np.logical_and.reduce(list(parts))  # of integers and of numbers, by column
-    kinds = {}
-    for name, integer, number in zip(asked, *found, strict=True):
-        if integer or number:
-            kinds[name] = pa.int64() if integer else pa.float64()
-    return kinds
-
-
-def _may_be_number(column: Column, raw: OpenedTable) -> bool:
-    kind = _plain(raw.schema.field(column.name).type)
-    own = column.recoding
-    labelled = isinstance(column.domain, Categories) or own.merged or own.date
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return bool(text and not labelled and (own.missing_codes or own.of_numbers))
+    whole, decimal = np.logical_and.reduce(list(parts))  # by column
+    kinds = {name: pa.float64() for name, number in zip(asked, decimal, strict=True) if number}
+    return kinds | {name: pa.int64() for name, is_int in zip(asked, whole, strict=True) if is_int}
 
 
 def _reads_as(
