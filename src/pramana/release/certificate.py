@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -140,9 +140,13 @@ class Collected:
 
     def to_json(self, *, picked: bool = False) -> Form:
         """As JSON."""
-        form = vars(self) | {"statement": self.sentence(picked=picked)}
-        own = form.pop("panel", None)
-        return form if own is None else form | {"panel": dict(vars(own))}
+        form: Form = {
+            "survey": self.survey,
+            "expected": self.expected,
+            "codes": self.codes,
+            "statement": self.sentence(picked=picked),
+        }
+        return form if self.panel is None else form | {"panel": asdict(self.panel)}
 
     def sentence(self, *, picked: bool = False) -> str:
         """What it rests on, in words; also where chance ``picked`` a person's questions."""
@@ -320,7 +324,7 @@ class Certificate:
             "expected_error": self.expected_error,
             "statistics": dict(self.statistics),
             "text_version": TEXT_VERSION,
-            "data": None if self.data is None else vars(self.data),
+            "data": None if self.data is None else asdict(self.data),
         } | self._extras()
 
     def scope(self) -> Form:
@@ -378,7 +382,7 @@ class Certificate:
         if self.households:
             extras["households"] = {"statement": household_scope(self.true_schema)}
         if self.copies:
-            extras["copies"] = [vars(own) for own in self.copies]
+            extras["copies"] = [asdict(copy) for copy in self.copies]
         if self.accepted_risk:
             extras["accepted_risk"] = {
                 "columns": list(self.accepted_risk),
