@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -134,6 +135,7 @@ def first_page(
         Facts(tuple((name, text) for name, text in facts if text)),
         Words(SEEDED, "warning") if certificate.reproducible else None,
         _usefulness(views),
+        None if chart is None else Words(chart.title, "strong"),
         chart,
         None if chart is None else Words(caption, "quiet"),
         None if external else Signature(("Name and office", "Place and date", "Signature")),
@@ -240,13 +242,13 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
         return None, ""
     # With intervals before without, some values before two, a list before a curve.
     view = max(drawn, key=lambda own: (own.low is not None, len(own.labels) > 2, not own.curve))
-    name = f"Example: shares of '{view.title}'"
+    name = f"Example: shares of {view.title}"
     legend = "Circles with lines: estimates with their intervals."
     if view.estimated is None:
         legend = "Shares as released."
     elif not np.allclose(view.estimated, view.released, rtol=1e-9, atol=5e-4):
         legend += " Diamonds: a plain count of the released records, which is not to be used."
-    return shares("first", view, title=name, wide=WIDER), f"{name}. {legend}"
+    return shares("first", view, title=name, wide=WIDER), legend
 
 
 # -- guarantees ------------------------------------------------------------------------------------
@@ -338,7 +340,9 @@ def _with_shares(
         f"The {len(shown)} most frequent of {size:,} values; the other {size - len(shown):,} have "
         f"{max(100 * float(1 - main[shown].sum()), 0.0):.3g} % of the records together."
     )  # fmt: skip
-    words = certificate.labels.named(column.name, column.labels)
+    words = [*certificate.labels.named(column.name, column.labels)]
+    if isinstance(column.domain, Bins) and not column.domain.names and not named:
+        words[: column.domain.size] = bins_in_words(column.domain.edges)
     return replace(
         view,
         labels=tuple(words[place] for place in shown),
@@ -347,6 +351,24 @@ def _with_shares(
         note=note,
         **{name: tuple(map(float, values[shown])) for name, values in found.items()},  # type: ignore[arg-type]
     )
+
+
+def bins_in_words(edges: Sequence[float]) -> list[str]:
+    """Bins as people read them.
+
+    >>> bins_in_words((15, 20, 30.5)), bins_in_words((-math.inf, 18, math.inf))
+    (['15 to under 20', '20 to 30.5'], ['under 18', '18 or more'])
+    """
+    words = []
+    for low, high in pairwise(edges):
+        if high == math.inf:
+            words.append(f"{low:.12g} or more")
+        elif low == -math.inf:
+            words.append(f"under {high:.12g}")
+        else:
+            last = high == edges[-1]
+            words.append(f"{low:.12g} to {'' if last else 'under '}{high:.12g}")
+    return words
 
 
 def _shares(codes: np.ndarray, size: int) -> FloatArray:
