@@ -975,7 +975,7 @@ def test_a_date_becomes_its_year_and_a_code_missing(visitor: Visitor, folder: Pa
     assert not any(own.function is tasks.beforehand for own in jobs._jobs.values())  # when opened
     while "..." in (told := words(visitor.get("/protect/foretold").text)):
         time.sleep(0.05)
-    assert "On these data, as told to you alone" in told
+    assert "On these data, for you alone" in told
 
 
 def test_a_promise_from_outside_has_its_slider(

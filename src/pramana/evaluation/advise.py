@@ -213,7 +213,7 @@ class Advice(Shown):
                 "(missing)" if value is None else names.beside_codes(column, (value,))[0]
                 for column, value in zip(first.columns, values, strict=True)
             )
-            counts = (own[place][2] for own in cells)
+            counts = (of_method[place][2] for of_method in cells)
             rows.append((
                 ", ".join(words),
                 f"{truth:,.0f}",
@@ -238,12 +238,15 @@ class Advice(Shown):
         """Better ways, and what was not tried, each with the command that does it."""
         best = self.best
         changes = [] if best is None else self._hints(best, hints).ways(self.ways)
-        found = [Hint(f"Better at the same guarantee. {own.words}", own.command) for own in changes]
+        hints_shown = [
+            Hint(f"Better at the same guarantee. {change.words}", change.command)
+            for change in changes
+        ]
         for trial in self.tried:
             if trial.left_out:
                 command = self._hints(trial, hints).of("design")
-                found.append(Hint(f"{trial.scenario.method}: {trial.note}", command))
-        return found
+                hints_shown.append(Hint(f"{trial.scenario.method}: {trial.note}", command))
+        return hints_shown
 
     def _hints(self, trial: MethodTrial, hints: CliHints) -> CliHints:
         # A method that was tried here is taken for what came out on these data.

@@ -62,7 +62,7 @@ from pramana.schema.joint_cells import cell_codes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.recoded_table import recoded
 from pramana.schema.schema import REPORTED, Role, Schema
-from pramana.types import Form, IntArray, Say, TableLike
+from pramana.types import FloatArray, Form, IntArray, Say, TableLike
 from pramana.verification.owner import against_truth
 from pramana.verification.whole_file import FileRisk, Publishable, verdict_of
 
@@ -184,7 +184,7 @@ def mechanism_of(
 
 @dataclass(frozen=True, repr=False)
 class ReleaseAudit(Shown):
-    """What attacks on a release achieve, and what its certificate promises.
+    """What attacks on a release achieve, and the guarantees of its certificate.
 
     Attributes:
         records: the number of released records.
@@ -192,7 +192,7 @@ class ReleaseAudit(Shown):
         before: the risk of the original data by its keys.
         after: the same of the released table.
         verbatim: how many records stand in the release unchanged.
-        suggested: what the promises let a reader expect of that, for the unique ones.
+        suggested: the share of unique records that the guarantees suggest for that.
         notes: what was not measured, and why.
         households: how many the strongest linker finds, where something numbers them.
         file_risk: the risk of the whole released file.
@@ -235,24 +235,24 @@ class ReleaseAudit(Shown):
     @property
     def holds(self) -> bool:
         """Whether no guarantee is exceeded beyond its error level."""
-        return not any(found.broken for found in self.measured)
+        return not any(attack.broken for attack in self.measured)
 
     @property
     def tested(self) -> bool:
-        """Whether any attack was held against a promise."""
-        return any(found.bound is not None for found in self.measured)
+        """Whether any attack is bounded by a guarantee."""
+        return any(attack.bound is not None for attack in self.measured)
 
     @property
     def verdict(self) -> str:
-        """Whether promises hold, in words."""
+        """Whether guarantees hold, in words."""
         if not self.tested:
             return "no guarantee was tested"
         return "no guarantee is exceeded" if self.holds else "A GUARANTEE IS EXCEEDED"
 
     def require(self) -> None:
-        """Raise for the first broken promise."""
-        for found in self.measured:
-            found.require_bound()
+        """Raise for the first guarantee that is exceeded."""
+        for attack in self.measured:
+            attack.require_bound()
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -267,7 +267,7 @@ class ReleaseAudit(Shown):
     def to_json(self) -> Form:
         """Values for JSON."""
         return plain(self, "records holds before after notes households publishable") | {
-            "attacks": [found.to_json() for found in self.measured],
+            "attacks": [attack.to_json() for attack in self.measured],
             "verbatim": self.verbatim.to_json() | {"suggested": self.suggested},
             "risk": None if self.file_risk is None else self.file_risk.to_json(),
         }
@@ -318,7 +318,7 @@ def audit_release(
     )
     verbatim = measure_unchanged(certificate.true_schema, truth, release.opened)
     measured, homes, notes = _attacked(release, truth, mechanism, sensitive, household, say)
-    broken = any(found.broken for found in measured)
+    broken = any(attack.broken for attack in measured)
     return ReleaseAudit(
         records=truth.rows,
         measured=tuple(measured),
@@ -437,8 +437,8 @@ def link_risks(
         # Among fewer people more are found; never more than a proof allows.
         fewer = np.sort(keystream.permutation(len(people), "fewer")[:SAMPLED])
         return tuple(
-            found if bound is None else replace(found, value=min(found.value, bound))
-            for found in linked(people.at(fewer))
+            attack if bound is None else replace(attack, value=min(attack.value, bound))
+            for attack in linked(people.at(fewer))
         )
 
 
@@ -596,104 +596,72 @@ def attack(
     for release in releases:
         release.require_sound()
     if name == AttackName.COMPOSITION:
-        return _composition(releases)
+        owned = [_rows_by_owner(release) for release in releases]
+        composed = compose_releases([release.certificate for release in releases], owned=owned)
+        return AttackResult("composition", tuple(composed.sentences()), composed.to_json())
     if len(releases) != 1:
         raise InvalidNumber(f"The attack {name} takes one release, got {len(releases)}.")
+    (release,) = releases
+    certificate = release.certificate
+    schema = certificate.schema
     known = None
     if knowledge is not None:
-        known = _table_of(knowledge, releases[0].certificate.schema)
-    keystream = Keystream.from_seed(seed)
-    if name == AttackName.REPEATED:
-        return _repeated(releases[0], known, times=times, keystream=keystream)
-    if known is None:
+        table = _table_of(knowledge, schema)
+        known, released = read_pair(
+            schema,
+            require_matrices(certificate),
+            truth=table,
+            released=release.opened,
+            known=certificate.known_columns,
+        )
+    elif name == AttackName.REPEATED:
+        released = read_released(schema, require_matrices(certificate), release.opened)
+    else:
         raise InvalidNumber(
             f"The attack {name} rests on what the attacker knows: give a table (--knowledge FILE). "
             "The worst case is the original itself."
         )
-    if name == AttackName.LINKAGE:
-        return _linkage(releases[0], known)
-    return _recovery(releases[0], known, keystream=keystream)
-
-
-def _read(release: Release, knowledge: OpenedTable) -> tuple[Records, Records]:
-    certificate = release.certificate
-    return read_pair(
-        certificate.schema,
-        require_matrices(certificate),
-        truth=knowledge,
-        released=release.opened,
-        known=certificate.known_columns,
-    )
-
-
-def _linkage(release: Release, knowledge: OpenedTable) -> AttackResult:
-    truth, released = _read(release, knowledge)
-    mechanism = require_matrices(release.certificate)
-    bound = linking_bound(release.certificate)
-    found = optimal_linkage(mechanism, truth, released, bound=bound)
-    return AttackResult("linkage", (found.sentence(),), found.to_json(), found.holds)
-
-
-def _repeated(
-    release: Release, knowledge: OpenedTable | None, *, times: int, keystream: Keystream
-) -> AttackResult:
-    mechanism = require_matrices(release.certificate)
-    known = None
-    if knowledge is not None:
-        known, released = _read(release, knowledge)
-    else:
-        released = read_released(release.certificate.schema, mechanism, release.opened)
-    found = []
-    for name, matrix, codes, truths in _moved(mechanism, released, known):
-        prior = None
-        if truths is not None:
-            prior = np.bincount(truths, minlength=matrix.size).astype(np.float64)
-        found.append(
-            repeated_attack(name, matrix, codes, keystream=keystream, times=times, prior=prior)
+    mechanism, keystream = require_matrices(certificate), Keystream.from_seed(seed)
+    if name == AttackName.REPEATED:
+        rounds = [
+            repeated_attack(column, matrix, codes, keystream=keystream, times=times, prior=prior)
+            for column, matrix, codes, prior in _perturbed(mechanism, released, known)
+        ]
+        return AttackResult(
+            "repeated",
+            tuple(entry.sentence() for entry in rounds),
+            {"columns": [entry.to_json() for entry in rounds]},
+            not any(entry.gains for entry in rounds),
         )
-    return AttackResult(
-        "repeated",
-        tuple(entry.sentence() for entry in found),
-        {"columns": [entry.to_json() for entry in found]},
-        not any(entry.gains for entry in found),
-    )
+    assert known is not None  # noqa: S101 - for the type checker
+    if name == AttackName.LINKAGE:
+        linked = optimal_linkage(mechanism, known, released, bound=linking_bound(certificate))
+        return AttackResult("linkage", (linked.sentence(),), linked.to_json(), linked.holds)
+    recovered = recovery_of_release(schema, mechanism, known, keystream=keystream)
+    return AttackResult("recovery", tuple(recovered.sentences()), recovered.to_json())
 
 
-def _moved(
+def _perturbed(
     mechanism: Mechanism, released: Records, known: Records | None
-) -> Iterator[tuple[str, TransitionMatrix, IntArray, IntArray | None]]:
-    """What moved values by one matrix: steps, or sets of reports that somebody was asked for."""
+) -> Iterator[tuple[str, TransitionMatrix, IntArray, FloatArray | None]]:
+    """Names, matrices, released codes and known frequencies of steps or reported sets."""
+
+    def prior(matrix: TransitionMatrix, codes: IntArray | None) -> FloatArray | None:
+        return None if codes is None else np.bincount(codes, minlength=matrix.size).astype(float)
+
     if isinstance(mechanism, AttributeSampler):
-        for reported_set, _, codes, everybody in cells_by_set(mechanism, released, known):
-            yield reported_set.name, reported_set.matrix, codes, everybody
+        for attribute_set, _, reported, everybody in cells_by_set(mechanism, released, known):
+            mixture = attribute_set.matrix
+            yield attribute_set.name, mixture, reported, prior(mixture, everybody)
         return
     for place, step in enumerate(mechanism):
-        if len(step.matrices) > 1:
-            continue  # every stratum would need its own powers
-        truths = None if known is None else known.codes[place]
-        yield " x ".join(step.columns), step.matrices[0], released.codes[place], truths
+        if len(step.matrices) == 1:  # powers differ by stratum
+            matrix, codes = step.matrices[0], None if known is None else known.codes[place]
+            yield " x ".join(step.columns), matrix, released.codes[place], prior(matrix, codes)
 
 
-def _recovery(release: Release, knowledge: OpenedTable, *, keystream: Keystream) -> AttackResult:
-    truth, _ = _read(release, knowledge)
-    mechanism = require_matrices(release.certificate)
-    found = recovery_of_release(release.certificate.schema, mechanism, truth, keystream=keystream)
-    return AttackResult("recovery", tuple(found.sentences()), found.to_json())
-
-
-def _composition(releases: Sequence[Release]) -> AttackResult:
-    found = compose_releases(
-        [release.certificate for release in releases],
-        owned=[_owned_by(release) for release in releases],
-    )
-    return AttackResult("composition", tuple(found.sentences()), found.to_json())
-
-
-def _owned_by(release: Release) -> dict[str, str]:
-    """Fingerprints of the rows that a release shows unchanged, where they are everybody's own.
-
-    They are public, and so without a key.
-    """
+def _rows_by_owner(release: Release) -> dict[str, str]:
+    """Public fingerprints of the rows that a release shows unchanged, by a column unique to all."""
     kept = [column.name for column in release.certificate.schema.released_as_is]
     prints = table_prints(release.opened, kept, key=b"", beside=kept)
-    return {prints.columns[name].values: one for name, one in prints.beside.items()}
+    return {prints.columns[name].values: rows for name, rows in prints.beside.items()}

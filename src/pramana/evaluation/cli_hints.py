@@ -1,4 +1,4 @@
-"""Commands to paste: about the files that somebody named, each writing to a place of its own."""
+"""Commands to paste: about the files of a command line, each with another output."""
 
 from __future__ import annotations
 
@@ -85,24 +85,24 @@ class CliHints:
         """The schema with these columns in a coarser form, and the design by it."""
         return self._changed("--coarsen", names, origin=Provenance.READ_OFF)[0]
 
-    def ways(self, found: Iterable[SchemaSuggestion]) -> list[Hint]:
-        """Each way with its command; no two of them write to one place."""
-        told: list[Hint] = []
+    def ways(self, changes: Iterable[SchemaSuggestion]) -> list[Hint]:
+        """Each change with its command; no two of them write to one place."""
+        hints: list[Hint] = []
         taken: list[str] = []
-        for way in found:
-            if not (way.without or way.column):
+        for change in changes:
+            if not (change.without or change.column):
                 about = replace(
-                    self.otherwise(), origin=Provenance.weakest(self.origin, way.origin)
+                    self.otherwise(), origin=Provenance.weakest(self.origin, change.origin)
                 )
-                command = f"{about.of('design')} {way.entry}"
-                told.append(Hint(way.gain, command))
+                command = f"{about.of('design')} {change.entry}"
+                hints.append(Hint(change.gain, command))
                 continue
-            option = "--without" if way.without or way.drops else "--coarsen"
-            names = way.without or [way.column]
-            command, place = self._changed(option, names, taken, origin=way.origin)
+            option = "--without" if change.without or change.drops else "--coarsen"
+            names = change.without or [change.column]
+            command, place = self._changed(option, names, taken, origin=change.origin)
             taken.append(place)
-            told.append(Hint(way.gain, command))
-        return told
+            hints.append(Hint(change.gain, command))
+        return hints
 
     def _changed(
         self,
@@ -130,7 +130,7 @@ class CliHints:
         if not (self.targets or self.how) or not (self.table or self.people):
             return command, to
         gone = set(names) if option == "--without" else set()
-        left = [own for own in tables_in(self.tables) if not gone & set(own)]
+        left = [table for table in tables_in(self.tables) if not gone & set(table)]
         then = replace(self, schema=to, tables=as_tables(left))
         return f"{command} && {then.of('design')}", to
 

@@ -112,9 +112,9 @@ class Comparison(Shown):
         ]
         if best is None or best.loss is None:
             return unable or ["No scenario could be measured; see the notes."]
-        found = ""
+        details = ""
         if best.link is not None and best.copies is not None:
-            found = (
+            details = (
                 f": the strongest link is right for {_share_up(best.link)} of people, and "
                 f"{_share_up(best.copies)} of the unique records are released unchanged"
             )
@@ -122,7 +122,7 @@ class Comparison(Shown):
         by_kind = ", ".join(f"{kind} {_share(loss)}" for kind, loss in means.items()) or "nothing"
         lines = [
             f"Recommended: {best.scenario.name}, with a loss of {_share(best.loss)} and a risk of "
-            f"{_share_up(best.exposure)}{found}.",
+            f"{_share_up(best.exposure)}{details}.",
             f"Loss is averaged over what will be asked: {by_kind}; over {DRAWS} draws of each "
             "scenario, ± the standard deviation of one.",
             ONE_CHANCE if self._one_chance else FRONTIER,
@@ -294,7 +294,9 @@ def compare(
     questions = questions_of(asked, schema)
     if asked:
         scenarios += tuple(response_scenarios(scenarios, schema, opened, questions))
-    schema = replace(schema, tables=tuple(dict.fromkeys(own.columns for own in questions)))
+    schema = replace(
+        schema, tables=tuple(dict.fromkeys(question.columns for question in questions))
+    )
     exact = exact_release(schema, opened) if questions else None
 
     def ask(plan: Plan, release: Release) -> Form:

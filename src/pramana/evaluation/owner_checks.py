@@ -102,12 +102,12 @@ def checked_by_truth(
     """All that who has the original data can check of a release beyond what anyone can."""
     both = (release.certificate, release.opened, truth)
     again = designed_again(*both, mechanism=mechanism)
-    found: list[Check] = []
+    checks: list[Check] = []
     for check in chain(against_truth(*both), owner_checks(*both), again):
-        found.append(check)
+        checks.append(check)
         if say is not None:
-            say(f"Checking against the original, {len(found)} done, last '{check.name}'")
-    return found
+            say(f"Checking against the original, {len(checks)} done, last '{check.name}'")
+    return checks
 
 
 def designed_again(

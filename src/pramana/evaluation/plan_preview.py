@@ -43,7 +43,7 @@ from pramana.schema.schema import CATEGORY_LIMIT
 SEED = 20
 MOST_TABLES = 8
 CLEARLY = 1.15
-HERE = "On these data, as told to you alone: "
+HERE = "On these data, for you alone: "
 
 
 def preview_plan(
@@ -140,7 +140,7 @@ def _table_sentences(plan: Plan, here: ExpectedError | None, draws: DrawErrors) 
 def _shown(errors: DrawErrors, *, of: int = 0) -> str:
     """The first tables with their errors, from the least to the most, and how many more."""
     names = list(errors)[:MOST_TABLES]
-    spans = (dict.fromkeys(share_text(own(errors[table])) for own in (min, max)) for table in names)
+    spans = (dict.fromkeys(share_text(end(errors[table])) for end in (min, max)) for table in names)
     shown = ", ".join(
         f"{as_table(table, marks='*,')} {' to '.join(span)}"
         for table, span in zip(names, spans, strict=True)

@@ -363,15 +363,15 @@ class StatedQuestion:
         """The distance of the release's answer from the exact one; 1 where it has none."""
         truth = self._answer(exact)
         try:
-            found = self._answer(release)
+            answer = self._answer(release)
         except PramanaError as error:
             return QuestionLoss(self.text, self.kind, 1.0, answered=False, reason=str(error))
         if self.kind == "models":
-            loss, errors = _model_loss(found, truth)
-        elif found.labels != truth.labels:
+            loss, errors = _model_loss(answer, truth)
+        elif answer.labels != truth.labels:
             loss, errors = 1.0, np.zeros(0)
         else:
-            loss, errors = self._cell_loss(found, truth, exact)
+            loss, errors = self._cell_loss(answer, truth, exact)
         loss = float(np.nan_to_num(loss, nan=1.0))
         return QuestionLoss(
             self.text,
@@ -389,9 +389,9 @@ class StatedQuestion:
             return release.mean(self.of, by=self.by, weighted=False)
         return release.regress(self.of, family=self.family, weighted=False)
 
-    def _cell_loss(self, found: Any, truth: Any, exact: Release) -> tuple[float, FloatArray]:
+    def _cell_loss(self, answer: Any, truth: Any, exact: Release) -> tuple[float, FloatArray]:
         """The loss of a table or of means, and the relative errors of cells with enough records."""
-        estimate, original = np.asarray(found.estimate), np.asarray(truth.estimate)
+        estimate, original = np.asarray(answer.estimate), np.asarray(truth.estimate)
         shares = np.asarray(exact.crosstab(*self.by, share=True, weighted=False).estimate)
         gaps = np.abs(estimate - original)
         if self.kind == "tables":  # a cell without an estimate lacks all its records
@@ -405,15 +405,15 @@ class StatedQuestion:
         return loss, _relative_errors(estimate[shown], original[shown])
 
 
-def _model_loss(found: Any, truth: Any) -> tuple[float, FloatArray]:
+def _model_loss(answer: Any, truth: Any) -> tuple[float, FloatArray]:
     """The loss of a model, and the relative errors of the coefficients that are clear of zero."""
-    if found.names != truth.names:
+    if answer.names != truth.names:
         return 1.0, np.zeros(0)
     scale = np.where(truth.se > 0, truth.se, np.inf)
-    gaps = np.abs(found.coefficients - truth.coefficients) / scale
+    gaps = np.abs(answer.coefficients - truth.coefficients) / scale
     loss = float(gaps.sum() / max((np.abs(truth.coefficients) / scale).sum(), 1e-300))
     shown = np.abs(truth.coefficients) > CLEAR * truth.se
-    return loss, _relative_errors(found.coefficients[shown], truth.coefficients[shown])
+    return loss, _relative_errors(answer.coefficients[shown], truth.coefficients[shown])
 
 
 def _relative_errors(estimate: FloatArray, original: FloatArray) -> FloatArray:

@@ -83,9 +83,9 @@ def evidence(release: Release | str | Path, to: str | Path, *, force: bool = Fal
         to: the folder, which appears whole or not at all.
         force: replace an existing folder of evidence.
     """
-    found, place = release_of(release), Path(to)
+    release, place = release_of(release), Path(to)
     require_evidence(place, force=force)
-    texts = evidence_files(found.certificate, found.file_risk, found.publishable)
+    texts = evidence_files(release.certificate, release.file_risk, release.publishable)
     may_go = partial(require_evidence, force=True) if force else None
     with whole_folder(place, may_go=may_go) as work:
         for name, text in texts.items():

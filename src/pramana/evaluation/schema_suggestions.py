@@ -167,7 +167,9 @@ def suggest_changes(
     plan = with_wanted_tables(plan)
     if typical_error(plan) is None:
         return []
-    expected = sorted(_expected(plan, opened), key=lambda own: own[0].error / own[0].was)
+    expected = sorted(
+        _expected(plan, opened), key=lambda candidate: candidate[0].error / candidate[0].was
+    )
     together = _together(plan)  # changes no table that is asked for, so it is told in any case
     if opened is None or opened.rows > MOST_RECORDS:
         origin = Provenance.DECLARED if opened is None else Provenance.READ_OFF
@@ -176,7 +178,7 @@ def suggest_changes(
             for change, _, _ in expected
             if change.error <= WORTH * change.was
         ]
-        return [*changes[: MOST_SUGGESTED - len(together)], *(own[0] for own in together)]
+        return [*changes[: MOST_SUGGESTED - len(together)], *(change for change, _, _ in together)]
     before = before or on_average(trial_errors(plan, opened))
     candidates = [
         *expected[:MOST_TRIED],
@@ -230,7 +232,7 @@ def _splitting(schema: Schema, opened: OpenedTable) -> Iterator[tuple[str, str, 
 def _together(plan: Plan) -> list[_Candidate]:
     """Keys whose tables will be asked for, randomised together, where that helps."""
     was, method = typical_error(plan), plan.method
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     for joint in _groups_of_keys(plan.schema):
         tied = method.with_joint(joint)
         if tied is None or not was:
@@ -241,8 +243,8 @@ def _together(plan: Plan) -> list[_Candidate]:
             names = "; ".join(map(quoted, joint))
             entry = f"--method {method.name} --joint {in_shell(as_tables(joint))}"
             what = f"{names} randomised together"
-            found.append((SchemaSuggestion(what, "", entry, error, was), other, ()))
-    return sorted(found, key=lambda own: own[0].error)[:1]
+            candidates.append((SchemaSuggestion(what, "", entry, error, was), other, ()))
+    return sorted(candidates, key=lambda candidate: candidate[0].error)[:1]
 
 
 def _fewer_keys(plan: Plan) -> Iterator[_Candidate]:
@@ -366,14 +368,14 @@ def _coarse_weights(
     weight: Column, opened: OpenedTable | None
 ) -> Iterator[tuple[str, str, Column]]:
     """A weight in steps: what is done, what to write into the schema, and the column."""
-    found = None if opened is None else coarse_weight_of(opened, weight.name)
-    if found is not None:
-        entry = ", ".join(entry_of(word, number) for word, number in found.entries.items())
+    steps = None if opened is None else coarse_weight_of(opened, weight.name)
+    if steps is not None:
+        entry = ", ".join(entry_of(word, number) for word, number in steps.entries.items())
         what = (
-            f"'{weight.name}' in steps of {found.step:,.12g} up to {found.top:,.12g} "
-            f"({found.shifted})"
+            f"'{weight.name}' in steps of {steps.step:,.12g} up to {steps.top:,.12g} "
+            f"({steps.shifted})"
         )
-        step, top = found.entries.values()
+        step, top = steps.entries.values()
         coarse = replace(weight.recoding, round=step, top=top)
         yield what, entry, replace(weight, recoding=coarse)
 
@@ -414,7 +416,7 @@ def with_column(schema: Schema, column: Column) -> Schema:
     replicated = schema.replicates is not None and column.name in schema.replicates.columns
     return replace(
         schema.bare(),
-        columns=tuple(bare if own.name == column.name else own for own in schema.columns),
+        columns=tuple(bare if other.name == column.name else other for other in schema.columns),
         impossible=tuple(rule for rule in schema.impossible if column.name not in rule.columns),
         choices=tuple(choice for choice in schema.choices if column.name not in choice),
         tables=tuple(table for table in schema.tables if not gone or column.name not in table),
@@ -467,7 +469,7 @@ def recoding_gains(
     standing: UniquenessCounter, schema: Schema, opened: OpenedTable
 ) -> list[RecodingGain]:
     """Each key dropped, in half as many bins, or with its rarer values as one; the best first."""
-    found = []
+    gains = []
     for key in schema.keys:
         if key.domain is None:
             continue
@@ -479,5 +481,5 @@ def recoding_gains(
                 continue
             if column.role is Role.IDENTIFIER:
                 changed = replace(changed, origin=Provenance.TRIALS)
-            found.append(RecodingGain(what, key.name, entry, unique, changed))
-    return sorted(found, key=lambda one: one.unique)
+            gains.append(RecodingGain(what, key.name, entry, unique, changed))
+    return sorted(gains, key=lambda gain: gain.unique)

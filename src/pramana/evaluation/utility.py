@@ -125,15 +125,15 @@ class UtilityReport:
     @property
     def losses(self) -> dict[str, float]:
         """The loss of each kind of question that will be asked, 0 to 1, averaged over its kind."""
-        found: dict[str, float] = {}
+        losses: dict[str, float] = {}
         for width, kind in ((1, "tables of one key"), (2, "tables of two keys")):
             if any(len(table.columns) == width for table in self.tables):
-                found[kind] = min(self.mean_l1(width=width) / 2, 1.0)
+                losses[kind] = min(self.mean_l1(width=width) / 2, 1.0)
         for tie, kind in (("table", "keys with other columns"), ("mean", "means by key")):
-            own = [entry.loss for entry in self.ties if entry.kind == tie]
-            if own:
-                found[kind] = float(np.mean(own))
-        return found
+            of_kind = [entry.loss for entry in self.ties if entry.kind == tie]
+            if of_kind:
+                losses[kind] = float(np.mean(of_kind))
+        return losses
 
     @property
     def loss(self) -> float:
@@ -142,12 +142,12 @@ class UtilityReport:
 
     def mean_l1(self, *, width: int, estimated: bool = True) -> float:
         """The average L1 of the tables of this many columns."""
-        found = [
+        distances = [
             (table.estimated or table.raw if estimated else table.raw).l1
             for table in self.tables
             if len(table.columns) == width
         ]
-        return float(np.mean(found)) if found else 0.0
+        return float(np.mean(distances)) if distances else 0.0
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
@@ -242,12 +242,12 @@ def _table(by: tuple[str, ...], coded: _Coded, release: Release) -> TableUtility
     for question in (INTERVALS, USUAL):  # a model has no estimate of the population
         try:
             asked = replace(question, by=by, weighted=False)
-            found = release.reading.counts(asked, method="auto", share=True)
+            table = release.reading.counts(asked, method="auto", share=True)
         except PramanaError:
             continue  # a method without matrices
-        estimate, method = np.asarray(found.estimate), found.method
-        if not found.no_interval:
-            overlap = float(interval_overlap(intervals, (found.low, found.high)).mean())
+        estimate, method = np.asarray(table.estimate), table.method
+        if not table.no_interval:
+            overlap = float(interval_overlap(intervals, (table.low, table.high)).mean())
         break
     return TableUtility(
         columns=by,
@@ -359,16 +359,16 @@ def _table_loss(
         asked = Question((key.name, other), weighted=False)
         table = release.reading.counts(asked, method="auto", share=True)
         place = {label_text(label): at for at, label in enumerate(table.labels[1])}
-        found = np.zeros(original.shape)
+        estimate = np.zeros(original.shape)
         # A group without a record has no estimate: it lacks all of its records.
-        estimate = np.nan_to_num(table.estimate)
+        shares_found = np.nan_to_num(table.estimate)
         for at, text in enumerate(texts):
             if text in place:
-                found[:, at] = estimate[:, place[text]]
+                estimate[:, at] = shares_found[:, place[text]]
     except PramanaError:
         reported = codes[1] != NOT_REPORTED
-        estimated, found = False, shares(codes[1][reported], values[rows:][reported])
-    loss = min(float(np.abs(original - found).sum()) / 2, 1.0)
+        estimated, estimate = False, shares(codes[1][reported], values[rows:][reported])
+    loss = min(float(np.abs(original - estimate).sum()) / 2, 1.0)
     return AssociationLoss(key.name, other, "table", loss, estimated)
 
 
@@ -385,15 +385,15 @@ def _mean_loss(
     original, weight = _means(codes[0], numbers, size)
     try:
         means = release.mean(other, by=[key.name], weighted=False)
-        found = np.asarray(means.estimate, dtype=np.float64).ravel()
+        estimate = np.asarray(means.estimate, dtype=np.float64).ravel()
     except PramanaError:
-        found = np.zeros(0)
-    if found.shape != original.shape:  # refused, or of other groups
+        estimate = np.zeros(0)
+    if estimate.shape != original.shape:  # refused, or of other groups
         reported = codes[1] != NOT_REPORTED
         estimated = False
-        found, _ = _means(codes[1][reported], _numbers(after)[reported], size)
+        estimate, _ = _means(codes[1][reported], _numbers(after)[reported], size)
     spread = float(np.nanmean(np.abs(numbers - np.nanmean(numbers)))) or 1.0
-    gaps = np.minimum(np.nan_to_num(np.abs(found - original) / spread, nan=1.0), 1.0)
+    gaps = np.minimum(np.nan_to_num(np.abs(estimate - original) / spread, nan=1.0), 1.0)
     return AssociationLoss(key.name, other, "mean", float((weight * gaps).sum()), estimated)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -28,24 +28,12 @@ from pramana.verification.whole_file import FileRisk, Publishable
 
 def evidence_files(certificate: Certificate, risk: FileRisk, colour: Publishable) -> dict[str, str]:
     """The files of the bundle by name."""
-    forms = {
-        "croissant.json": croissant(certificate),
-        "datapackage.json": data_package(certificate),
-        "dataset.jsonld": schema_org(certificate),
-        "provenance.jsonld": provenance(certificate),
-        "deployment.json": deployment(certificate),
-    }
     texts = {
-        name: json.dumps(form, indent=2, ensure_ascii=False) + "\n" for name, form in forms.items()
+        name: json.dumps(form(certificate), indent=2, ensure_ascii=False) + "\n"
+        for name, form in FORMS.items()
     }
     board = "\n".join(_board(certificate, risk, colour)) + "\n"
     return {"evidence.md": board, "ddi.xml": ddi(certificate), **texts}
-
-
-FILES: Final = frozenset((
-    "croissant.json", "datapackage.json", "dataset.jsonld", "ddi.xml", "deployment.json",
-    "evidence.md", "provenance.jsonld",
-))  # fmt: skip
 
 
 def require_evidence(folder: Path, *, force: bool) -> None:
@@ -57,7 +45,7 @@ def require_evidence(folder: Path, *, force: bool) -> None:
             f"{folder} exists already. Choose another place, or replace it with --force."
         )
     link = folder.is_symlink() or not folder.is_dir()
-    if link or not {path.name for path in folder.iterdir()} <= FILES:
+    if link or not {path.name for path in folder.iterdir()} <= {"evidence.md", "ddi.xml", *FORMS}:
         raise OutputExists(f"{folder} is no folder of evidence alone. Choose another place.")
 
 
@@ -98,8 +86,8 @@ def ddi(certificate: Certificate) -> str:
     def add(parent: ElementTree.Element, path: str, text: str, **attributes: str) -> None:
         *outer, last = path.split("/")
         for name in outer:
-            found = parent.find(name)
-            parent = ElementTree.SubElement(parent, name) if found is None else found
+            child = parent.find(name)
+            parent = ElementTree.SubElement(parent, name) if child is None else child
         ElementTree.SubElement(parent, last, attributes).text = text
 
     study = ElementTree.SubElement(root, "stdyDscr")
@@ -143,14 +131,23 @@ def _files(certificate: Certificate) -> list[DataFile]:
     return [file for file in (certificate.data, *certificate.copies) if file is not None]
 
 
+def _with_stated(form: Form, **stated: object) -> Form:
+    """The form with the entries that have a value."""
+    return form | {name: value for name, value in stated.items() if value}
+
+
+def _description(certificate: Certificate) -> str:
+    return certificate.schema.dataset.description or " ".join(certificate.sentences())
+
+
 def schema_org(certificate: Certificate) -> Form:
     """A schema.org Dataset."""
     about = certificate.schema.dataset
-    found: Form = {
+    form: Form = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": _title(certificate),
-        "description": about.description or " ".join(certificate.sentences()),
+        "description": _description(certificate),
         "variableMeasured": [
             {
                 "@type": "PropertyValue",
@@ -170,57 +167,48 @@ def schema_org(certificate: Certificate) -> Form:
         ],
         "measurementTechnique": f"Post-randomisation by method {certificate.method}",
     }
-    stated: Form = {
-        "version": about.version,
-        "license": about.licence,
-        "publisher": {"@type": "Organization", "name": about.publisher} if about.publisher else "",
-        "creditText": about.contact,
-    }
-    return found | {name: value for name, value in stated.items() if value}
+    publisher = {"@type": "Organization", "name": about.publisher} if about.publisher else None
+    return _with_stated(
+        form,
+        version=about.version,
+        license=about.licence,
+        publisher=publisher,
+        creditText=about.contact,
+    )
 
 
 def data_package(certificate: Certificate) -> Form:
     """A Frictionless Data Package: one resource a file, with fields and their possible values."""
     about = certificate.schema.dataset
-
-    def field(column: Column) -> Form:
-        values = _values(certificate, column)
-        number = _is_number(column)
-        made: Form = {
+    fields = []
+    for column in certificate.schema.released:
+        values, number = _values(certificate, column), _is_number(column)
+        field = {
             "name": column.name,
             "title": _label(certificate, column),
             "type": "number" if number else "string" if values else "any",
         }
-        if values:
-            listed = [float(value) for value, _ in values] if number else [v for v, _ in values]
-            made["constraints"] = {"enum": listed}
-        return made
-
-    found: Form = {
-        "name": "release",
-        "title": _title(certificate),
-        "resources": [
-            {
-                "name": f"data-{file.format}",
-                "path": file.name,
-                "format": file.format,
-                "mediatype": _media(file),
-                "hash": f"sha256:{file.sha256}",
-                "bytes": file.size,
-                "schema": {"fields": [field(column) for column in certificate.schema.released]},
-            }
-            for file in _files(certificate)
-        ],
-    }
-    if about.version:
-        found["version"] = about.version
-    if about.description:
-        found["description"] = about.description
-    if about.licence:
-        found["licenses"] = [{"name": "other", "title": about.licence}]
-    if about.contact:
-        found["contributors"] = [{"title": about.contact, "role": "contact"}]
-    return found
+        listed = [float(value) if number else value for value, _ in values]
+        fields.append(_with_stated(field, constraints={"enum": listed} if values else None))
+    resources = [
+        {
+            "name": f"data-{file.format}",
+            "path": file.name,
+            "format": file.format,
+            "mediatype": _media(file),
+            "hash": f"sha256:{file.sha256}",
+            "bytes": file.size,
+            "schema": {"fields": fields},
+        }
+        for file in _files(certificate)
+    ]
+    return _with_stated(
+        {"name": "release", "title": _title(certificate), "resources": resources},
+        version=about.version,
+        description=about.description,
+        licenses=[{"name": "other", "title": about.licence}] if about.licence else None,
+        contributors=[{"title": about.contact, "role": "contact"}] if about.contact else None,
+    )
 
 
 CROISSANT: Final[Form] = {
@@ -242,71 +230,66 @@ def croissant(certificate: Certificate) -> Form:
     about = certificate.schema.dataset
     files = _files(certificate)
     source = files[0].name if files else "data"
-    found: Form = {
+    distribution = [
+        {
+            "@type": "cr:FileObject",
+            "@id": file.name,
+            "name": file.name,
+            "contentUrl": file.name,
+            "encodingFormat": _media(file),
+            "sha256": file.sha256,
+        }
+        for file in files
+    ]
+    fields = [
+        {
+            "@type": "cr:Field",
+            "@id": f"records/{column.name}",
+            "name": column.name,
+            "description": _label(certificate, column),
+            "dataType": "sc:Float" if _is_number(column) else "sc:Text",
+            "source": {"fileObject": {"@id": source}, "extract": {"column": column.name}},
+        }
+        for column in certificate.schema.released
+    ]
+    records = {"@type": "cr:RecordSet", "@id": "records", "name": "records", "field": fields}
+    form: Form = {
         "@context": CROISSANT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": _title(certificate),
-        "description": about.description or " ".join(certificate.sentences()),
-        "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": file.name,
-                "name": file.name,
-                "contentUrl": file.name,
-                "encodingFormat": _media(file),
-                "sha256": file.sha256,
-            }
-            for file in files
-        ],
-        "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": "records",
-                "name": "records",
-                "field": [
-                    {
-                        "@type": "cr:Field",
-                        "@id": f"records/{column.name}",
-                        "name": column.name,
-                        "description": _label(certificate, column),
-                        "dataType": "sc:Float" if _is_number(column) else "sc:Text",
-                        "source": {
-                            "fileObject": {"@id": source},
-                            "extract": {"column": column.name},
-                        },
-                    }
-                    for column in certificate.schema.released
-                ],
-            }
-        ],
+        "description": _description(certificate),
+        "distribution": distribution,
+        "recordSet": [records],
     }
-    stated = {"version": about.version, "license": about.licence}
-    return found | {name: text for name, text in stated.items() if text}
+    return _with_stated(form, version=about.version, license=about.licence)
 
 
 def provenance(certificate: Certificate) -> Form:
     """W3C PROV: which activity made the released files from the original data."""
+    original, protection = {"@id": "pramana:original"}, {"@id": "pramana:protection"}
+    files = [
+        {
+            "@id": f"pramana:{file.name}",
+            "@type": "prov:Entity",
+            "pramana:sha256": file.sha256,
+            "prov:wasGeneratedBy": protection,
+            "prov:wasDerivedFrom": original,
+        }
+        for file in _files(certificate)
+    ]
+    activity = {
+        **protection,
+        "@type": "prov:Activity",
+        "prov:label": f"post-randomisation by method {certificate.method}",
+        "prov:used": original,
+    }
     return {
         "@context": {"prov": "http://www.w3.org/ns/prov#", "pramana": "urn:pramana:"},
         "@graph": [
-            {"@id": "pramana:original", "@type": "prov:Entity", "prov:label": "original data"},
-            {
-                "@id": "pramana:protection",
-                "@type": "prov:Activity",
-                "prov:label": f"post-randomisation by method {certificate.method}",
-                "prov:used": {"@id": "pramana:original"},
-            },
-            *(
-                {
-                    "@id": f"pramana:{file.name}",
-                    "@type": "prov:Entity",
-                    "pramana:sha256": file.sha256,
-                    "prov:wasGeneratedBy": {"@id": "pramana:protection"},
-                    "prov:wasDerivedFrom": {"@id": "pramana:original"},
-                }
-                for file in _files(certificate)
-            ),
+            {**original, "@type": "prov:Entity", "prov:label": "original data"},
+            activity,
+            *files,
         ],
     }
 
@@ -314,7 +297,7 @@ def provenance(certificate: Certificate) -> Form:
 def deployment(certificate: Certificate) -> Form:
     """An entry for a registry of differential-privacy deployments."""
     about = certificate.schema.dataset
-    found: Form = {
+    form: Form = {
         "name": _title(certificate),
         "organisation": about.publisher,
         "contact": about.contact,
@@ -330,12 +313,21 @@ def deployment(certificate: Certificate) -> Form:
     for claim in certificate.claims:
         attained = claim.attained
         if isinstance(attained, DifferentialPrivacy):
-            found["local_epsilon"] = attained.epsilon
+            form["local_epsilon"] = attained.epsilon
         elif isinstance(attained, ShuffledPrivacy):
-            found["central_epsilon"], found["delta"] = attained.epsilon, attained.delta
+            form["central_epsilon"], form["delta"] = attained.epsilon, attained.delta
         elif isinstance(attained, PkAnonymity):
-            found["k"] = attained.k
-    return found
+            form["k"] = attained.k
+    return form
+
+
+FORMS: Final[dict[str, Callable[[Certificate], Form]]] = {
+    "croissant.json": croissant,
+    "datapackage.json": data_package,
+    "dataset.jsonld": schema_org,
+    "provenance.jsonld": provenance,
+    "deployment.json": deployment,
+}
 
 
 # -- for a review board ----------------------------------------------------------------------------

@@ -230,6 +230,11 @@ def _usefulness(views: Sequence[ColumnView]) -> Words | None:
     )
 
 
+def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
+    """With intervals before without, some values before two, a list before a curve."""
+    return view.low is not None, len(view.labels) > 2, not view.curve
+
+
 def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Drawing | None, str]:
     """Attacks for the owner, a column with its errors for everybody else."""
     if attacks:
@@ -240,8 +245,7 @@ def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Dr
     drawn = [view for view in views if view.labels]
     if not drawn:
         return None, ""
-    # With intervals before without, some values before two, a list before a curve.
-    view = max(drawn, key=lambda own: (own.low is not None, len(own.labels) > 2, not own.curve))
+    view = max(drawn, key=_worth_showing)
     name = f"Example: shares of {view.title}"
     legend = "Circles with lines: estimates with their intervals."
     if view.estimated is None:
@@ -322,17 +326,17 @@ def _with_shares(
     certificate = release.certificate
     size = len(column.labels)
     codes = released_codes(certificate.mechanism, column, release.opened)
-    found = {"released": _shares(codes[codes != NOT_REPORTED], size)}
+    series = {"released": _shares(codes[codes != NOT_REPORTED], size)}
     if truth is not None:
-        found["truth"] = _shares(encode(column, truth.to_arrow([column.name]).column(0)), size)
+        series["truth"] = _shares(encode(column, truth.to_arrow([column.name]).column(0)), size)
     estimate = _estimate(release, column.name)
     if estimate is not None:
-        found["estimated"] = estimate.estimate
+        series["estimated"] = estimate.estimate
         if not estimate.no_interval:
-            found |= {"low": estimate.low, "high": estimate.high}
+            series |= {"low": estimate.low, "high": estimate.high}
     named = certificate.labels.values.get(column.name, {})
     curve = MOST_VALUES < size <= MOST_POINTS and _in_order(column) and 2 * len(named) < size
-    main = found.get("estimated", found["released"])
+    main = series.get("estimated", series["released"])
     shown = np.arange(size)
     if size > MOST_VALUES and not curve:
         shown = np.sort(np.argsort(-main, kind="stable")[:MOST_VALUES])
@@ -349,7 +353,7 @@ def _with_shares(
         level=0.95 if estimate is None else estimate.level,
         curve=curve,
         note=note,
-        **{name: tuple(map(float, values[shown])) for name, values in found.items()},  # type: ignore[arg-type]
+        **{name: tuple(map(float, values[shown])) for name, values in series.items()},  # type: ignore[arg-type]
     )
 
 
@@ -398,12 +402,12 @@ def _treatment(column: Column, release: Release) -> str:
         return f"replaced by method {release.certificate.method}"
     if isinstance(mechanism, AttributeSampler):
         sets = mechanism.containing([column.name])
-        kept = [float(own.matrix.retention) for own in sets]
+        kept = [float(reported.matrix.retention) for reported in sets]
         return (
             f"asked for in {len(sets)} of {counted(len(mechanism.sets), 'set')}, by "
-            f"{percent(sum(own.share for own in sets))} of the records; each cell kept with "
-            f"probability {text_down(min(kept), 3)} to {text_up(max(kept), 3)}, else drawn at "
-            "random"
+            f"{percent(sum(reported.share for reported in sets))} of the records; each cell kept "
+            f"with probability {text_down(min(kept), 3)} to {text_up(max(kept), 3)}, else drawn "
+            "at random"
         )
     step = mechanism.step_of(column.name)
     others = ", ".join(name for name in step.columns if name != column.name)

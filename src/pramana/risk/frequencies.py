@@ -266,10 +266,10 @@ class HouseholdRisk:
         sizes = np.bincount(home)
         certain = np.bincount(home, risk >= 1) > 0
         logs = np.bincount(home, np.log1p(-np.minimum(risk, 1 - 1e-16)))
-        found = np.where(certain, 1.0, -np.expm1(logs))
-        people = float((found * sizes).sum())
-        return cls(column, len(sizes), int(sizes.max()), float(found.sum()), people,
-                   float(found.max()))  # fmt: skip
+        risks = np.where(certain, 1.0, -np.expm1(logs))
+        people = float((risks * sizes).sum())
+        return cls(column, len(sizes), int(sizes.max()), float(risks.sum()), people,
+                   float(risks.max()))  # fmt: skip
 
     def sentence(self) -> str:
         """The finding in plain words."""
@@ -363,8 +363,8 @@ class UniquenessCounter:
 
     def _recoding(self, key: Column) -> tuple[NDArray[np.int32], int]:
         """The code of each distinct value after recoding, and the number of codes."""
-        found = self._recoded.get(key)  # held, for another thread may clear the cache
-        if found is None:
+        entry = self._recoded.get(key)  # held, for another thread may clear the cache
+        if entry is None:
             if len(self._recoded) > MOST_CACHED:
                 self._recoded.clear()
             alone = Schema((key,))
@@ -377,8 +377,8 @@ class UniquenessCounter:
                     "or take their values as missing.",
                     column=key.name,
                 ) from None
-            found = self._recoded[key] = coded.codes[0], coded.sizes[0]
-        return found
+            entry = self._recoded[key] = coded.codes[0], coded.sizes[0]
+        return entry
 
 
 # -- few keys --------------------------------------------------------------------------------------
@@ -455,4 +455,4 @@ def subset_risks(
         return -risk.violations, -risk.uniques, risk.smallest, len(risk.keys), risk.keys
 
     risks = in_order(risk, subsets, threads=default_threads())
-    return tuple(sorted((own for own in risks if own is not None), key=worst_first))
+    return tuple(sorted((known for known in risks if known is not None), key=worst_first))

@@ -95,7 +95,7 @@ def inference_risks(
     for rows in (inside[:targets], outside[:targets]):
         guesses = _guesses(mechanism, truth.at(rows), seen, known, bonus, advance)
         pairs = zip(guesses, sensitive, strict=True)
-        right.append([int((guess == own.codes[rows]).sum()) for guess, own in pairs])
+        right.append([int((guess == values.codes[rows]).sum()) for guess, values in pairs])
     return [
         Measured.of(
             f"inference of {values.column}",
@@ -140,7 +140,7 @@ def _guesses(
         block = scores.block(wanted.records.at(rows), seen.records.at(columns)) + bonus[columns]
         weights = np.exp(np.maximum(block - block.max(axis=1, keepdims=True), -700))
         sums = np.split(counts_of_set @ weights.T, ends[:-1])
-        best[:, rows] = [own.argmax(axis=0) for own in sums]
+        best[:, rows] = [weights_of.argmax(axis=0) for weights_of in sums]
         advance(len(rows) / len(wanted.numbers))
     return np.asarray(best[:, wanted.of_record])
 

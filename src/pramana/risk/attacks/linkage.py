@@ -86,7 +86,9 @@ def nearest_scores(mechanism: Mechanism, schema: Schema, truth: Records) -> Scor
     for step, codes in zip(mechanism, truth.codes, strict=True):
         shares = _shares(codes, len(step.labels))
         columns = zip(step.columns, _places(step, schema), strict=True)
-        squared = sum(_squared_distances(schema.column(n), own, shares) for n, own in columns)
+        squared = sum(
+            _squared_distances(schema.column(name), cells, shares) for name, cells in columns
+        )
         scores.append((-np.asarray(squared),) * len(step.matrices))
     return Scores(tuple(scores))
 
@@ -187,9 +189,9 @@ def _best(
     for rows, columns in blocks(wanted, seen, **({"most": 2**62} if compiled else {})):
         numbers = seen.numbers[columns].astype(np.float64)
         if compiled and isinstance(halved, Scores):
-            found = _compiled_links(halved, people.at(rows), released.at(columns), bonus[columns],
+            results = _compiled_links(halved, people.at(rows), released.at(columns), bonus[columns],
                                     numbers)  # fmt: skip
-            best[rows], tied[rows], mass[rows] = found
+            best[rows], tied[rows], mass[rows] = results
             continue
         block = halved.block(people.at(rows), released.at(columns)) + bonus[columns]
         highest = block.max(axis=1)
@@ -207,17 +209,17 @@ def _compiled_links(
 
     (first,), (second,) = scores.tables
     codes, released_codes = np.stack(people.codes), np.stack(released.codes)
-    found = [np.empty(len(people)) for _ in range(3)]
+    results = [np.empty(len(people)) for _ in range(3)]
     ends = np.linspace(0, len(people), THREADS + 1).astype(int).tolist()
 
     def work(part: slice) -> None:
-        own = np.ascontiguousarray(codes[:, part])
-        parts = [array[part] for array in found]
-        best_links(first, second, own, released_codes, bonus, numbers, TIE, *parts)
+        part_codes = np.ascontiguousarray(codes[:, part])
+        parts = [array[part] for array in results]
+        best_links(first, second, part_codes, released_codes, bonus, numbers, TIE, *parts)
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, (slice(*pair) for pair in pairwise(ends))))
-    return found
+    return results
 
 
 def expected_released(mechanism: Mechanism, truth: Records, released: Records) -> FloatArray:
@@ -299,8 +301,8 @@ class Links:
     def risks(self, *, bound: float | None, keystream: Keystream) -> tuple[Measured, ...]:
         """The nearest-record linker, the strongest linker, and its surest links."""
 
-        def measured(name: str, found: Sequence[LinkOutcome], knows: str) -> Measured:
-            chance = np.concatenate([part.chance for part in found])
+        def measured(name: str, outcomes: Sequence[LinkOutcome], knows: str) -> Measured:
+            chance = np.concatenate([part.chance for part in outcomes])
             # A link is right or wrong: ties are drawn, so that the interval is a binomial one.
             uniforms = keystream.uniforms(Stream("ties of", name), 0, len(chance))
             runs = len(self.likely)
@@ -316,7 +318,7 @@ class Links:
                 f"attacker knows {knows}.",
             )
 
-        found = [
+        attacks = [
             measured("nearest record", self.nearest, "the true keys of a person"),
             measured("likeliest record", self.likely, "all true keys and the matrices"),
         ]
@@ -326,14 +328,14 @@ class Links:
         if len(surest) >= FEWEST_TRIALS:
             knows = f"the same, and names only the {percent(CONFIDENT, 6)} of links it is surest of"
             outcome = LinkOutcome(surest, chance[surest], confidence[surest])
-            found.append(measured("surest links", [outcome], knows))
-        return tuple(found)
+            attacks.append(measured("surest links", [outcome], knows))
+        return tuple(attacks)
 
     def of_people(self, records: int) -> FloatArray | None:
         """How often the strongest linker finds each person; none where some were left out."""
-        if any(len(found.targets) < records for found in self.likely):
+        if any(len(outcome.targets) < records for outcome in self.likely):
             return None
-        average: FloatArray = np.mean([found.chance for found in self.likely], axis=0)
+        average: FloatArray = np.mean([outcome.chance for outcome in self.likely], axis=0)
         return average
 
 

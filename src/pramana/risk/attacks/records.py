@@ -244,8 +244,8 @@ def _strata(step: Step, data: pa.Table) -> IntArray:
     coded = [code_column(column) for column in columns]
     groups = EquivalenceClasses.of([c for c, _, _ in coded], [size for _, size, _ in coded])
     rows = [[label_key(v.as_py()) for v in column.take(groups.first)] for column in columns]
-    found = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
-    strata: IntArray = found[groups.of_record]
+    places = np.array([numbers.get(texts, -1) for texts in zip(*rows, strict=True)])
+    strata: IntArray = places[groups.of_record]
     unknown = int(np.count_nonzero(strata < 0))
     if unknown:
         raise OutsideDomain(
@@ -290,22 +290,22 @@ def set_chances(attribute_set: AttributeSet) -> tuple[float, float]:
 
 def expected_reports(mechanism: AttributeSampler, truth: Records, released: Records) -> FloatArray:
     """Ln of the expected number of records in the anonymity set that report like each record."""
-    sets = int(max(own.anonymity_set.max(initial=0) for own in (truth, released))) + 1
+    sets = int(max(side.anonymity_set.max(initial=0) for side in (truth, released))) + 1
     people = np.bincount(truth.anonymity_set, minlength=sets)
     logs = np.zeros(len(released))
-    for number, own in enumerate(mechanism.sets):
+    for number, attribute_set in enumerate(mechanism.sets):
         rows = np.flatnonzero(released.codes[-1] == number)
         if not len(rows):
             continue
         reports = released.at(rows)
-        places = [mechanism.columns.index(name) for name in own.columns]
+        places = [mechanism.columns.index(name) for name in attribute_set.columns]
         both = [np.concatenate([truth.codes[at], reports.codes[at]]) for at in places]
         groups = joint_groups([np.concatenate([truth.anonymity_set, reports.anonymity_set]), *both])
         counts = np.bincount(groups[: len(truth)], minlength=int(groups.max()) + 1)
         agreeing = counts[groups[len(truth) :]]
-        other, same = set_chances(own)
+        other, same = set_chances(attribute_set)
         everybody = people[reports.anonymity_set]
-        logs[rows] = np.log(own.share * (other * everybody + (same - other) * agreeing))
+        logs[rows] = np.log(attribute_set.share * (other * everybody + (same - other) * agreeing))
     return logs
 
 
@@ -319,7 +319,9 @@ def rerun_reports(
     drawn_sets = np.searchsorted(np.array(ends, np.uint64), words, side="right").astype(np.int64)
     words = keystream.words(Stream(stream, "report"), 0, people)
     labels = {name: mechanism.labels_of(name) for name in mechanism.columns}
-    reported = {name: np.full(people, len(own), dtype=np.int64) for name, own in labels.items()}
+    reported = {
+        name: np.full(people, len(values), dtype=np.int64) for name, values in labels.items()
+    }
     known = dict(zip(mechanism.columns, truth.codes[:-1], strict=True))
     for number, one in enumerate(mechanism.sets):
         rows = np.flatnonzero(drawn_sets == number)
@@ -359,12 +361,12 @@ def rerun(
     drawn: list[IntArray] = []
     for place, (step, codes) in enumerate(zip(mechanism, truth.codes, strict=True)):
         name = Stream(stream, place)
-        own = codes.astype(np.uint32)
+        true_codes = codes.astype(np.uint32)
         strata = truth.strata[place]
         if strata is None:
-            made = randomise(step.matrices[0], own, keystream=keystream, stream=name)
+            made = randomise(step.matrices[0], true_codes, keystream=keystream, stream=name)
         else:
-            words = keystream.words(name, 0, len(own))
-            made = sample_by_stratum(step.matrices, strata, own, words)
+            words = keystream.words(name, 0, len(true_codes))
+            made = sample_by_stratum(step.matrices, strata, true_codes, words)
         drawn.append(made.astype(np.int64))
     return truth.with_codes(drawn)

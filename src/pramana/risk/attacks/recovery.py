@@ -147,8 +147,8 @@ class ReleaseRecovery:
 
     def sentences(self) -> list[str]:
         """The findings in plain words."""
-        best = min(self.replacement, key=lambda found: found.left)
-        easy = min(self.noise, key=lambda found: found.left)
+        best = min(self.replacement, key=lambda attack: attack.left)
+        easy = min(self.noise, key=lambda attack: attack.left)
         return [
             f"Of the noise that replacement adds, {percent_down(best.left)} is left after the best "
             f"attack ({best.method}); of plain noise of the same size {percent_down(easy.left)}.",
@@ -161,7 +161,7 @@ class ReleaseRecovery:
         """Values for JSON."""
         return plain(self, "columns replacement exact released_exact guess") | {
             "attack": "recovery",
-            "additive_noise": [found.to_json() for found in self.noise],
+            "additive_noise": [attack.to_json() for attack in self.noise],
         }
 
 
@@ -201,9 +201,13 @@ def _groups(
             for place, step in enumerate(mechanism)
         ]
         return
-    for own, rows, reported, known in cells_by_set(mechanism, released, truth):
+    for attribute_set, rows, reported, known in cells_by_set(mechanism, released, truth):
         if known is not None and len(rows) >= FEWEST_TRIALS:
-            yield [_view(schema, Step(own.columns, own.matrix), known[rows], reported)]
+            yield [
+                _view(
+                    schema, Step(attribute_set.columns, attribute_set.matrix), known[rows], reported
+                )
+            ]
 
 
 def _attacked(views: list[_View], keystream: Keystream, number: int) -> ReleaseRecovery:

@@ -146,13 +146,15 @@ class SetScores:
     def _asks(self) -> FloatArray:
         """Sets by columns: whether the set has the column."""
         columns = self.mechanism.columns
-        return np.array([[name in own.columns for name in columns] for own in self.mechanism.sets])
+        return np.array(
+            [[name in asked.columns for name in columns] for asked in self.mechanism.sets]
+        )
 
     @cached_property
     def _logs(self) -> FloatArray:
         """For each set the score of a report that differs, and of one that agrees."""
         sets = self.mechanism.sets
-        return np.array([np.log(own.share) + np.log(set_chances(own)) for own in sets])
+        return np.array([np.log(asked.share) + np.log(set_chances(asked)) for asked in sets])
 
     def between(self, truth: Records, released: Records) -> FloatArray:
         """The score of each pair of records at the same position."""
