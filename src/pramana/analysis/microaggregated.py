@@ -296,6 +296,12 @@ class GroupsReading(BesideUnchanged):
         others = [name for name in dict.fromkeys([*names, *weight]) if name not in safe]
         changed = self.records.changed(names)
         keys = ", ".join(changed)
+        if certificate.options.get("suppress") is True and changed:
+            cells = certificate.statistics.get("suppressed_cells", 0)
+            return (
+                f"Up to {cells:,} cells of keys were set to missing, those of rare combinations: "
+                f"the values of {keys} are counted in too few records, by up to as many."
+            )
         if certificate.options.get("draw") == "sequential" and len(changed) > 1:
             return (
                 f"Keys were drawn one after the other: associations of {keys} are attenuated "

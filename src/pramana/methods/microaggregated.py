@@ -20,13 +20,13 @@ from pramana.guarantees.base import Evidence, Guarantee
 from pramana.guarantees.claims import attained
 from pramana.guarantees.k_anonymity import KAnonymity
 from pramana.mechanisms.mechanism import Mechanism
-from pramana.methods.base import Method, option, require_kinds, single_target
+from pramana.methods.base import Method, option, options_of, require_kinds, single_target
 from pramana.methods.context import DesignContext, require_coded
 from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import NewKeys
-from pramana.schema.codec import comparable, decode, encode, present
+from pramana.schema.codec import comparable, decode, encode, encode_released, present
 from pramana.schema.groups import group_sizes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Role, Schema, require_keys
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from pramana.microaggregation.groups import Key
 
 ALLOW = "Release also if no other column differs: most records are then unchanged."
+
+SUPPRESSED: Final = "suppressed_cells"
+"""The certificate's statistic on cells set to missing, rounded up to 1, 2, 5, 10, ..."""
+
+ALSO_MISSING: Final = (
+    " Then cells of keys were set to missing, so that every released combination of keys and known "
+    "columns, missing cells included, occurs at least {k} times."
+)
 
 Draw = Literal["whole", "sequential"]
 """Draw all keys of one member, or each key from a member of its own."""
@@ -57,6 +65,9 @@ def names_of(texts: Sequence[str]) -> tuple[str, ...]:
 
 LOADING: Final = 1 / 3
 """The loading of [Wei, Sec. 4.3]."""
+
+USUAL: Final = {"suppress": False, "loading": LOADING}
+"""Options that a certificate states only where they have other values."""
 
 
 def coordinates_of(column: Column) -> int:
@@ -79,6 +90,8 @@ class Grouped(Method):
         distinct: the least number of values of each sensitive column in a group (l-diversity).
         closeness: the largest distance between the distributions of a sensitive column in a group
             and in the table (t-closeness).
+        suppress: whether key cells are set to missing, few of them, so that every released
+            combination of keys and known columns occurs at least k times.
     """
 
     clustering: Clustering = option("default", "How groups are found.")
@@ -90,6 +103,9 @@ class Grouped(Method):
     max_size: int | None = option(None, "Largest number of records in each group.")
     distinct: int = option(1, "Distinct values of each sensitive column in each group.")
     closeness: float = option(1.0, "Largest distance of sensitive values of a group from all.")
+    suppress: bool = option(
+        False, "Set key cells to missing until every combination of keys occurs k times."
+    )
 
     aims: ClassVar[tuple[str, ...]] = ("k-anonymity",)
     kind: ClassVar[str] = "groups"
@@ -140,11 +156,13 @@ class Grouped(Method):
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A plan for k; groups are formed when records are released."""
         require_keys(context.schema)
+        if self.suppress:
+            context = replace(context, schema=_with_missing(context.schema))
         # Refuse exempt and kept missing values: every record gets the keys of another one
         fixed = [column.name for column in context.schema.randomised if column.fixed]
         if fixed:
             raise InvalidSchema(
-                f"Values of {listed(fixed)} are exempt or kept missing, and would not stay: method "
+                f"Values of {listed(fixed)} are exempt or kept missing, and would change: method "
                 f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
                 'or set missing = "category".'
             )
@@ -193,7 +211,15 @@ class Grouped(Method):
             # Below a billionth it is rounding error.
             | {"within_group_share": coarse_up(made.share) if made.share > 1e-9 else 0.0},
         )
-        return LocalTable.of(made.table).shuffle(keystream=keystream), plan
+        released = made.table
+        if self.suppress:
+            released, cells, least = suppressed(plan.schema, released, k=target.k)
+            plan = replace(
+                plan,
+                public={**plan.public, SUPPRESSED: int(coarse_up(cells)) if cells else 0},
+                statistics={**plan.statistics, "cells_suppressed": cells, "least_cells": least},
+            )
+        return LocalTable.of(released).shuffle(keystream=keystream), plan
 
     def regrouped(
         self, schema: Schema, opened: OpenedTable, *, k: int, keystream: Keystream
@@ -281,10 +307,24 @@ class Grouped(Method):
         if set(method.responses) - set(certificate.schema.names):
             raise InvalidSchema("A response must be a released column.")
         method._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
-        return method.disclosed(), method._description(k)
+        statistics = method._description(k)
+        cells = certificate.statistics.get(SUPPRESSED)
+        if method.suppress and type(cells) is int and cells >= 0:
+            statistics[SUPPRESSED] = cells
+        return method.disclosed(), statistics
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate) -> Method | None:
+        """A certificate states some options only where they have other values than usual."""
+        names = {item.name for item in options_of(cls)}
+        usual = {name: value for name, value in USUAL.items() if name in names}
+        return super().from_certificate(
+            replace(certificate, options={**usual, **certificate.options})
+        )
 
     def _description(self, k: int) -> Form:
-        return {"meaning": self.meaning(k), "keys": str(self.new_keys)}
+        meaning = self.meaning(k) + (ALSO_MISSING.format(k=f"{k:,}") if self.suppress else "")
+        return {"meaning": meaning, "keys": str(self.new_keys)}
 
     def meaning(self, k: int) -> str:
         """The sentence of the certificate on what was done to the records."""
@@ -292,7 +332,8 @@ class Grouped(Method):
 
     def disclosed(self) -> Entries:
         """All options: how groups were formed is published."""
-        return asdict(self) | {"responses": list(self.responses)}
+        options = asdict(self) | {"responses": list(self.responses)}
+        return {name: v for name, v in options.items() if name not in USUAL or v != USUAL[name]}
 
 
 @dataclass(frozen=True)
@@ -412,17 +453,6 @@ class Gaussian(Grouped):
         super().__post_init__()
         require_number("loading", self.loading, low=0, low_open=True, high_open=True)
 
-    @classmethod
-    def from_certificate(cls, certificate: Certificate) -> Method | None:
-        """A certificate states the loading where it is not the usual one."""
-        options = {"loading": LOADING, **certificate.options}
-        return super().from_certificate(replace(certificate, options=options))
-
-    def disclosed(self) -> Entries:
-        """All options, the loading where it is not the usual one."""
-        options = super().disclosed()
-        return {n: v for n, v in options.items() if n != "loading" or v != LOADING}
-
 
 class Centroid(Grouped):
     """All records of a group get its centre as keys."""
@@ -468,3 +498,38 @@ def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
         new = decode(column, encode(column, old), words)
         table = table.set_column(table.column_names.index(column.name), column.name, new)
     return table
+
+
+def _with_missing(schema: Schema) -> Schema:
+    """The schema with missing as a value of every key; refused for keys that are mostly unique."""
+    for column in schema.randomised:
+        if column.domain is None or column.drawn:
+            raise InvalidSchema(
+                f"'{column.name}' has numbers of which nearly all would be set to missing: give it "
+                'bins (with release = "centre" or "label"), or leave suppress out.',
+                column=column.name,
+            )
+    return schema.replace_columns(
+        replace(column, missing="category") for column in schema.randomised
+    )
+
+
+def suppressed(schema: Schema, table: pa.Table, *, k: int) -> tuple[pa.Table, int, int]:
+    """The table with few key cells missing, how many, and the least that any answer needs.
+
+    The cells depend on the new keys and the known columns alone, so that a record still says no
+    more of its person than that one of the group has it [docs/proofs/k_anonymity.md].
+    """
+    from pramana.microaggregation.anonymisation import known_groups
+    from pramana.microaggregation.suppression import suppress
+
+    keys = schema.randomised
+    codes = [encode_released(key, table.column(key.name)).astype("int64") for key in keys]
+    missing = [len(key.labels) - 1 for key in keys]
+    result = suppress(codes, missing, k=k, strata=known_groups(table, schema.known))
+    for place, key in enumerate(keys):
+        old = table.column(key.name).combine_chunks()
+        cells = pa.array(result.cells[:, place])
+        new = pc.if_else(cells, pa.scalar(None, old.type), old)
+        table = table.set_column(table.column_names.index(key.name), key.name, new)
+    return table, int(result.cells.sum()), result.least

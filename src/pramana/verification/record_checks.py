@@ -167,12 +167,13 @@ class RecordScan:
         self.anonymity_set = GroupSizes(certificate.known_columns, apart=True)
         steps = mechanism.steps if mechanism else ()
         self.strata = [(step, GroupSizes(step.strata)) for step in steps if step.strata]
-        # Columns in which the records of a group agree, where groups are released by their centre.
+        # Columns that at least k records share: all keys of a centre, or after suppression
         drawn = any(column.drawn for column in schema.randomised)
         centre = certificate.statistics.get("keys") == NewKeys.CENTRE and not drawn
         keys = [*certificate.known_columns, *(column.name for column in schema.randomised)]
-        self.shared_keys = GroupSizes(keys if centre else ())
         options = certificate.options if certificate.nature.grouped else {}
+        shared = centre or options.get("suppress") is True
+        self.shared_keys = GroupSizes(keys if shared else ())
         distinct, closeness = options.get("distinct", 1), options.get("closeness", 1.0)
         self.distinct = distinct if type(distinct) is int else 1
         self.closeness = closeness if type(closeness) in (int, float) else 1.0
