@@ -161,3 +161,20 @@ def test_of_numbers_drawn_inside_bins_only_the_bins_are_known(tmp_path):
     assert len(set(pm.load(tmp_path / "release").opened.to_arrow()["income"].to_pylist())) == 600
     assert [subset.found for subset in verdict.risk.subsets] == [0]
     assert verdict.publishable.colour is Colour.GREEN
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_unchanged_unique_records_are_said_where_they_tell_more(said, tmp_path):
+    """Members of a group have equal keys; an amount alone finds everybody, keys or not."""
+    rng = np.random.default_rng(2)
+    ill = rng.integers(0, 40, 600) if said else rng.normal(size=600)
+    people = pa.table({
+        "age": rng.integers(0, 2, 600), "ill": ill, "job": rng.integers(0, 3, 600)
+    })  # fmt: skip
+    columns = [pm.Column(name, pm.Role.SENSITIVE) for name in ("ill", "job")]
+    schema = pm.Schema((pm.Column("age", pm.Role.KEY), *columns))
+    plan = pm.design(schema, pm.KAnonymity(k=2), data=people, method="permute")
+    pm.protect(people, plan, to=tmp_path / "r", seed=1)
+    verdict = pm.verify(tmp_path / "r").publishable
+
+    assert ("are unique in the original data" in verdict.sentence) == said

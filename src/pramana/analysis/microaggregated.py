@@ -297,7 +297,7 @@ class GroupsReading(BesideUnchanged):
         changed = self.records.changed(names)
         keys = ", ".join(changed)
         if certificate.options.get("suppress") is True and changed:
-            cells = certificate.statistics.get("suppressed_cells", 0)
+            cells = certificate.statistics["suppressed_cells"]["at_most"]
             return (
                 f"Up to {cells:,} cells of keys were set to missing, those of rare combinations: "
                 f"the values of {keys} are counted in too few records, by up to as many."

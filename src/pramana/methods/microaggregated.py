@@ -26,7 +26,7 @@ from pramana.methods.plan import Plan
 from pramana.microaggregation.groups import Clustering
 from pramana.release.certificate import Certificate
 from pramana.release.kinds import NewKeys
-from pramana.schema.codec import comparable, decode, encode, encode_released, present
+from pramana.schema.codec import comparable, decode, encode, present
 from pramana.schema.groups import group_sizes
 from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Role, Schema, require_keys
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ALLOW = "Release also if no other column differs: most records are then unchanged."
 
 SUPPRESSED: Final = "suppressed_cells"
-"""The certificate's statistic on cells set to missing, rounded up to 1, 2, 5, 10, ..."""
+"""The certificate's statistic on cells set to missing, and the least that any answer needs."""
 
 ALSO_MISSING: Final = (
     " Then cells of keys were set to missing, so that every released combination of keys and known "
@@ -213,12 +213,18 @@ class Grouped(Method):
         )
         released = made.table
         if self.suppress:
-            released, cells, least = suppressed(plan.schema, released, k=target.k)
-            plan = replace(
-                plan,
-                public={**plan.public, SUPPRESSED: int(coarse_up(cells)) if cells else 0},
-                statistics={**plan.statistics, "cells_suppressed": cells, "least_cells": least},
+            from pramana.microaggregation.anonymisation import suppress_keys
+
+            # In random order, as ties are broken by position
+            order = keystream.permutation(released.num_rows, Stream("suppression", "order"))
+            keys = [column.name for column in plan.schema.randomised]
+            released, cells, least = suppress_keys(
+                released.take(order), keys, known=plan.schema.known, k=target.k
             )
+            # Rounded up, and down, to 1, 2, 5, 10, ...
+            least = round(1 / coarse_up(1 / least)) if least else 0
+            bounds = {"at_most": int(coarse_up(cells)), "least": least}
+            plan = replace(plan, public={**plan.public, SUPPRESSED: bounds})
         return LocalTable.of(released).shuffle(keystream=keystream), plan
 
     def regrouped(
@@ -308,8 +314,8 @@ class Grouped(Method):
             raise InvalidSchema("A response must be a released column.")
         method._require_room(certificate.schema, k=k, most=certificate.anonymity_set)
         statistics = method._description(k)
-        cells = certificate.statistics.get(SUPPRESSED)
-        if method.suppress and type(cells) is int and cells >= 0:
+        cells = certificate.statistics.get(SUPPRESSED, {"least": 0, "at_most": -1})
+        if method.suppress and 0 <= cells["least"] <= cells["at_most"] and len(cells) == 2:
             statistics[SUPPRESSED] = cells
         return method.disclosed(), statistics
 
@@ -501,35 +507,15 @@ def _binned(schema: Schema, table: pa.Table, keystream: Keystream) -> pa.Table:
 
 
 def _with_missing(schema: Schema) -> Schema:
-    """The schema with missing as a value of every key; refused for keys that are mostly unique."""
+    """The schema with missing as a value of every key; refused for numbers drawn inside bins."""
     for column in schema.randomised:
-        if column.domain is None or column.drawn:
+        if column.drawn:
             raise InvalidSchema(
-                f"'{column.name}' has numbers of which nearly all would be set to missing: give it "
-                'bins (with release = "centre" or "label"), or leave suppress out.',
+                f"'{column.name}' is released as numbers drawn inside its bins, of which nearly "
+                'all would be set to missing: take release = "centre" or "label", or leave '
+                "suppress out.",
                 column=column.name,
             )
     return schema.replace_columns(
         replace(column, missing="category") for column in schema.randomised
     )
-
-
-def suppressed(schema: Schema, table: pa.Table, *, k: int) -> tuple[pa.Table, int, int]:
-    """The table with few key cells missing, how many, and the least that any answer needs.
-
-    The cells depend on the new keys and the known columns alone, so that a record still says no
-    more of its person than that one of the group has it [docs/proofs/k_anonymity.md].
-    """
-    from pramana.microaggregation.anonymisation import known_groups
-    from pramana.microaggregation.suppression import suppress
-
-    keys = schema.randomised
-    codes = [encode_released(key, table.column(key.name)).astype("int64") for key in keys]
-    missing = [len(key.labels) - 1 for key in keys]
-    result = suppress(codes, missing, k=k, strata=known_groups(table, schema.known))
-    for place, key in enumerate(keys):
-        old = table.column(key.name).combine_chunks()
-        cells = pa.array(result.cells[:, place])
-        new = pc.if_else(cells, pa.scalar(None, old.type), old)
-        table = table.set_column(table.column_names.index(key.name), key.name, new)
-    return table, int(result.cells.sum()), result.least

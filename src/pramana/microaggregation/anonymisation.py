@@ -19,12 +19,14 @@ from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.errors import InvalidTable, UnknownColumn
 from pramana.io.output import plain
 from pramana.microaggregation.clustering import GroupOptions, Groups, form_groups
 from pramana.microaggregation.groups import Key, compact, numbers_of, order_of_groups
+from pramana.microaggregation.suppression import suppress
 from pramana.schema.codec import alike, decode, encode
 from pramana.schema.domains import Categories
 from pramana.schema.joint_cells import cell_counts, joint_groups
@@ -296,9 +298,34 @@ def permute_columns(
 
 
 def known_groups(table: pa.Table, known: Sequence[str]) -> IntArray | None:
-    """One number a record, the same for records that agree in all known columns."""
-    if not known:
-        return None
-    values = (alike(plain(table.column(name).combine_chunks())) for name in known)
-    coded = [column.dictionary_encode() for column in values]
-    return joint_groups([c.indices.fill_null(len(c.dictionary)).to_numpy() for c in coded])
+    """One number for each record, the same for records that agree in all known columns."""
+    return joint_groups([_codes(table, name)[0] for name in known]) if known else None
+
+
+def _codes(table: pa.Table, name: str) -> tuple[IntArray, int]:
+    """The codes of a released column, and the code of missing values."""
+    coded = alike(plain(table.column(name).combine_chunks())).dictionary_encode()
+    missing = len(coded.dictionary)
+    return coded.indices.fill_null(missing).to_numpy().astype(np.int64), missing
+
+
+def suppress_keys(
+    table: pa.Table, keys: Sequence[str], *, known: Sequence[str], k: int
+) -> tuple[pa.Table, int, int]:
+    """The table with few key cells missing, how many, and the least that any answer needs.
+
+    The cells depend on the new keys and the known columns alone, so that all members of a group
+    stay equally likely to have a record [docs/proofs/k_anonymity.md].
+    """
+    coded = [_codes(table, name) for name in keys]
+    result = suppress(
+        [codes for codes, _ in coded],
+        [missing for _, missing in coded],
+        k=k,
+        strata=known_groups(table, known),
+    )
+    for place, name in enumerate(keys):
+        old = table.column(name).combine_chunks()
+        new = pc.if_else(pa.array(result.cells[:, place]), pa.scalar(None, old.type), old)
+        table = table.set_column(table.column_names.index(name), name, new)
+    return table, int(result.cells.sum()), result.least

@@ -213,14 +213,35 @@ def verdict_of(
             reasons.append(worst.sentence())
     if not checked:
         reasons.append("The release was not verified yet: it is in no folder.")
+    unchanged = _unchanged_words(certificate, 0.0 if worst is None else worst.share)
     if reasons:
-        return Publishable(Colour.AMBER, " ".join(reasons))
+        return Publishable(Colour.AMBER, " ".join([*reasons, *unchanged]))
     sentence = "The guarantees hold."
     if not risk.columns:
         sentence += " Every released column is randomised."
     elif worst is not None:
         sentence += f" The largest risk by unchanged columns is small. {worst.sentence()}"
-    return Publishable(Colour.GREEN, sentence)
+    return Publishable(Colour.GREEN, " ".join([sentence, *unchanged]))
+
+
+def _unchanged_words(certificate: Certificate, others: float) -> tuple[str, ...]:
+    """A sentence if more unique records are released unchanged than 1/k, and than ``others``.
+
+    ``others`` is the share of people who are found by unchanged columns alone. Random draws within
+    groups leave a record its own keys at most 1 time in k. The share is larger where members of a
+    group have equal keys, which no other draw would change.
+    """
+    stated = certificate.statistics.get("verbatim")
+    if not certificate.nature.grouped or not stated:
+        return ()
+    share = float(stated["unique_records_at_most"])
+    if share <= max(uniqueness_bound(certificate), others):
+        return ()
+    return (
+        f"Up to {percent_up(share)} of the records that are unique in the original data are "
+        "released unchanged, since people in a group may have equal keys: an attacker who knows "
+        "the keys and other columns of such a person finds the record.",
+    )
 
 
 # -- the measure -----------------------------------------------------------------------------------

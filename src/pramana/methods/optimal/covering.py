@@ -177,7 +177,7 @@ def curved(e: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CoveringSolution:
     """An answer that meets every need, its cost, a bound below it, and the prices of the bound."""
 
     inflow: FloatArray
@@ -237,11 +237,11 @@ class Saddle:
         """The least chance of leaving of each mover in every answer; ``None`` without an answer."""
         return self._least_leaving(np.zeros(len(self.weight)))
 
-    def solve(self, *, within: float) -> Answer | None:
+    def solve(self, *, within: float) -> CoveringSolution | None:
         """An answer within this share of the bound, or the last; ``None`` without a solution."""
         if self.floor is None:
             return None
-        best: Answer | None = None
+        best: CoveringSolution | None = None
         for turn, state in enumerate(self._states(self.floor)):
             if turn % LOOK == 0:
                 best = self._better(best, state)
@@ -270,7 +270,7 @@ class Saddle:
         arrive, leave = (transposed @ rows for transposed in self._transposed)
         return arrive, np.bincount(mover, prices[needs], len(self.weight)) - leave
 
-    def _better(self, best: Answer | None, state: State) -> Answer | None:
+    def _better(self, best: CoveringSolution | None, state: State) -> CoveringSolution | None:
         """The best answer and the best bound that are known by now."""
         inflow, leaving, prices, share = state
         repaired = self._repaired(inflow, leaving)
@@ -291,7 +291,7 @@ class Saddle:
         worth = np.float64(scale) * np.bincount(self.row, prices, self.covers.shape[0])
         if best is not None and best.least > least:
             least, worth, limit = best.least, best.worth, best.limit
-        return Answer(*repaired, cost, least, worth, limit)
+        return CoveringSolution(*repaired, cost, least, worth, limit)
 
     def _least_leaving(self, leaving: FloatArray) -> FloatArray | None:
         """At least these chances, and what combinations ask that no target covers.

@@ -138,7 +138,7 @@ def stepped(
     probability ``keep`` at least, unless that is lower already.
     """
     grid = np.append(0.0, grid)
-    results = [_Search(cells, start, alpha, grid, keep, price).run() for price in PRICES]
+    results = [_GridSearch(cells, start, alpha, grid, keep, price).run() for price in PRICES]
     least, best = min(results, key=lambda result: result[0])
     return best if np.isfinite(least) else None
 
@@ -185,7 +185,7 @@ def loss_changes(
     return loss, changes
 
 
-class _Search:
+class _GridSearch:
     """The matrix of a search, its chances N_m(k), and the records that combinations lack."""
 
     def __init__(
