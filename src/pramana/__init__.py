@@ -13,6 +13,7 @@ from pramana.base.registry import lazy_exports
 if TYPE_CHECKING:
     from pramana.analysis.estimates import Estimate
     from pramana.analysis.learning import ReleasedFeatures, learn, learn_tree
+    from pramana.analysis.pooling import PooledFit, pool
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release
     from pramana.api import (
@@ -84,19 +85,21 @@ __all__ = ["AlteredRelease", "AttributeSampling", "Bins", "Budget", "Categories"
            "Invariant", "InverseFrequency", "KAnonymity", "Ledger",
            "MatricesFromData", "Mechanism", "Method", "MissingExtra", "Noise",
            "NotARelease", "NotCovered", "NumberGrid", "Optimal", "OutputExists",
-           "OutsideDomain", "Permute", "PkAnonymity", "Plan", "PramanaError",
+           "OutsideDomain", "Permute", "PkAnonymity", "Plan", "PooledFit", "PramanaError",
            "PrivacyBreach", "Recoding", "Regression", "Release", "ReleasedFeatures",
            "Replicates", "Resample", "Retention", "Role", "Schema",
            "ShuffledMarginals", "ShuffledPrivacy", "SingularMatrix",
            "SpontaneousRecognition", "Step", "TooLarge", "TransitionMatrix",
            "UniformMixture", "UnknownColumn",
            "Verdict", "advise", "attack", "audit", "cluster", "compare", "describe",
-           "design", "evidence", "learn", "learn_tree", "load", "make_keys", "protect", "report",
+           "design", "evidence", "learn", "learn_tree", "load", "make_keys", "pool", "protect",
+           "report",
            "verbatim", "verify"]  # fmt: skip
 
 _SOURCES = {
     "analysis.estimates": "Estimate",
     "analysis.learning": "ReleasedFeatures learn learn_tree",
+    "analysis.pooling": "PooledFit pool",
     "analysis.regression_results": "Regression",
     "analysis.release": "Release",
     "api": "advise attack audit compare describe evidence load report verbatim verify design "

@@ -45,11 +45,12 @@ from pramana.analysis.synthesis import (
     Companion,
     SynthesisMethod,
     company_of,
+    resampled,
     with_drawn_column,
 )
 from pramana.analysis.synthesis_draws import draw_beside, draw_records
 from pramana.analysis.variance import Ratio
-from pramana.base.randomness import Keystream
+from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
@@ -162,6 +163,17 @@ def observed_of(records: ReleasedRecords, view: ModelView, table: pa.Table) -> O
             cells, counts = different(list(answers.cells.T))
             parts.append(replace(answers, cells=cells, counts=counts))
     return Observed(view.sizes, tuple(view.features), tuple(parts))
+
+
+def resampled_counts(observed: Observed, keystream: Keystream) -> Observed:
+    """The counts of each set in a sample of its answers with replacement."""
+    answers = []
+    for place, answer in enumerate(observed.answers):
+        cells = np.repeat(np.arange(len(answer.counts)), answer.counts.astype(np.int64))
+        drawn = keystream.integers(Stream("resample", place), 0, len(cells), count=len(cells))
+        counts = np.bincount(cells[drawn.astype(np.int64)], minlength=len(answer.counts))
+        answers.append(answer.with_counts(counts.astype(np.float64)))
+    return replace(observed, answers=tuple(answers))
 
 
 def answers_of(
@@ -446,8 +458,10 @@ class AttributeSamplingReading(BesideUnchanged):
         """None: synthetic records are drawn from the model, not from whole records."""
         return Mechanism(())
 
-    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Whole records drawn from the model, given the columns released unchanged."""
+    def synthesize(
+        self, keystream: Keystream, *, method: SynthesisMethod, redraw: bool = False
+    ) -> pa.Table:
+        """Whole records drawn from the model, given columns released unchanged, which stay."""
         require_choice("method", method, SYNTHESIS_METHODS)
         if method == "rank":
             raise NotCovered(
@@ -468,14 +482,24 @@ class AttributeSamplingReading(BesideUnchanged):
                 "Columns released unchanged are known record by record: synthetic records keep "
                 "them, and cannot be raked to margins as well. Leave the margins out."
             )
+        counted = self.records.certificate.nature.counted
+        rows = np.arange(table.num_rows)
+        if redraw and not counted:
+            rows = resampled(table.num_rows, keystream)
+        fitted = table.take(rows)
         if company:
             beside = [companion.codes for companion in company.values()]
-            model = fit_model(self._beside(view, table, list(company.values())), keystream)
+            columns = [Companion(c.labels, c.codes[rows]) for c in company.values()]
+            model = fit_model(self._beside(view, fitted, columns), keystream)
             places = draw_beside(model, beside, keystream, together=together)
         else:
-            model = fit_model(observed_of(self.records, view, table), keystream).raked(margins)
-            number = self.records.certificate.records
-            places = draw_records(model, number, keystream, together=together)
+            observed = observed_of(self.records, view, fitted)
+            if redraw and counted:
+                observed = resampled_counts(observed, keystream)
+            model = fit_model(observed, keystream).raked(margins)
+            places = draw_records(
+                model, self.records.certificate.records, keystream, together=together
+            )
         table = self._to_fill(table)
         for axis, drawn in zip(view.axes, places, strict=True):
             for name, codes in zip(axis.columns, axis.codes(axis.columns, schema), strict=True):

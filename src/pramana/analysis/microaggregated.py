@@ -237,7 +237,13 @@ class GroupsReading(BesideUnchanged):
             "Associations of keys with other columns are attenuated."
         )
 
-    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
+    def synthesize(
+        self,
+        keystream: Keystream,  # noqa: ARG002
+        *,
+        method: SynthesisMethod,  # noqa: ARG002
+        redraw: bool = False,  # noqa: ARG002
+    ) -> pa.Table:
         """Refused: no matrix says what a record was."""
         raise NotCovered(
             "Records are synthesized from published matrices; keys of this release were replaced "

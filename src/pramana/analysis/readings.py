@@ -140,8 +140,10 @@ class PublishedReading:
         """The matrices, as they are published."""
         return self.mechanism
 
-    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Draw the original values of each record, given all that was released of it."""
+    def synthesize(
+        self, keystream: Keystream, *, method: SynthesisMethod, redraw: bool = False
+    ) -> pa.Table:
+        """Draw the original values of each record, given all its released values."""
         mechanism, schema = self.mechanism, self.records.certificate.schema
         if not mechanism.steps:
             raise NotCovered(
@@ -159,7 +161,11 @@ class PublishedReading:
             [*mechanism.columns, *company], labels=labels, mechanism=mechanism, most=math.inf
         )
         drawn = synthesize_records(
-            [codes[name] for name in layout.columns], layout, keystream=keystream, method=method
+            [codes[name] for name in layout.columns],
+            layout,
+            keystream=keystream,
+            method=method,
+            redraw=redraw,
         )
         for name, drawn_codes in zip(drawn.columns, drawn.codes, strict=True):
             if name in mechanism.columns:
@@ -269,7 +275,13 @@ class WithheldReading(BesideUnchanged):
             f"Associations of randomised columns {self.crossed}."
         )
 
-    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:  # noqa: ARG002
+    def synthesize(
+        self,
+        keystream: Keystream,  # noqa: ARG002
+        *,
+        method: SynthesisMethod,  # noqa: ARG002
+        redraw: bool = False,  # noqa: ARG002
+    ) -> pa.Table:
         """Refused: there is nothing to draw from."""
         raise NotCovered(
             "Records are synthesized from published matrices; those of this release are withheld. "

@@ -64,8 +64,10 @@ class Reading(Protocol):
     def independence(self, question: Question) -> IndependenceTest:
         """Whether the two columns of the original table are independent."""
 
-    def synthesize(self, keystream: Keystream, *, method: SynthesisMethod) -> pa.Table:
-        """Synthetic records, drawn from what the release allows."""
+    def synthesize(
+        self, keystream: Keystream, *, method: SynthesisMethod, redraw: bool = False
+    ) -> pa.Table:
+        """Synthetic records; with ``redraw`` the parameters of their model are drawn as well."""
 
     def channel(self) -> Mechanism:
         """The steps that a learner which draws original records has to undo."""

@@ -54,7 +54,7 @@ from pramana.analysis.shares import (
 )
 from pramana.analysis.synthesis import SYNTHESIS_METHODS, Margins, SynthesisMethod, margins_of
 from pramana.base.atomic_files import require_free
-from pramana.base.randomness import Keystream
+from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.engine.base import Condition, as_kind, write_opened
 from pramana.errors import (
@@ -553,21 +553,32 @@ class Release:
         method: SynthesisMethod = "posterior",
         seed: int | None = None,
         margins: Margins | None = None,
+        copies: int | None = None,
     ) -> Any:
-        """Synthetic records for any learner: original values drawn anew, given the release.
+        """A synthetic table: original values drawn given each whole released record.
 
-        Randomised columns have the form of the release, the others are unchanged. The table
-        says that it is synthetic: no row of it is a person.
+        Randomised columns have the form of the release, the others are unchanged. The metadata
+        of the table say that it is synthetic.
 
         Args:
-            method: ``posterior`` brings dependence between columns back, ``rank`` margins only.
-            seed: makes the draw reproducible.
-            margins: published totals by column and value, to which the records are raked: a
+            method: ``posterior`` restores dependence between columns, ``rank`` margins only.
+            seed: Makes the draw reproducible.
+            margins: Published totals by column and value, to which the records are raked: a
                 mapping, or a file with the columns column, value and total.
+            copies: Return a list of so many tables, each with its own draw of the parameters of the
+                model. Fit the same model to each, and combine the fits by ``pramana.pool``.
         """
         keystream = Keystream.of(seed)
-        made = self.synthesized(keystream, method=method, margins=margins)
-        return as_kind(open_table(made), self.like)
+        if copies is None:
+            table = self.synthesized(keystream, method=method, margins=margins)
+            return as_kind(open_table(table), self.like)
+        if isinstance(copies, bool) or not isinstance(copies, int) or copies < 1:
+            raise InvalidNumber(f"copies must be a whole number of 1 or more, got {copies!r}.")
+        if method != "posterior":
+            raise InvalidNumber("Copies have a posterior with method='posterior' alone.")
+        streams = [keystream.apart(Stream("copy", copy)) for copy in range(copies)]
+        tables = [self.synthesized(own, margins=margins, redraw=True) for own in streams]
+        return [as_kind(open_table(table), self.like) for table in tables]
 
     def synthesized(
         self,
@@ -575,11 +586,15 @@ class Release:
         *,
         method: SynthesisMethod = "posterior",
         margins: Margins | None = None,
+        redraw: bool = False,
     ) -> pa.Table:
-        """The synthetic records as an Arrow table, with a note in its metadata."""
+        """The synthetic records as an Arrow table, with a note in its metadata.
+
+        With ``redraw`` the parameters of their model are drawn as well.
+        """
         require_choice("method", method, SYNTHESIS_METHODS)
         if margins is None:
-            return self.reading.synthesize(keystream, method=method)
+            return self.reading.synthesize(keystream, method=method, redraw=redraw)
         if self.certificate.nature.whole:
             raise NotCovered(
                 "Synthetic records are raked to margins where a model of the whole table draws "
@@ -587,7 +602,7 @@ class Release:
             )
         totals = margins_of(margins, self.certificate.true_schema)
         records = replace(self._released_records, margins=totals)
-        return reading_of(records).synthesize(keystream, method=method)
+        return reading_of(records).synthesize(keystream, method=method, redraw=redraw)
 
     shift_weights = population_weights.shift_weights
     transfer_weights = population_weights.transfer_weights

@@ -192,15 +192,15 @@ def _tree_factors(singles: list[FloatArray], pairs: Pairs, few: float) -> Pairs:
 
 
 def draw_from_pairs(
-    places: list[IntArray], channels: Channels, keystream: Keystream
+    places: list[IntArray], fitted: list[IntArray], channels: Channels, keystream: Keystream
 ) -> list[IntArray]:
-    """Find the factors on some of the records, then draw all of them."""
-    singles, pairs = _denoised_pairs(places, channels)
+    """Find the factors on some of the records to fit to, then draw all records."""
+    singles, pairs = _denoised_pairs(fitted, channels)
     # Released records are in random order, so the first ones are a random sample.
-    some = [place[:TRAINING_RECORDS] for place in places]
+    some = [place[:TRAINING_RECORDS] for place in fitted]
     sampler = PairSampler(some, channels, singles, pairs, keystream)
     sampler.train()
-    if len(places[0]) > TRAINING_RECORDS:
+    if places is not fitted or len(places[0]) > TRAINING_RECORDS:
         trained = sampler
         sampler = PairSampler(places, channels, singles, pairs, keystream)
         sampler.base, sampler.logs, sampler.sweeps = trained.base, trained.logs, TRAINING_SWEEPS
@@ -248,22 +248,33 @@ MOST_TRIED = 50_000
 
 
 def draw_from_model(
-    places: list[IntArray], channels: Channels, keystream: Keystream
+    places: list[IntArray], channels: Channels, keystream: Keystream, *, redraw: bool = False
 ) -> tuple[list[IntArray], str]:
-    """The records, and how they were drawn."""
-    evidence = _evidence(places, channels)
+    """The records, and how they were drawn.
+
+    With ``redraw`` the model is fitted to a sample of the records with replacement: its parameters
+    are a draw from their posterior, about (docs/proofs/pooling.md). Values are still drawn given
+    the records themselves.
+    """
+    fitted = places
+    if redraw:
+        rows = resampled(len(places[0]), keystream)
+        fitted = [place[rows] for place in places]
+    evidence, fit_evidence = _evidence(places, channels), _evidence(fitted, channels)
     small = prod(evidence.sizes) <= JOINT_CELLS
     rich = _records_a_cell(evidence) >= RICH
     if rich and small:
-        return _from_joint(evidence, channels, keystream), "the estimated joint distribution."
-    blend = fit_model(evidence, keystream)
-    if rich and _pairs_are_better(evidence, channels, blend, keystream):
-        return draw_from_pairs(places, channels, keystream), "all estimated pairs of columns."
-    if not blend.settings:
+        drawn = _from_joint(places, fit_evidence, channels, keystream)
+        return drawn, "the estimated joint distribution."
+    blend = fit_model(fit_evidence, keystream)
+    if rich and _pairs_are_better(fit_evidence, channels, blend, keystream):
+        drawn = draw_from_pairs(places, fitted, channels, keystream)
+        return drawn, "all estimated pairs of columns."
+    if not blend.settings and not redraw:
         return ranked(places, channels, keystream, fitted=True), blend.why
-    if small and _joint_is_better(evidence, channels, blend, keystream):
+    if small and blend.settings and _joint_is_better(fit_evidence, channels, blend, keystream):
         why = "the joint distribution, which explains records held out better than latent classes."
-        return _from_joint(evidence, channels, keystream), why
+        return _from_joint(places, fit_evidence, channels, keystream), why
     drawn = [np.empty_like(codes) for codes in evidence.codes]
     for number, features in enumerate(evidence.channels):
         rows = np.flatnonzero(evidence.group == number)
@@ -283,12 +294,20 @@ def _records_a_cell(evidence: WholeRecords) -> float:
     return len(evidence.group) * float(np.median(pairs or share))
 
 
-def _from_joint(evidence: WholeRecords, channels: Channels, keystream: Keystream) -> list[IntArray]:
+def resampled(records: int, keystream: Keystream) -> IntArray:
+    """The rows of a sample with replacement, as large as the records."""
+    rows = keystream.integers(Stream("resample"), 0, records, count=records)
+    return np.asarray(rows, dtype=np.int64)
+
+
+def _from_joint(
+    places: list[IntArray], evidence: WholeRecords, channels: Channels, keystream: Keystream
+) -> list[IntArray]:
     """Every record drawn given the joint distribution by the regularised EM."""
     table = cell_counts(evidence.codes, evidence.sizes)
     if channels.randomised:
         table = fit(table, channels)
-    return draw_given_table(list(evidence.codes), table, channels, keystream)
+    return draw_given_table(places, table, channels, keystream)
 
 
 def _evidence(places: list[IntArray], channels: Channels) -> WholeRecords:
@@ -323,7 +342,8 @@ def _pairs_are_better(
     if blend.settings:
         climbs = refit(evidence.fitted(rest), blend.settings, keystream)
         blend = Blend(tuple(model for climb in climbs for model in climb.models()), "")
-    drawn = draw_from_pairs([codes[rest] for codes in evidence.codes], channels, keystream)
+    some = [codes[rest] for codes in evidence.codes]
+    drawn = draw_from_pairs(some, some, channels, keystream)
     gain = 0.0
     for pair in pairs:
         own = Channels(channels.layout.only(pair))
@@ -382,8 +402,12 @@ def synthesize_records(
     *,
     keystream: Keystream,
     method: SynthesisMethod = "posterior",
+    redraw: bool = False,
 ) -> SyntheticRecords:
-    """Draw synthetic records, given one array of released codes for each column of ``layout``."""
+    """Draw synthetic records, given one array of released codes for each column of ``layout``.
+
+    With ``redraw`` the parameters of the model are drawn as well.
+    """
     require_choice("method", method, SYNTHESIS_METHODS)
     if not codes or len(codes[0]) == 0:
         raise InvalidTable("There are no released records to rebuild.")
@@ -393,7 +417,7 @@ def synthesize_records(
         drawn = ranked(places, channels, keystream)
         why = "one column at a time: margins come back, dependence between columns does not."
     else:
-        drawn, how = draw_from_model(places, channels, keystream)
+        drawn, how = draw_from_model(places, channels, keystream, redraw=redraw)
         why = f"drawn given each whole released record and a model of the whole table: {how}"
     synthesized = [
         codes_at_place[place]
