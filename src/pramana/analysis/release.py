@@ -55,7 +55,7 @@ from pramana.analysis.shares import (
 from pramana.analysis.synthesis import SYNTHESIS_METHODS, Margins, SynthesisMethod, margins_of
 from pramana.base.atomic_files import require_free
 from pramana.base.randomness import Keystream, Stream
-from pramana.base.rounding import require_choice
+from pramana.base.rounding import require_choice, require_number
 from pramana.engine.base import Condition, as_kind, write_opened
 from pramana.errors import (
     InvalidNumber,
@@ -572,11 +572,12 @@ class Release:
         if copies is None:
             table = self.synthesized(keystream, method=method, margins=margins)
             return as_kind(open_table(table), self.like)
-        if isinstance(copies, bool) or not isinstance(copies, int) or copies < 1:
+        require_number("copies", copies, low=1)
+        if copies != int(copies):
             raise InvalidNumber(f"copies must be a whole number of 1 or more, got {copies!r}.")
         if method != "posterior":
             raise InvalidNumber("Copies have a posterior with method='posterior' alone.")
-        streams = [keystream.apart(Stream("copy", copy)) for copy in range(copies)]
+        streams = [keystream.apart(Stream("copy", copy)) for copy in range(int(copies))]
         tables = [self.synthesized(own, margins=margins, redraw=True) for own in streams]
         return [as_kind(open_table(table), self.like) for table in tables]
 

@@ -1,14 +1,14 @@
-"""A population of people who do not exist, for demonstrations, tests and tutorials.
+"""A synthetic population for demonstrations, tests and tutorials; and the demonstration.
 
-Each person has a household region, sex, age, education, marital status, occupation, income and a
-yearly health-care cost. The columns depend on each other the way they do in real life, some values
-are missing, some combinations are rare enough to be recognised, and some cannot exist: no child
-under 16 is or was married. Nothing is taken from data about anyone.
+Each person has a region, sex, age, education, marital status, occupation, income and a yearly
+health-care cost. The columns depend on each other as in real life, some values are missing, some
+combinations are rare enough to be recognised, and some cannot exist: no child under 16 is or was
+married. Nothing is taken from data about anyone.
 
 Every person is a fixed function of the keystream and of the person's number: the first thousand
-people of a population of a million are the same as of a population of a thousand.
+people of a population of a million are those of a population of a thousand.
 
-The whole way once: people who do not exist, a design, a release, a check, an estimate.
+The demonstration takes all steps once: population, design, release, verification, estimate.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ def make_population(records: int = 100_000, *, keystream: Keystream) -> pa.Table
     cost = _costs(draw, age=age, sex=sex, income=income)
     unknown_education = draw.uniform("education missing") < 0.015 + 0.03 * (age > 70)
     unknown_income = draw.uniform("income missing") < 0.03 + 0.05 * (income > 60_000)
+    numbers = pa.array(np.arange(1, records + 1)).cast(pa.string())
     return pa.table(
         {
-            "person": _identifiers(records),
+            "person": pc.binary_join_element_wise("P", pc.utf8_lpad(numbers, 7, "0"), ""),
             "region": _texts(REGIONS, region),
             "sex": _texts(SEXES, sex),
             "age": pa.array(age.astype(np.int16)),
@@ -108,7 +109,7 @@ def population_schema() -> Schema:
 
 
 class _Draws:
-    """One stream for each thing that is drawn, one word a person."""
+    """One stream for each variable, one random number a person."""
 
     def __init__(self, keystream: Keystream, records: int) -> None:
         self._keystream, self.records = keystream, records
@@ -123,13 +124,8 @@ class _Draws:
         """A code for each person; one row of shares for all, or one for each person."""
         steps = np.cumsum(np.asarray(shares, dtype=np.float64), axis=1)
         place = self.uniform(what)[:, None] * steps[:, -1:]
-        found: Codes = (place >= steps[:, :-1]).sum(axis=1)
-        return found
-
-
-def _identifiers(records: int) -> pa.Array:
-    digits = pc.utf8_lpad(pa.array(np.arange(1, records + 1)).cast(pa.string()), 7, "0")
-    return pc.binary_join_element_wise("P", digits, "")
+        codes: Codes = (place >= steps[:, :-1]).sum(axis=1)
+        return codes
 
 
 def _texts(words: tuple[str, ...], codes: Codes, missing: BoolArray | None = None) -> pa.Array:
@@ -220,16 +216,7 @@ MADE_UP = b"people who do not exist"
 
 @dataclass(frozen=True)
 class MarriedByAge:
-    """Married people of an age group: in truth, as released, and as estimated from the release.
-
-    Attributes:
-        age: the group.
-        truth: how many there are.
-        released: how many the release shows, after randomisation.
-        estimate: what an analyst computes from the release and its certificate.
-        low: where the analyst's interval begins.
-        high: where it ends; the original data lie inside in 95 of 100 cases.
-    """
+    """Married people of an age group: original, released, and estimated with a 95 % interval."""
 
     age: str
     truth: int
@@ -241,14 +228,14 @@ class MarriedByAge:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What a demonstration did.
+    """The result of a demonstration.
 
     Attributes:
-        data: the folder with the original data and its schema.
-        release: what could be published (were it not for the seed).
-        plan: what was done.
-        verdict: what a stranger finds.
-        lines: one table before and after.
+        data: The folder with the original data and its schema.
+        release: The release; its seed is known, so it must not be published.
+        plan: The plan.
+        verdict: The result of its verification.
+        lines: One table before and after.
     """
 
     data: Path
@@ -266,33 +253,34 @@ def demonstrate(
     k: float,
     progress: Callable[[int], None] | None = None,
 ) -> Demonstration:
-    """Make people, write them to ``data``, protect them at ``k`` into ``to``, and check."""
+    """Make people, write them to ``data``, protect them at ``k`` into ``to``, and verify.
+
+    Only files of an earlier demonstration are replaced.
+    """
     target, schema = PkAnonymity(k=k), population_schema()
     people = make_population(records, keystream=Keystream.from_seed(SEED))
     plan = api.design(schema, target, data=people, method="retention")
-    _require_own(to, schema)
-    _write_truth(people, schema, data)
+    require_free(to, force=True)
+    if (to / CERTIFICATE).is_file():
+        earlier = read_certificate(to)
+        if not (earlier.reproducible and set(earlier.schema.names) <= set(schema.names)):
+            raise _not_ours(to)
+    _write_original(people, schema, data)
     release = api.protect(data / DATA, plan, to=to, seed=SEED, force=True, progress=progress)
     return Demonstration(data, release, plan, api.verify(to), _compare(people, release))
 
 
-def _require_own(folder: Path, schema: Schema) -> None:
-    """Refuse a place at which anything stands but a release of an earlier demonstration."""
-    require_free(folder, force=True)
-    if not (folder / CERTIFICATE).is_file():
-        return
-    found = read_certificate(folder)
-    if not (found.reproducible and set(found.schema.names) <= set(schema.names)):
-        raise OutputExists(f"{folder} is not of a demonstration. Run it in another folder.")
+def _not_ours(place: Path) -> OutputExists:
+    return OutputExists(f"{place} is not of a demonstration. Run it in another folder.")
 
 
-def _write_truth(people: pa.Table, schema: Schema, folder: Path) -> None:
-    """The table and its schema; what is not of an earlier demonstration is left alone."""
+def _write_original(people: pa.Table, schema: Schema, folder: Path) -> None:
+    """Write the table and its schema."""
     table, described = folder / DATA, folder / SCHEMA
     if table.exists() and not (table.is_file() and _is_made_up(table)):
-        raise OutputExists(f"{table} is not of a demonstration. Run it in another folder.")
+        raise _not_ours(table)
     if described.exists() and read_file(described) != schema.to_toml().encode():
-        raise OutputExists(f"{described} is not of a demonstration. Run it in another folder.")
+        raise _not_ours(described)
     marked = people.replace_schema_metadata({b"pramana": MADE_UP})
     with nullcontext(folder) if folder.exists() else whole_folder(folder) as place:
         write_table(marked, place / DATA, file_format="parquet", force=True)
@@ -317,8 +305,9 @@ def _compare(people: pa.Table, release: Release) -> tuple[MarriedByAge, ...]:
         codes = [code(column, table.column(column.name)) for column in (age, marital)]
         cells = Counts.of_codes(("age", "marital"), (age.labels, marital.labels), codes)
         counts.append(np.asarray(cells.dense())[:, married])
-    found = release.crosstab("age", "marital")
-    figures = [np.asarray(array)[:, married] for array in (found.estimate, found.low, found.high)]
+    estimated = release.crosstab("age", "marital")
+    arrays = (estimated.estimate, estimated.low, estimated.high)
+    figures = [np.asarray(array)[:, married] for array in arrays]
     return tuple(
         MarriedByAge(str(label), int(truth), int(seen), *map(float, estimate))
         for label, truth, seen, *estimate in zip(age.labels, *counts, *figures, strict=True)
