@@ -27,9 +27,9 @@ from pramana.analysis.regularised_em import climb, fitted_truth
 from pramana.analysis.spectral import onto_simplex
 from pramana.analysis.synthesis import synthesize_records
 from pramana.base.randomness import Keystream
+from pramana.evaluation.utility import cramers_v
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import Dense
-from pramana.risk.utility import cramers_v
 
 RETENTION = 0.3255
 """Equal retention of columns of 2, 18, 12 and 3 values at n = 100,000 and k = 2."""

@@ -11,7 +11,7 @@ from pramana.analysis.association import mean_table, usual_below
 from pramana.analysis.channels import Channels
 from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.spectral import ReleasedPair, first_guess
-from pramana.risk.utility import cramers_v
+from pramana.evaluation.utility import cramers_v
 from tests.analysis.worlds import layout_of, mixtures, released
 
 SHAPE = (3, 3)

@@ -8,7 +8,7 @@ import pytest
 
 import pramana as pm
 from pramana.errors import NotCovered
-from pramana.risk.utility import cramers_v
+from pramana.evaluation.utility import cramers_v
 from pramana.schema.domains import Categories
 from pramana.schema.schema import Column, Impossible, Role, Schema
 

@@ -17,9 +17,9 @@ from pramana.analysis.channels import Channels
 from pramana.analysis.counts import clip, estimate_counts
 from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.spectral import first_guess
+from pramana.evaluation.utility import cramers_v
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
-from pramana.risk.utility import cramers_v
 from tests.analysis.worlds import (
     columns,
     dependent_truth,

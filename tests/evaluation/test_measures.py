@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.errors import InvalidTable
-from pramana.risk.utility import (
+from pramana.evaluation.utility import (
     TableDistance,
     correlation,
     cramers_v,
@@ -138,7 +138,7 @@ def test_share_intervals_by_hand():
 
 def test_the_model_sees_one_column_for_each_value_but_the_first():
     """Written out: ones, then values of each column; scores, sums and products are those of it."""
-    from pramana.risk.utility import _Design
+    from pramana.evaluation.utility import _Design
 
     cells = np.array([[0, 0, 0], [1, 2, 0], [0, 1, 0]])
     design = _Design(list(cells.T), [2, 3, 1])
