@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from pramana.evaluation.trials import compared
     from pramana.ledger.ledger import Budget, Ledger
     from pramana.protecting import protect
-    from pramana.reporting.charts import drawn_beside, drawn_methods, drawn_shape
+    from pramana.reporting.charts import drawn_beside, drawn_methods
     from pramana.reporting.document import CHART_STYLE
     from pramana.risk.frequencies import UniquenessCounter
     from pramana.risk.unchanged import UnchangedRecords
@@ -74,7 +74,7 @@ __all__ = ["CHART_STYLE", "ENGINES", "FORMATS", "GUARANTEES", "METHODS", "Attack
            "SurveyPlace", "UniquenessCounter", "advise", "alternative_summary", "attack",
            "audit", "changed_file", "cli_options", "coarse_weight_of", "compare", "compared",
            "complete", "composable", "describe", "design", "design_context", "design_for",
-           "drawn", "drawn_beside", "drawn_methods", "drawn_shape", "earlier_releases",
+           "drawn", "drawn_beside", "drawn_methods", "earlier_releases",
            "errors_on_data", "estimate_changes", "evidence", "guarantees_from_options",
            "json_schema", "live", "load", "look", "merge_values", "open_source", "options_of",
            "origin_named", "parse_range", "preview_plan", "protect", "read", "recoding_gains",
@@ -95,7 +95,7 @@ _SOURCES = {
     "ledger.ledger": "Budget Ledger",
     "protecting": "protect",
     "reporting.document": "CHART_STYLE",
-    "reporting.charts": "drawn_beside drawn_methods drawn_shape",
+    "reporting.charts": "drawn_beside drawn_methods",
     "risk.frequencies": "UniquenessCounter",
 }
 

@@ -47,15 +47,6 @@ def test_a_chart_of_nothing_and_of_one_point_can_be_drawn(points: Any) -> None:
     assert drawn("drawn_methods", points, (), "recommended")["svg"].startswith("<svg")
 
 
-def test_bars_have_axes_and_few_of_them_their_numbers() -> None:
-    """The words have all numbers; labels are text."""
-    svg = drawn("drawn_shape", "sex", (("<b>F", 1200), ("M", 0)), identity="shape-0")["svg"]
-    assert {"sex", "records", "1,200", "0", "M"} <= set(texts(svg))
-    assert "<b>" not in svg
-    assert "M: 0 records" in svg
-    assert pointed(svg) == ["&lt;b&gt;F: 1,200 records", "M: 0 records"]
-
-
 def test_truth_stands_beside_estimates_with_their_intervals() -> None:
     """An interval is a line; a value of which nothing is told has none."""
     rows = (("N", 60, 55.0, 50.0, 62.0), ("S", 40, None, None, None))
@@ -73,7 +64,7 @@ def test_a_chart_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (2**49, hard))
     try:
-        told = drawn("drawn_shape", "a", (("y", 1),), identity="i")
+        told = drawn("drawn_beside", "a", (("y", 1, None, None, None),), identity="i")
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     assert told["svg"] == ""

@@ -29,7 +29,6 @@ ROW, LABEL, LETTERS, PADDING = 9, 170, 26, 10
 CURVE_TICKS, CURVE_WORDS = 8, 12
 LEAST_SHARE = 1e-4
 LETTER, LINE = 6, 13
-FEW_BARS, BAR_HEIGHT, BAR_LABEL = 6, 64, 70
 MOST_ROWS = 24
 """More values than these are drawn as a curve next to the original ones."""
 
@@ -368,37 +367,6 @@ def drawn_methods(
         best=best,
     )
     return _inline(plot)
-
-
-def drawn_shape(name: str, bars: Sequence[tuple[str, int]], *, identity: str) -> str:
-    """The records of a column by value, as bars; few bars have their numbers."""
-    alt = altair()
-    rows = [
-        {"value": label, "records": number, "told": f"{label}: {number:,} records"}
-        for label, number in bars
-    ]
-    axis = alt.Axis(
-        labelAngle=0,
-        labelOverlap="greedy",
-        labelSeparation=4,
-        labelLimit=BAR_LABEL,
-        labelPadding=9,  # below the zero of the other axis
-        ticks=False,
-        titleLimit=WIDE,
-    )
-    base = alt.Chart(rows_of(rows)).encode(
-        x=alt.X("value:N", sort=[label for label, _ in bars], title=name, axis=axis),
-        y=alt.Y("records:Q", title="records", axis=alt.Axis(tickCount=2, format=",d")),
-    )
-    layers = [
-        base.mark_bar(color=COLOURS["estimated"]).encode(description=alt.Description("told:N"))
-    ]
-    if len(bars) <= FEW_BARS:
-        text = alt.Text("records:Q", format=",")
-        layers.append(base.mark_text(dy=-6, fontSize=11, color="#474747").encode(text=text))
-    chart = alt.layer(*layers, width=WIDE - 10, height=BAR_HEIGHT)
-    words = [str(row["told"]) for row in rows]
-    return _inline(_drawing(chart, identity, f"Distribution of {name}", words))
 
 
 def drawn_beside(
