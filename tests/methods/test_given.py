@@ -69,7 +69,7 @@ def test_json_and_missing_values(tmp_path):
         ("t,F,M\nF,0.5,0.5\nM,0.5\n", "equally many fields"),
         ("t,F,M\nF,0.5,0.6\nM,0.5,0.5\n", "sum to 1, and 1 of 2 do not"),
         ("t,F,M\nF,1.5,-0.5\nM,0.5,0.5\n", "negative"),
-        ("t,F,M\nF,half,0.5\nM,0.5,0.5\n", "numbers beside its labels"),
+        ("t,F,M\nF,half,0.5\nM,0.5,0.5\n", "must hold labels and numbers"),
         ("t,F,X\nF,0.5,0.5\nM,0.5,0.5\n", "same, distinct labels"),
     ],
 )

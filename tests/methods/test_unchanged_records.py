@@ -39,7 +39,7 @@ def schema(*, income=False, impossible=()):
 @pytest.mark.parametrize("method", ["resample", "permute"])
 def test_a_schema_of_keys_alone_is_refused(method):
     """Handing keys round would be publishing the records."""
-    with pytest.raises(InvalidSchema, match="word for word"):
+    with pytest.raises(InvalidSchema, match="allow_verbatim"):
         pm.design(schema(), pm.KAnonymity(k=5), data=people(), method=method)
 
 
@@ -53,7 +53,7 @@ def test_columns_that_go_with_the_keys_part_nothing(method, role, same):
     table = people().append_column("region", pa.array(region)).append_column("own", pa.array(own))
     described = Schema((*schema().columns, Column("region", Role.PUBLIC), Column("own", role)))
 
-    with pytest.raises(InvalidSchema, match="word for word"):
+    with pytest.raises(InvalidSchema, match="allow_verbatim"):
         pm.design(described, pm.KAnonymity(k=5), data=table, method=method)
 
 
@@ -66,7 +66,7 @@ def test_a_plan_that_saw_no_data_copies_no_table_either(method):
     by_others = pm.design(schema(income=True), pm.KAnonymity(k=5), data=table, method=method)
 
     for plan in (by_number, by_others):
-        with pytest.raises(InvalidSchema, match="word for word"):
+        with pytest.raises(InvalidSchema, match="allow_verbatim"):
             pm.protect(same, plan, seed=1)
 
 

@@ -82,7 +82,7 @@ def test_the_usual_method_takes_a_chance_too(opened: Visitor) -> None:
             "400",
             "k = 400 cannot be met with an anonymity set of 400: the largest attainable k is 399.",
         ),
-        ("epsilon", "0", "epsilon = 0 cannot be met by records that say anything about the truth"),
+        ("epsilon", "0", "epsilon = 0 can be met by pure noise only"),
     ],
 )
 def test_sliders_refuse_in_plain_words(opened: Visitor, letter: str, value: str, said: str) -> None:

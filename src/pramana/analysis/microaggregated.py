@@ -303,10 +303,9 @@ class GroupsReading(BesideUnchanged):
         changed = self.records.changed(names)
         keys = ", ".join(changed)
         if certificate.options.get("suppress") is True and changed:
-            cells = certificate.statistics["suppressed_cells"]["at_most"]
             return (
-                f"Up to {cells:,} cells of keys were set to missing, those of rare combinations: "
-                f"the values of {keys} are counted in too few records, by up to as many."
+                "Key cells of rare combinations were set to missing; the certificate states how "
+                f"many. The values of {keys} are counted in too few records."
             )
         if certificate.options.get("draw") == "sequential" and len(changed) > 1:
             return (

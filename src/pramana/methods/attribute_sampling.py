@@ -80,8 +80,8 @@ class AttributeSampling(Method):
 
     name: ClassVar[str] = "attribute-sampling"
     when: ClassVar[str] = (
-        "Tables of few columns are wanted, of many columns in all: far more precise than whole "
-        "records for the same promise."
+        "Tables of a few out of many columns are wanted: far more precise than whole records for "
+        "the same guarantee."
     )
     aims = AmplificationAims()
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()

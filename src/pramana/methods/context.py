@@ -269,9 +269,7 @@ class DesignContext:
 def unattainable(*asked: object) -> Infeasible:
     """The error for targets that only pure noise meets."""
     targets = " and ".join(map(str, asked))
-    return Infeasible(
-        f"{targets} cannot be met by records that say anything about the truth: loosen it."
-    )
+    return Infeasible(f"{targets} can be met by pure noise only: loosen it.")
 
 
 @contextmanager
@@ -346,7 +344,7 @@ def require_numbers(schema: Schema, opened: OpenedTable) -> None:
         ):
             raise InvalidTable(
                 f"The scale of noise on '{column.name}' must be at least 1, got {noise.scale:g}: "
-                "whole numbers stay whole, and most or all of them would leave as they are.",
+                "whole numbers stay whole, and most or all of them would stay unchanged.",
                 column=column.name,
             )
 

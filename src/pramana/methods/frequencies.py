@@ -117,7 +117,7 @@ def invariant_design(
             result falls below it.
         alpha: the share of the two-stage matrix in the mixture with the identity.
         strata: the columns whose values have a matrix each.
-        exempt: values that stay as they are, and that no other is turned into.
+        exempt: values that stay unchanged, and that no other value becomes.
         column: the column, where the counts hold several.
     """
     require_number("alpha", alpha, low=0, high=1)
@@ -258,8 +258,8 @@ class Invariant(Withheld):
     method aims at no guarantee; those asked are checked in the end.
 
     Attributes:
-        stay: the least chance of a value to stay as it is (sdcMicro: pd).
-        mixture: the share of the two-stage matrix beside the identity (sdcMicro: alpha).
+        stay: the least probability that a value stays unchanged (sdcMicro: pd).
+        mixture: the share of the two-stage matrix, the rest is the identity (sdcMicro: alpha).
         matrices: instead of ``stay``: where to start from, for each column.
     """
 
@@ -269,7 +269,7 @@ class Invariant(Withheld):
                                 read=files_of)  # fmt: skip
 
     name: ClassVar[str] = "invariant"
-    when: ClassVar[str] = "Frequencies shall be right as they stand, as with sdcMicro's pram."
+    when: ClassVar[str] = "Frequencies are read without estimation, as with sdcMicro's pram."
     aims: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -378,7 +378,7 @@ def inverse_frequency_design(
 ) -> InverseFrequencyDesign:
     """The fewest expected changes for which no value is matched with a chance above ``xi``.
 
-    ``exempt`` values stay as they are.
+    ``exempt`` values stay unchanged.
 
     >>> design = inverse_frequency_design({"a": 2, "b": 205, "c": 431}, xi=0.1)
     >>> design.attained.xi <= 0.1
@@ -499,7 +499,7 @@ class InverseFrequency(Withheld):
     )
 
     name: ClassVar[str] = "inverse-frequency"
-    when: ClassVar[str] = "Tables of single columns matter, and who searches by one key shall err."
+    when: ClassVar[str] = "Tables of single columns matter; matches by one key are rarely correct."
     aims: ClassVar[tuple[str, ...]] = ("correct-match",)
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:

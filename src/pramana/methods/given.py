@@ -1,4 +1,4 @@
-"""Method ``matrix``: the steward brings the matrices, and gets to know what they guarantee.
+"""Method ``matrix``: matrices of the owner, and what they guarantee.
 
 A matrix file names its values twice, as truths in the first column and as released values in the
 first row; the order does not matter, since a category is found by its label:
@@ -75,7 +75,7 @@ class GivenMatrices(Method):
                                 read=files_of, chooses=True)  # fmt: skip
 
     name: ClassVar[str] = "matrix"
-    when: ClassVar[str] = "You have matrices of your own, and want to know what they promise."
+    when: ClassVar[str] = "You have your own matrices and want to know what they guarantee."
     aims: ClassVar[tuple[str, ...]] = ()
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
@@ -86,7 +86,7 @@ class GivenMatrices(Method):
         object.__setattr__(self, "matrices", read_matrices(self.matrices))
 
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
-        """The matrices as they are, if they meet what is asked."""
+        """The given matrices, if they meet what is asked."""
         schema = context.schema
         require_keys(schema)
         require_domains(schema)
@@ -123,7 +123,7 @@ class MatricesFromData(GivenMatrices):
     """The same, for matrices made from these data: neither epsilon nor rho2 can hold then."""
 
     name: ClassVar[str] = "matrix-from-data"
-    when: ClassVar[str] = "You have matrices of your own that were made from these very data."
+    when: ClassVar[str] = "You have your own matrices, made from these data."
     data_dependent: ClassVar[bool] = True
     origin: ClassVar[str] = "brought by the owner, who made them from the data"
 
@@ -202,7 +202,7 @@ def _from_csv(text: str, path: Path) -> tuple[list[Label], Any]:
     try:
         values = np.array([[float(field) for field in row[1:]] for row in rows[1:]])
     except ValueError:
-        raise InvalidMatrix(f"{path.name} must hold numbers beside its labels.") from None
+        raise InvalidMatrix(f"{path.name} must hold labels and numbers.") from None
     if len(released) != len(truths):
         raise InvalidMatrix(
             f"The matrix in {path.name} must be square, got {len(truths)} x {len(released)}. "

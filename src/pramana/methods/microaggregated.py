@@ -48,7 +48,7 @@ ALSO_MISSING: Final = (
 )
 
 Draw = Literal["whole", "sequential"]
-"""Draw all keys of one member, or each key from a member of its own."""
+"""Draw all keys of one member, or each key from another member."""
 
 QUICKLY_GROUPED = 12_000_000
 """Records times coordinates of their keys that are grouped within a minute."""
@@ -156,8 +156,6 @@ class Grouped(Method):
     def design(self, context: DesignContext, asked: Sequence[Guarantee]) -> Plan:
         """A plan for k; groups are formed when records are released."""
         require_keys(context.schema)
-        if self.suppress:
-            context = replace(context, schema=_with_missing(context.schema))
         # Refuse exempt and kept missing values: every record gets the keys of another one
         fixed = [column.name for column in context.schema.randomised if column.fixed]
         if fixed:
@@ -166,6 +164,8 @@ class Grouped(Method):
                 f"{self.name} gives every record new keys, missing ones too. Drop the exemption, "
                 'or set missing = "category".'
             )
+        if self.suppress:
+            context = replace(context, schema=_with_missing(context.schema))
         for name in self.responses:
             context.schema.column(name)
         target = single_target(asked, KAnonymity, method=self.name)
@@ -408,7 +408,7 @@ class Permute(Grouped):
 
     name: ClassVar[str] = "permute"
     new_keys: ClassVar[NewKeys] = NewKeys.HANDED_ROUND
-    when: ClassVar[str] = "k-anonymity, and no table of keys alone shall change."
+    when: ClassVar[str] = "k-anonymity, with all tables of keys unchanged."
     done: ClassVar[str] = (
         "The keys of every group of at least {k} records are handed round at random."
     )
@@ -441,7 +441,7 @@ class Gaussian(Grouped):
     name: ClassVar[str] = "gaussian"
     new_keys: ClassVar[NewKeys] = NewKeys.AROUND
     base_cost: ClassVar[int] = 12
-    when: ClassVar[str] = "k-anonymity, where keys are many numbers that hang together."
+    when: ClassVar[str] = "k-anonymity, with many associated numbers as keys."
     done: ClassVar[str] = (
         "Every record is released with keys drawn around its group of at least {k}, in the "
         "distribution of all keys; they may be those of a record outside the group."
@@ -489,10 +489,10 @@ def _refuse_copies(name: str, context: DesignContext) -> None:
             separable = sizes.too_many
     if not separable:
         raise InvalidSchema(
-            f"No sensitive column differs beside the keys, so that {name} would release most "
-            "records, or all, word for word: nobody could tell whose they are, and everybody could "
-            "read them. Use resample with draw = sequential, another method, or allow_verbatim "
-            "(--allow-verbatim) if that is meant."
+            f"Only the keys tell records apart, so that {name} would release most records, or all, "
+            "unchanged: nobody could tell whose they are, and everybody could read them. Use "
+            "resample with draw = sequential, another method, or allow_verbatim (--allow-verbatim) "
+            "if that is meant."
         )
 
 

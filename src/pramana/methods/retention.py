@@ -78,7 +78,7 @@ class Retention(Method):
     )  # fmt: skip
 
     name: ClassVar[str] = "retention"
-    when: ClassVar[str] = "The promise shall hold whatever the data are, and whoever attacks."
+    when: ClassVar[str] = "The guarantee must hold for any data and any attacker."
     aims = AmplificationAims()
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"

@@ -95,7 +95,9 @@ class Optimal(Method):
     )
 
     name: ClassVar[str] = "optimal"
-    when: ClassVar[str] = "Up to ten keys, and who looks at some of them shall recognise nobody."
+    when: ClassVar[str] = (
+        "Up to ten keys; an acquaintance who knows some of them recognises nobody."
+    )
     aims: ClassVar[tuple[str, ...]] = ("spontaneous-recognition",)
     owner_statistics: ClassVar[frozenset[str] | None] = frozenset()
     kind: ClassVar[str] = "published"
