@@ -41,7 +41,6 @@ MAY_NAME = {
     "collect/survey.py": "the same",
     "cli/collect.py": "the same",
     "studio/analyst.py": "tables as files to take home, which are no releases",
-    "studio/pages/release.py": "the same",
     "cli/plan.py": "flags of the command line for three formats; --format takes all",
     "studio/pages/publish.py": "the same flags as boxes to tick",
     "engine/local.py": "what the database reads by itself",

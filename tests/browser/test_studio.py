@@ -22,7 +22,7 @@ from tests.browser.conftest import COMMAND
 
 PAGES = ("/", "/columns", "/columns/3", "/columns/4", "/columns/rules?a=1&b=2", "/risk", "/asked",
          "/choose", "/protect", "/report", "/code", "/surveys")  # fmt: skip
-DRAWN = ("/columns", "/choose", "/protect")
+DRAWN = ("/choose", "/protect")
 """Pages with charts; bars of other pages are no pictures."""
 
 SLOWER = {"PYTHONDONTWRITEBYTECODE"}
@@ -73,7 +73,7 @@ class StudioProcess:
 
 
 UNFINISHED = (
-    ".working, .htmx-request, .htmx-swapping, .htmx-settling, .spark [hx-get], "
+    ".working, .htmx-request, .htmx-swapping, .htmx-settling, "
     "[hx-trigger^=every], main [hx-trigger=load][hx-swap=outerHTML]"
 )
 """Parts that are asked for, that will be, or that stand for what is not there yet."""

@@ -51,7 +51,7 @@ collect = typer.Typer(
 
 
 @collect.callback()
-def _alone(context: typer.Context) -> None:
+def _options(context: typer.Context) -> None:
     # Without a docstring: the description is in ``collect``.
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -278,6 +278,7 @@ def _templates() -> Environment:
         "below": below,
         "size": size,
         "plain": without_options,
+        "spark": sparkline,
         # No line ends before a percent sign.
         "percent": lambda *given: percent(*given).replace(" ", "\u00a0"),
         "risk": lambda *given: risk(*given).replace(" ", "\u00a0"),
@@ -459,6 +460,16 @@ def risk(share: float | None, digits: int = 1) -> str:
         return percent(share, digits)
     steps = math.ceil(Fraction(repr(float(share))) * 100 * 10**digits)
     return f"{steps / 10**digits:.{digits}f} %"
+
+
+def sparkline(bars: Sequence[tuple[str, int]]) -> str:
+    """The shape of a distribution in one line of text.
+
+    >>> sparkline([("a", 1), ("b", 4), ("c", 8)])
+    '▁▄█'
+    """
+    most = max((number for _, number in bars), default=0) or 1
+    return "".join("▁▂▃▄▅▆▇█"[max(-(-8 * number // most), 1) - 1] for _, number in bars)
 
 
 def below(number: float, digits: int = 1) -> str:

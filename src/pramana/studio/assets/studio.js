@@ -106,12 +106,12 @@ function settled() {
   if (leaving) window.location.assign(leaving);
   else if (stale && panel && !panel.open) window.location.reload();
 }
-document.body.addEventListener("change", (event) => {
+document.addEventListener("change", (event) => {
   const field = event.target;
   if (!autosaved(field) || !(field.matches(".autosave") || field.hasAttribute("hx-post"))) return;
   changes += 1;
   stale = stale || Boolean(field.closest("#panel"));
-});
+}, true); // before the request of the field itself
 document.body.addEventListener("htmx:beforeRequest", (event) => { if (saves(event)) sent = changes; });
 document.body.addEventListener("htmx:afterRequest", (event) => {
   if (!saves(event)) return;

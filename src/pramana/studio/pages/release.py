@@ -161,7 +161,7 @@ EXPORT_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True)
-class Records:
+class RecordChoice:
     """The records and intervals of a question.
 
     Attributes:
@@ -179,7 +179,7 @@ class Records:
     usual: str
 
     @classmethod
-    def of(cls, form: Form, *, usual: str) -> Records:
+    def of(cls, form: Form, *, usual: str) -> RecordChoice:
         """From the address of a page."""
         level = form.number("level") or 0.95
         if level not in LEVELS:
@@ -218,7 +218,7 @@ class TableQuestion:
     by: tuple[str, ...]
     what: str
     of: str
-    records: Records
+    records: RecordChoice
 
     @classmethod
     def of_form(cls, form: Form) -> TableQuestion:
@@ -230,7 +230,7 @@ class TableQuestion:
         if len(set(by)) < len(by):
             raise InputError("A table has every column once. Choose another one.")
         numbers = form.last("of") if what in ("mean", "total") else ""
-        return cls(by, what, numbers, Records.of(form, usual="records"))
+        return cls(by, what, numbers, RecordChoice.of(form, usual="records"))
 
     @property
     def complete(self) -> bool:
@@ -359,7 +359,7 @@ async def choices_model(request: Request, studio: Studio) -> Response:
     form = form_in(request)
     return await part(
         request, job, "parts/model_form.html", poll=poll_of(request), form=form,
-        asking=Records.of(form, usual="population"), families=FAMILIES, levels=LEVELS,
+        asking=RecordChoice.of(form, usual="population"), families=FAMILIES, levels=LEVELS,
         query=query_of(request),
     )  # fmt: skip
 
@@ -386,7 +386,7 @@ def _model_job(request: Request, studio: Studio) -> Job:
         raise InputError(f"Write a formula of at most {MOST_LETTERS:,} letters.")
     if family not in FAMILIES:
         raise InputError(f"The family must be one of {', '.join(FAMILIES)}.")
-    records = Records.of(form, usual="population").arguments()
+    records = RecordChoice.of(form, usual="population").arguments()
     return studio.jobs.ask(
         analyst.model, lane="analyst", **release_of(studio), formula=formula, family=family,
         **records,
@@ -394,7 +394,7 @@ def _model_job(request: Request, studio: Studio) -> Job:
 
 
 def _same_model(form: Form, name: str) -> SameWork:
-    records = Records.of(form, usual="population")
+    records = RecordChoice.of(form, usual="population")
     formula, family = form.get("formula"), form.get("family") or "linear"
     options = [*(("--family", family) if family != "linear" else ()), *records.words()]
     last = [*options, "--", formula] if formula.startswith("-") else [formula, *options]
