@@ -241,6 +241,21 @@ def _inside(path, folder):
     )
 
 
+NOISE = """
+rest = "drop"
+[columns.sex]
+role = "key"
+categories = ["F", "M"]
+[columns.age]
+role = "key"
+points = [0, 20, 40, 60, 80]
+[columns.region]
+role = "public"
+[columns.income]
+role = "sensitive"
+noise = {distribution = "laplace", scale = 1}
+"""
+
 # -- releases to begin with ------------------------------------------------------------------------
 
 
@@ -288,12 +303,28 @@ def _bases(place):
             method="optimal",
         ),
     }
+    drawn = (
+        *columns[:3],
+        Column("region", Role.PUBLIC),
+        Column("income", Role.SENSITIVE, Bins((-9, -1, 0, 1, 9), "draw")),
+    )
+    keys = tuple(column for column in columns if column.role is Role.KEY)
+    noise = Schema.from_toml(NOISE)
+    plans |= {
+        "drawn": pm.design(Schema(drawn), pm.PkAnonymity(k=5), data=people, method="retention"),
+        "noise": pm.design(noise, pm.PkAnonymity(k=5), data=people, method="attribute-sampling"),
+    }
+    rounds = people.select([column.name for column in keys])
+    counted = pm.design(
+        Schema(keys), pm.ShuffledPrivacy(epsilon=3), data=rounds, method="shuffled-marginals"
+    )
     for name, plan in plans.items():
         pm.protect(people, plan, to=place / name, seed=1)
+    pm.protect(rounds, counted, to=place / "shuffled-marginals")
     formats = ("csv", "feather", "sav", "dta")
     for name in formats:
         pm.protect(people, plans["retention"], to=place / name, seed=2, file_format=name)
-    return [place / name for name in (*plans, *formats)]
+    return [place / name for name in (*plans, "shuffled-marginals", *formats)]
 
 
 # -- mutations of certificates ---------------------------------------------------------------------
