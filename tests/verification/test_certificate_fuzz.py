@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import json
+import math
 import os
 import random
 from collections.abc import Callable
@@ -19,6 +21,7 @@ import pytest
 
 import pramana as pm
 from pramana.errors import PramanaError
+from pramana.guarantees.claims import Claim
 from pramana.release.certificate import Certificate
 from pramana.release.certificate_fields import canonical
 from pramana.verification.consistency import consistency_checks
@@ -244,3 +247,17 @@ def test_a_certificate_that_contradicts_itself_is_refused_when_it_is_loaded(
     with pytest.raises(PramanaError) as refused:
         pm.load(tmp_path / "release").crosstab("sex", "age")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("method", ["resample", "centroid"])
+def test_a_claim_without_a_bound_ends_no_check_of_the_owner(tmp_path, method):
+    """The claim is refused, and all other checks are made."""
+    plan = pm.design(pm.Schema.from_toml(SCHEMA), pm.KAnonymity(k=4), data=people(), method=method)
+    release = pm.protect(people(), plan, to=tmp_path / "release")
+    claims = (Claim(pm.PkAnonymity(math.inf)),)
+    forged = dataclasses.replace(release.certificate, claims=claims)
+    (tmp_path / "release" / "certificate.json").write_bytes(forged.to_bytes())
+
+    verdict = pm.verify(tmp_path / "release", original=people())
+    assert "pk-anonymity" in {check.name for check in verdict.of_state("failed")}
+    assert "table" not in {check.name for check in verdict.checks}

@@ -256,7 +256,7 @@ def _kept_keys(
     whole = certificate.options.get("draw", "whole") == "whole"
     if drawn != NewKeys.HANDED_ROUND and not (drawn == NewKeys.FROM_MEMBERS and whole):
         return
-    k = max((c.attained.to_json().get("k", 1) for c in certificate.claims), default=1)
+    k = max((getattr(claim.attained, "k", 1) for claim in certificate.claims), default=1)
     keys = certificate.schema.randomised
     rest = tuple(column for column in certificate.schema.released if not column.randomised)
     names = [column.name for column in (*keys, *rest)]

@@ -374,7 +374,7 @@ class RecordScan:
         """Sizes of groups, and how diverse the sensitive values inside them are."""
         if self.shared_keys.columns:
             claims = self.certificate.claims
-            stated = max((claim.attained.to_json().get("k", 1) for claim in claims), default=1)
+            stated = max((getattr(claim.attained, "k", 1) for claim in claims), default=1)
             smallest = self.shared_keys.smallest()
             yield Check.decided(
                 "records with the same keys",
