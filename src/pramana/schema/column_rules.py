@@ -98,7 +98,10 @@ CODES: Final = re.compile(
 DESIGN: Final = re.compile(
     r"^varstr|^varpsu|stratum|^strata?$|^psu$|_psu$|^sdmv(str|psu)|cluster_?id|^ssu"
 )
-"""Strata and units of a sample."""
+LABELLED_DESIGN: Final = re.compile(
+    r"primary_sampling|sampling_(unit|point|cluster|strat)|(variance|design|sample|survey)_strat"
+)
+"""Strata and units of a sample, in names and in labels."""
 
 HEALTH: Final = re.compile(
     r"health|diagnos|disease|cancer|diab|hiv|icd|drug|religio|sexual|convict|illness"
@@ -422,6 +425,10 @@ def _identifier(c: ObservedColumn) -> bool:
     return c.distinct > FEW_CODES and c.named(IDENTIFIERS) and c.tally.whole
 
 
+def _design(c: ObservedColumn) -> bool:
+    return c.named(DESIGN) or (c.many and LABELLED_DESIGN.search(c.label_words) is not None)
+
+
 def _of_bodies(c: ObservedColumn) -> bool:
     return c.called(BODIES, MEASURES)
 
@@ -464,8 +471,8 @@ NUMBER_RULES: Final = (
     Rule(Role.IDENTIFIER, "its name speaks of an identifier", _identifier),
     Rule(
         Role.IDENTIFIER,
-        "its name speaks of the sample's design: it tells places",
-        lambda c: c.named(DESIGN),
+        "a unit or stratum of the sample's design, which tells places: dropped",
+        _design,
     ),
     Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: not c.many),
     Rule(Role.IDENTIFIER, "{c.row_number}", lambda c: bool(c.row_number)),
@@ -498,6 +505,11 @@ TEXT_RULES: Final = (
         Role.SENSITIVE,
         "its name speaks of something private",
         lambda c: c.named(HEALTH) or c.named(MONEY),
+    ),
+    Rule(
+        Role.IDENTIFIER,
+        "a unit or stratum of the sample's design, which tells places: dropped",
+        _design,
     ),
     Rule(Role.KEY, "it has few values ({c.distinct})", lambda c: c.distinct <= FEW_TEXTS),
     Rule(

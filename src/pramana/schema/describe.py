@@ -35,6 +35,8 @@ from pramana.schema.suggestions import (
     looks_missing,
     propose_domain,
     proposed_recoding,
+    second_headings,
+    structurally_missing,
     suggested_entries,
 )
 from pramana.schema.tally import Tally, ValueKind, tally
@@ -51,6 +53,11 @@ UNEVEN: Final = 2
 
 FIRST_POINTS: Final = 5
 """Of a grid, until a target is known: design says which number of points is better."""
+
+SECOND_HEADINGS: Final = (
+    "The first record looks like a second row of headings, in {} columns: take it out of the file, "
+    "and describe it again."
+)
 
 # -- completing a schema ---------------------------------------------------------------------------
 
@@ -204,11 +211,19 @@ class Profile:
 
 @dataclass(frozen=True, repr=False)
 class Description(Schema):
-    """A proposed schema with a profile of each column; ``unique`` records differ on the keys."""
+    """A proposed schema with a profile of each column.
+
+    Attributes:
+        profiles: What was seen of each column.
+        records: The number of records.
+        unique: Records that no other one equals on the keys.
+        notices: What is wrong with the table as a whole.
+    """
 
     profiles: tuple[Profile, ...] = ()
     records: int = 0
     unique: int = 0
+    notices: tuple[str, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -233,8 +248,9 @@ class Description(Schema):
             reasons={p.name: p.why for p in self.profiles},
             notes={p.name: p.notes for p in self.profiles},
         )
+        head = (comment_of(notice) for notice in self.notices)
         rest = (comment_of(f"{name} is dropped: {why}") for name, why in gone.items())
-        return text + "".join(f"{line}\n" for line in rest)
+        return "".join(f"{line}\n" for line in (*head, *text.splitlines(), *rest))
 
 
 def describe(
@@ -322,6 +338,14 @@ def describe(
                 withheld=risk is not None and not risk.admitted,
             )
         )
+    structural = structurally_missing(table, columns, tallies)
+    profiles = [
+        replace(own, proposals=(*own.proposals, structural[own.name]))
+        if own.name in structural
+        else own
+        for own in profiles
+    ]
+    headings = second_headings(table, tallies)
     return Description(
         tuple(columns),
         household=household,
@@ -329,6 +353,7 @@ def describe(
         profiles=tuple(profiles),
         records=table.rows,
         unique=_unique(table, [column for column in columns if column.role is Role.KEY]),
+        notices=(SECOND_HEADINGS.format(headings),) if headings else (),
     )
 
 

@@ -55,6 +55,18 @@ def formats_of(values: pa.Array) -> tuple[str, ...]:
     return tuple(form for form in found if _parsed(texts, form) is not None)
 
 
+COMPACT: Final = "%Y%m%d"
+"""How dates are written as whole numbers, such as 20240331."""
+
+
+def are_compact_dates(numbers: pa.Array) -> bool:
+    """Whether all whole numbers are dates of 1800 to 2199, such as 20240331."""
+    ends = pc.min_max(numbers)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    inside = low is not None and low >= 1800_01_01 and high <= 2199_12_31
+    return inside and len(numbers) > 1 and _parsed(numbers.cast(pa.string()), COMPACT) is not None
+
+
 def read_dates(name: str, texts: pa.Array, form: str | None) -> pa.Array:
     """The dates of a column of text: ISO, with or without a time behind them, or by a format."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
@@ -250,7 +262,9 @@ def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> Re
     """The column with the type that follows."""
     own, kind = column.recoding.before_release, number or _plain(before)
     if own.date is not None:
-        if not (pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)):
+        spelled = pa.types.is_integer(kind) and own.date_format == COMPACT
+        dates = pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)
+        if not (dates or spelled):
             raise InvalidTable(
                 f"'{column.name}' must hold dates to become its {own.date}.", column=column.name
             )

@@ -15,10 +15,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
+from pramana.base.text import counted
 from pramana.errors import InvalidSchema, InvalidTable, TooLarge
+from pramana.schema.codec import encode
 from pramana.schema.column_rules import FEW_NUMBERS, ObservedColumn
 from pramana.schema.domains import Bins, Categories, Domain, Label, label_text
-from pramana.schema.recoded_table import decimals, formats_of, is_iso
+from pramana.schema.opened_table import OpenedTable
+from pramana.schema.recoded_table import COMPACT, are_compact_dates, decimals, formats_of, is_iso
 from pramana.schema.recoding import Recoding
 from pramana.schema.schema import CATEGORY_LIMIT, Column, Role
 from pramana.schema.schema_file import entry_of
@@ -131,6 +134,8 @@ def proposed_recoding(seen: Tally, suspects: Sequence[Suspect]) -> tuple[Recodin
         return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
     if seen.distinct and seen.kind in ("text", "date") and is_iso(seen.values):
         return Recoding(date="year"), "dates: as their year"
+    if seen.kind == "integer" and seen.complete and are_compact_dates(seen.values):
+        return Recoding(date="year", date_format=COMPACT), "dates: as their year"
     formats = date_formats(seen)
     if len(formats) == 1:
         return Recoding(date="year", date_format=formats[0]), "dates: as their year"
@@ -266,6 +271,91 @@ def _step_of_amounts(seen: Tally) -> float | None:
         return None
     power = int(np.floor(np.log10(float(np.median(some))))) - 1
     return 10**power if power >= 0 else float(10.0**power)
+
+
+# -- missing values that follow from another column -----------------------------------------------
+
+FIRST: Final = 20_000  # records in which they are searched
+FEWEST_RECORDS: Final = 5  # of a value of the other column
+FEWEST_HEADINGS: Final = 3  # columns with a heading
+LONGER: Final = 3  # times as long as other texts is a heading
+NEARLY_ALL: Final = 0.9
+EXPLAINED: Final = 0.9  # the share of missing values that the other column explains
+
+
+def structurally_missing(
+    table: OpenedTable, columns: Sequence[Column], tallies: Mapping[str, Tally]
+) -> dict[str, tuple[str, str]]:
+    """Columns that are empty wherever a key has some values, as the income of children is.
+
+    Returns:
+        For each such column an entry of the schema file and the reason: a rule that keeps both
+        consistent where both are randomised, else the advice to bin or drop the column.
+    """
+    keys = [column for column in columns if column.randomised and not column.gridded]
+    partly = [
+        column
+        for column in columns
+        if column.role is not Role.IDENTIFIER
+        and 0 < tallies[column.name].missing < table.rows
+        and column.name not in table.labels.missing
+    ]
+    if not keys or not partly:
+        return {}
+    names = list(dict.fromkeys(column.name for column in (*keys, *partly)))
+    some = table.first(names, FIRST)
+    codes = {key.name: encode(key, some.column(key.name)) for key in keys}
+    found: dict[str, tuple[str, str]] = {}
+    for column in partly:
+        gone = np.asarray(some.column(column.name).is_null())
+        best = EXPLAINED * max(int(gone.sum()), 1)
+        for key in keys:
+            if key.name == column.name:
+                continue
+            size = len(key.labels)
+            records = np.bincount(codes[key.name], minlength=size)
+            empty = np.bincount(codes[key.name][gone], minlength=size)
+            always = (records >= FEWEST_RECORDS) & (empty == records)
+            if None in key.labels:
+                always[size - 1] = False
+            if empty[always].sum() < best or not always.any():
+                continue
+            best = empty[always].sum() + 1  # of several keys the one that explains most
+            labels = [key.labels[at] for at in np.flatnonzero(always)]
+            why = f"empty wherever '{key.name}' has one of {counted(len(labels), 'value')}"
+            if column.randomised:
+                present = [label for label in column.labels if label is not None]
+                rule = {key.name: labels, column.name: present}
+                found[column.name] = entry_of("impossible", [rule]), f"{why}; at the top, for both"
+            else:
+                found[column.name] = (
+                    entry_of("role", "identifier"),
+                    f"{why}, and tells them where it is released unchanged: bin that key, or drop",
+                )
+    return found
+
+
+def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
+    """In how many columns the first record is a heading; 0 where these are not most columns.
+
+    A heading is a text that no other record has, in a column of numbers or of far shorter texts.
+    """
+    texts = [name for name, seen in tallies.items() if seen.kind == "text" and seen.complete]
+    if len(texts) < FEWEST_HEADINGS or table.rows < FEWEST_RECORDS:
+        return 0
+    first = table.first(texts, 1)
+    found = 0
+    for name in texts:
+        heading, seen = first.column(name)[0].as_py(), tallies[name]
+        others = seen.values.filter(pc.not_equal(seen.values, heading)) if heading else ()
+        if not len(others) or len(others) == seen.distinct:
+            continue
+        alone = int(seen.numbers[seen.values.to_pylist().index(heading)]) == 1
+        numbers = pc.mean(decimals(pc.utf8_trim_whitespace(others))).as_py()
+        short = float(pc.mean(pc.utf8_length(others)).as_py())
+        odd = numbers > NEARLY_ALL or len(heading) > LONGER * max(short, 1)
+        found += alone and odd and any(letter.isalpha() for letter in heading)
+    return found if found > len(tallies) / 2 else 0
 
 
 # -- domains ---------------------------------------------------------------------------------------
