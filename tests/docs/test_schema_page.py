@@ -19,6 +19,13 @@ PAGE = "\n".join(page.read_text() for page in sorted(PAGES))
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.fixture(autouse=True)
+def regions(tmp_path, monkeypatch):
+    """The file of levels that an example names."""
+    (tmp_path / "regions.csv").write_text("town,district,state\nBonn,Rhein-Sieg,NRW\n")
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_every_example_is_a_schema(number):
     """As it stands, and written out again."""

@@ -129,6 +129,10 @@ IN_COLUMNS = {
         f'{KEY}merge = {{a = ["F"], b = ["F"]}} # !\n',
         f'{KEY}merge = {{a = [["F"]]}} # !\n',
     ],
+    "hierarchy": [
+        f"{KEY}hierarchy = 3 # !\n",
+        f'{KEY}hierarchy = {{file = "nosuch.csv", level = "all"}} # !\n',
+    ],
     "bottom": [
         f'{PAY}bottom = "x" # !\n',
         f"{PAY}bottom = nan # !\n",

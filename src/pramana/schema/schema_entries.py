@@ -121,6 +121,13 @@ class ReplicatesEntry(msgspec.Struct, forbid_unknown_fields=True):
     scale: AboveZero | None = None
 
 
+class HierarchyEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of levels, and the level whose categories take the place of values."""
+
+    file: Name
+    level: Name
+
+
 COLUMN_ENTRIES: Final[dict[str, Entry]] = {
     "role": (Annotated[str, _json(pattern=_words(ROLES))], "what the column means to an intruder"),
     "categories": (Annotated[list[Possible], SOME] | Possible, "the values that can occur"),
@@ -150,6 +157,10 @@ COLUMN_ENTRIES: Final[dict[str, Entry]] = {
     "merge": (
         dict[str, Annotated[list[Value], SOME] | Value],
         'new categories with the values that they take up, as {"other" = ["5", "6"]}',
+    ),
+    "hierarchy": (
+        HierarchyEntry,
+        'the categories of a level in a file, as {file = "regions.csv", level = "state"}',
     ),
     "bottom": (Finite, "a number that smaller ones become"),
     "top": (Finite, "a number that larger ones become"),

@@ -6,20 +6,24 @@ here: a schema file has one entry a line, below the header of its column.
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pramana.base.atomic_files import read_file
 from pramana.base.text import as_table, names_of_table
 from pramana.errors import InvalidSchema, PramanaError
+from pramana.schema.domains import require
 from pramana.schema.origins import Provenance
 from pramana.schema.schema import Column, Dataset, Role, Schema
 from pramana.schema.schema_entries import (
+    COLUMN_ENTRIES,
     ROLES,
     STRATA,
     TOP_ENTRIES,
@@ -32,24 +36,24 @@ from pramana.schema.schema_entries import (
     read_replicates,
     refuse_unknown,
 )
-from pramana.types import Form
+from pramana.types import Entries, Form
 
 
-def text_of(path: Path) -> str:
-    """The text of a schema file."""
+def text_of(path: Path, *, what: str = "schema file") -> str:
+    """The text of a schema file, or of one that it names."""
     if not path.exists():
-        raise InvalidSchema(f"The schema file {path} does not exist.")
+        raise InvalidSchema(f"The {what} {path} does not exist.")
     try:
-        return read_file(path, what="schema file").decode("utf-8-sig")
+        return read_file(path, what=what).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidSchema(f"The schema file {path} cannot be read as UTF-8 text.") from None
+        raise InvalidSchema(f"The {what} {path} cannot be read as UTF-8 text.") from None
 
 
 def read_schema_file(path: Path) -> Schema:
     """The schema in a TOML file; every error names the file, and the line where it has one."""
     text = text_of(path)
     try:
-        return read_schema(text)
+        return read_schema(text, folder=path.parent)
     except PramanaError as error:
         line = line_of(text, error.fields.get("column"), error.fields.get("entry"))
         number, entry = line or (None, None)
@@ -71,8 +75,8 @@ def read_toml(text: str, *, what: str) -> Form:
         ) from None
 
 
-def read_schema(text: str) -> Schema:
-    """The schema that a TOML text states."""
+def read_schema(text: str, *, folder: Path = Path()) -> Schema:
+    """The schema that a TOML text states; ``folder`` holds the files that it names."""
     raw = _dates_as_text(read_toml(text, what="The schema"))
     tables = raw.pop("columns", {})
     if not isinstance(tables, dict):
@@ -99,6 +103,8 @@ def read_schema(text: str) -> Schema:
                 column=name,
                 entry=name,
             )
+        if "hierarchy" in table:
+            tables[name] = _with_level(name, table, folder)
     names = list(dict.fromkeys([*tables, *roles]))
     household = top.get("household")
     if household is not None and household not in names:
@@ -125,6 +131,31 @@ def read_schema(text: str) -> Schema:
         drops_rest=top.get("rest") == "drop",
         dataset=Dataset.of(top.get("dataset", {})),
     )
+
+
+def _with_level(name: str, table: Entries, folder: Path) -> Form:
+    """The entries of a column with ``merge`` in place of ``hierarchy``.
+
+    The file is CSV with headings: the first column has the values of the table, each further one
+    has their categories at a coarser level. Values that it does not list stay as they are.
+    """
+    check_entry("hierarchy", table["hierarchy"], COLUMN_ENTRIES, name)
+    path, level = folder / table["hierarchy"]["file"], table["hierarchy"]["level"]
+    known = partial(require, entry="hierarchy", column=name)
+    known("merge" not in table, text=f"'{name}' must have merge or hierarchy, not both.")
+    known(path.is_file(), text=f"The hierarchy file {path} does not exist.")
+    rows = list(csv.reader(text_of(path, what="hierarchy file").splitlines()))
+    heads = rows[0] if rows else []
+    known(
+        level in heads[1:] and all(len(row) == len(heads) for row in rows),
+        text=f"{path} must have a column of the level '{level}' after that of the values, and as "
+        "many cells in each row as headings.",
+    )
+    merge: dict[str, list[str]] = {}
+    for row in rows[1:]:
+        if category := row[heads.index(level)]:
+            merge.setdefault(category, []).append(row[0])
+    return {key: value for key, value in table.items() if key != "hierarchy"} | {"merge": merge}
 
 
 def _add_roles(roles: dict[str, Role], word: str, role: Role, names: list[str]) -> None:

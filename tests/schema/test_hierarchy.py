@@ -1,0 +1,63 @@
+"""Coarser categories from a file of levels."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import pramana as pm
+
+LEVELS = "town,district,state\n1,north,A\n2,north,A\n3,south,A\n4,,B\n5,south,\n"
+SCHEMA = """
+[columns.town]
+role = "key"
+missing = "refuse"
+hierarchy = {file = "regions.csv", level = "LEVEL"}
+[columns.sex]
+role = "key"
+"""
+
+
+def load(folder, level, levels=LEVELS, schema=SCHEMA):
+    """The schema in a folder with the file of levels."""
+    (folder / "regions.csv").write_text(levels)
+    (folder / "s.toml").write_text(schema.replace("LEVEL", level))
+    return pm.Schema.load(folder / "s.toml")
+
+
+def test_a_level_merges_values(tmp_path):
+    """By hand; a value without a category at the level stays, and the schema written again too."""
+    schema = load(tmp_path, "state")
+    merged = (("A", ("1", "2", "3")), ("B", ("4",)))
+    assert schema.column("town").recoding.merged == merged
+    assert pm.Schema.from_toml(schema.to_toml()) == schema
+    assert dict(load(tmp_path, "district").column("town").recoding.merged) == {
+        "north": ("1", "2"),
+        "south": ("3", "5"),
+    }
+
+
+def test_the_release_has_the_categories_of_the_level(tmp_path):
+    """Numbers in the table are found by their text."""
+    table = pa.table({"town": [1, 2, 3, 4, 5] * 40, "sex": ["F", "M"] * 100})
+    plan = pm.design(load(tmp_path, "state"), pm.DifferentialPrivacy(2), data=table)
+    records = pm.protect(table, plan, seed=1).table
+    assert set(records["town"].to_pylist()) <= {"A", "B", "5"}
+
+
+@pytest.mark.parametrize(
+    ("level", "levels", "what"),
+    [
+        ("country", LEVELS, "column of the level 'country'"),
+        ("town", LEVELS, "column of the level 'town'"),
+        ("state", "", "column of the level"),
+        ("state", "town,state\n1\n", "as many cells"),
+        ("state", "town,state\n1,A\n1,B\n", "name every value once"),
+    ],
+)
+def test_files_that_are_no_levels_are_refused_on_the_line(tmp_path, level, levels, what):
+    """With file, line and entry, and no cell."""
+    with pytest.raises(pm.InvalidSchema, match=what) as caught:
+        load(tmp_path, level, levels)
+    assert caught.value.fields["column"] == "town"
+    assert "s.toml, line" in str(caught.value)
