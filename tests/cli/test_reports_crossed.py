@@ -159,4 +159,4 @@ def test_the_folder_tells_what_was_not_asked_from_what_is_missing(release: Path)
     assert kinds["reported"] == ["value"] * len(certificate["mechanism"])
     readme = (release / "README.md").read_text()
     assert "not asked for" in readme
-    assert "reported: released as it is" not in readme
+    assert "reported: released unchanged" not in readme

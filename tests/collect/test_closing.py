@@ -62,13 +62,11 @@ def test_a_release_of_answers_verifies_and_tells_who_answered(
     verdict = pm.verify(tmp_path / "release")
     assert verdict.valid, [check for check in verdict.checks if not check.ok]
     told = " ".join(release.certificate.sentences())
-    assert "Nobody held the truth" in told
-    assert (
-        "Who invented m of the n records, or was told them, stands before an anonymity set" in told
-    )
-    assert "who did so m times is covered by m times epsilon" in told
+    assert "Nobody held the original answers" in told
+    assert "An attacker who invented or knows m of the n records faces an anonymity set" in told
+    assert "A person who answered m times is covered by m times epsilon" in told
     report = pm.report(tmp_path / "release").save(tmp_path / "report.html").read_text()
-    assert "Nobody held the truth" in " ".join(report.split())
+    assert "Nobody held the original answers" in " ".join(report.split())
     table = release.crosstab("employed")
     for value, truth in (("yes", 3000), ("no", 1000)):
         cell = table.cell(value)

@@ -254,7 +254,7 @@ WORDS = {
     "declared": "declared",
     "the owner only": "the owner only",
     "randomised": "randomised",
-    "released as it is": "released as it is",
+    "released as it is": "released unchanged",
     "replaced within groups": "replaced within groups",
 }
 """Values of arguments, certificates and results that are words of the product."""
@@ -306,6 +306,7 @@ KEYS = {
     "figures": "statistics",
     "rebuild": "synthesis",
     "rebuilt": "synthesized",
+    "released_as_they_are": "released_unchanged",
     "words": "text_version",
 }
 """Keys of certificates and of the plain form of results, where they changed or soon will."""

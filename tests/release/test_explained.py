@@ -75,7 +75,7 @@ def folders(survey, tmp_path_factory):
 def test_the_first_line_says_how_to_estimate(folders):
     """Whoever opens the folder reads that before anything else."""
     first = (folders["csv"] / "README.md").read_text().splitlines()[0]
-    assert first.startswith("Do not count these records as they stand: estimate")
+    assert first.startswith("Do not count these records directly. Estimate")
     assert "pramana estimate . --by" in first
 
 
@@ -102,7 +102,7 @@ def test_every_kind_of_release_says_what_is_promised_and_what_not(tmp_path, surv
     assert form["scope"]["statement"] in text
     assert form["anonymity_set"]["statement"] in text
     assert "not for publication" in text  # a seed was used
-    assert "reads like somebody's need not be theirs" in text  # and some are, word for word
+    assert "need not be that person's" in text  # and some are unchanged
     assert api.verify(release.folder).valid
 
 
@@ -118,7 +118,7 @@ def test_the_codebook_lists_every_value_with_its_label(folders):
         ("", "empty", "missing"),
     ]
     (income,) = (row for row in rows if row["column"] == "income")
-    assert income["treatment"] == "released as it is"
+    assert income["treatment"] == "released unchanged"
     assert income["label"] == "Income\nof the year"
     assert [r["value"] for r in rows if r["column"] == "age"] == ["[0, 30)", "[30, 60)", "[60, 90]"]
 

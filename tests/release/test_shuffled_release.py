@@ -56,7 +56,7 @@ def test_a_sensitive_column_splits_the_anonymity_set_of_a_release(tmp_path: Path
     assert claim.attained == alone
     assert 0.49 < claim.attained.epsilon <= 0.5
     assert (
-        "1,000 records share all columns released as they are"
+        "1,000 records share the values of all columns released unchanged"
         in certificate.to_json()["anonymity_set"]["statement"]
     )
     checks = {check.name: check.ok for check in pm.verify(tmp_path / "release").checks}

@@ -399,7 +399,7 @@ def test_what_was_done_to_columns_that_are_not_randomised_is_told():
     words = " ".join(page.split())
 
     assert re.search(r"sex key M(,| and) X merged into other; kept with probability ", words)
-    assert "pay sensitive rounded to multiples of 10; released as it is" in words
+    assert "pay sensitive rounded to multiples of 10; released unchanged" in words
     assert "age sensitive binned, not randomised 3 bins, declared, missing is one of them" in words
     assert re.search(r"debt sensitive [^.]*; released with noise, not randomised", words)
     assert "Expected error of unbiased estimates: " in words

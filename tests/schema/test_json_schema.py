@@ -39,7 +39,8 @@ SPELLED = """
 ["sex*age"] "sex*age" "trials" {distribution="laplace",scale=3} {distribution="laplace",scale=inf}
 {distribution="laplace",scale=3,more=1} {columns=["r1","r2"],method="jackknife"}
 {columns="r*",method="brr"} {columns=["r1","r2"],method="fay",fay=0.5} {columns=["r1"]}
-{columns=["r1","r2"],scale=true} {file="levels.csv",level="all"} {file="levels.csv"} {sex=["F"],age=["[0,18)"]} [{sex="F",age={missing=true}}]
+{columns=["r1","r2"],scale=true} {file="levels.csv",level="all"} {file="levels.csv"}
+{sex=["F"],age=["[0,18)"]} [{sex="F",age={missing=true}}]
 [{sex="F",c=1}] [{sex=["F"]}] [{sex=[],c=[1]}] 9223372036854775807 1e400
 """
 VALUES = SPELLED.split()

@@ -462,6 +462,6 @@ def test_a_anonymity_set_is_no_promise_and_records_may_read_as_the_truth(release
         assert "not its own" not in text
     if certificate.kind != "groups":
         assert (
-            "is what is promised, and no more"
+            "guarantees bound how well a person is hidden"
             in certificate.to_json()["anonymity_set"]["statement"]
         )

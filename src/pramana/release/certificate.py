@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeAlias
@@ -20,7 +21,7 @@ import msgspec
 from msgspec import Meta
 
 from pramana.base.rounding import SHARES
-from pramana.base.text import as_it_is, counted, listed, percent_up, text_up
+from pramana.base.text import counted, listed, percent_up, text_up
 from pramana.errors import AlteredRelease, NotARelease, PramanaError, harmless
 from pramana.guarantees.base import Evidence
 from pramana.guarantees.claims import ANY_SIZE, Claim, Made, household_scope
@@ -29,6 +30,9 @@ from pramana.guarantees.shuffled_privacy import ShuffledPrivacy
 from pramana.io.base import FORMATS
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.release.certificate_fields import (
+    AS_IT_IS,
+    BINNED,
+    NOISY,
     LabelsForm,
     Number,
     SchemaForm,
@@ -51,16 +55,16 @@ from pramana.types import Entries, Form
 FORMAT: Final = "pramana-certificate"
 FORMAT_VERSION: Final = 2
 
-TEXT_VERSION: Final = 1
+TEXT_VERSION: Final = 2
 """Raise it when a sentence of a certificate, of the README or of the codebook changes.
 
 Sentences follow from numbers and are compared to the letter, so that a forged one shows. A
 certificate with sentences of another version cannot be compared, and is refused.
 """
 
-NO_PROMISE: Final = (
-    "Nothing is promised about a person: no target was asked for, and the figures that the owner "
-    "has would tell the true counts."
+NO_GUARANTEE: Final = (
+    "Nothing is guaranteed about a person: no target was requested, and the statistics that only "
+    "the owner has would disclose original counts."
 )
 
 NOT_FOR_PUBLICATION: Final = "reproducible: not for publication"
@@ -110,15 +114,15 @@ class Panel:
     def sentence(self) -> str:
         """What all waves tell, in words."""
         return (
-            f"This is wave {self.wave} of {self.waves} of a panel: all numbers above are of one "
-            "wave, and hold against who sees no other one. All waves together tell no more than an "
-            f"epsilon of {text_up(self.epsilon, 3)} of who gave the same answers in all of them on "
-            f"one device, and no more than {text_up(self.changing_epsilon, 3)} of anybody who "
-            "answered at most once a wave: who answered m times in each is covered by m times the "
-            "latter. Who sees them all pins a record on a person up to 1 in 1 + (n - 1) * exp(-2 "
-            "epsilon), of the n people who took part in all of them, each once a wave: with the "
-            "latter epsilon, and with the former only if all n gave the same answers throughout, "
-            "on one device each."
+            f"This is wave {self.wave} of {self.waves} of a panel. All numbers above are of one "
+            "wave, against an attacker who sees no other wave. All waves together disclose at most "
+            f"an epsilon of {text_up(self.epsilon, 3)} about a person who gave the same answers in "
+            f"all of them on one device, and at most {text_up(self.changing_epsilon, 3)} about "
+            "anybody who answered at most once a wave. A person who answered m times in each wave "
+            "is covered by m times the latter. An attacker who sees all waves links a record to a "
+            "person with probability at most 1 in 1 + (n - 1) * exp(-2 epsilon), where n people "
+            "took part in all waves, each once a wave: with the latter epsilon, or with the former "
+            "if all n gave the same answers throughout, on one device each."
         )
 
 
@@ -151,28 +155,27 @@ class Collected:
     def sentence(self, *, picked: bool = False) -> str:
         """What it rests on, in words; also where chance ``picked`` a person's questions."""
         secret = (
-            "People saw which questions chance had picked for them: of who told it, or was seen "
-            "to answer, k and the central epsilon are those of the records of the same questions "
-            "only. "
+            "People saw which questions chance picked for them. Of a person who told this, or was "
+            "seen to answer, k and the central epsilon are those of the records of the same "
+            "questions only. "
             if picked
             else ""
         )
         once = (
             "Each person had a code that could be used once."
             if self.codes
-            else "Nothing kept a person from answering on several devices: who did so m times is "
-            "covered by m times epsilon, and by a k of 1 + (n - m) / m * exp(-2 epsilon) only, of "
-            "the n records; by no central epsilon."
+            else "Nothing prevented a person from answering on several devices. A person who "
+            "answered m times is covered by m times epsilon, and by k = 1 + (n - m) / m * exp(-2 "
+            "epsilon) among n records; no central epsilon covers this person."
         )
-        return (
-            "Nobody held the truth: people randomised their own answers before they sent them, "
-            f"by survey {self.survey}. That rests on the page that they opened being the one of "
-            "this survey, and on a channel that does not say who sent what. Who invented m of the "
-            "n records, or was told them, stands before an anonymity set of the other n - m: k "
-            "and the "
-            f"central epsilon are those of n - m. {secret}{once}"
-            + ("" if self.panel is None else f" {self.panel.sentence()}")
+        text = (
+            "Nobody held the original answers: people randomised their answers before they sent "
+            f"them, by survey {self.survey}. This rests on two assumptions: people opened the page "
+            "of this survey, and the channel does not disclose who sent what. An attacker who "
+            "invented or knows m of the n records faces an anonymity set of the other n - m: k and "
+            f"the central epsilon are those of n - m. {secret}{once}"
         )
+        return text if self.panel is None else f"{text} {self.panel.sentence()}"
 
 
 @dataclass(frozen=True)
@@ -333,23 +336,23 @@ class Certificate:
         binned = [column.name for column in self.true_schema.binned]
         noisy = [column.name for column in self.true_schema.noisy]
         parts = [
-            f"{counted(len(names), 'column is', 'columns are')} {how} ({', '.join(names)})"
-            for names, how in (
-                (left, f"released as {'it is' if len(left) == 1 else 'they are'}"),
-                (binned, "binned, not randomised"),
-                (noisy, "released with noise, not randomised"),
-            )
+            f"{counted(len(names), 'column is', 'columns are')} {how} ({self._titles(names)})"
+            for names, how in ((left, AS_IT_IS), (binned, BINNED), (noisy, NOISY))
             if names
         ]
-        those = "it" if len(left) + len(binned) + len(noisy) == 1 else "those"
+        those = "it" if len(left) + len(binned) + len(noisy) == 1 else "them"
         statement = f"{'; '.join(parts)}: no finite epsilon covers {those}."
         form: Form = {
             "randomised": [column.name for column in self.schema.randomised],
-            "released_as_they_are": left,
+            "released_unchanged": left,
             "binned_not_randomised": binned,
             "statement": statement if parts else "Every released column is randomised.",
         }
         return form | ({"with_noise": noisy} if noisy else {})
+
+    def _titles(self, columns: Iterable[str]) -> str:
+        """Columns in a row, each with its label on one line."""
+        return ", ".join(" ".join(self.labels.title(name).splitlines()) for name in columns)
 
     def among_whom(self) -> str:
         """The anonymity set of a person, in words."""
@@ -359,19 +362,20 @@ class Certificate:
                 f"all {size:,} records" if not known else f"records that share {', '.join(known)}"
             )
             return self.nature.anonymity_set.format(inside=inside)
-        text = f"The anonymity set of a person is all {size:,} records"
+        text = f"The anonymity set of a person is all {size:,} records."
         if known:
             values = "value" if len(known) == 1 else "values"
+            unchanged = "is" if len(known) == 1 else "are"
             text = (
-                f"{', '.join(known)} may be known to an adversary and {as_it_is(known)}: the "
-                f"anonymity set of a person is the records with the same {values} there, at least "
-                f"{size:,}"
+                f"An attacker may know {self._titles(known)}, which "
+                f"{unchanged} released unchanged. The anonymity set of a person is the records "
+                f"with the same {values} there, at least {size:,}."
             )
-        text += "; how well anyone hides in it is what is promised, and no more."
+        text += " The guarantees bound how well a person is hidden in it."
         fewest = self.smallest_unchanged_group
         if fewest is not None:
-            text += f" At least {counted(fewest, 'record shares', 'records share')} all "
-            text += "columns released as they are."
+            text += f" At least {counted(fewest, 'record shares', 'records share')} the values of "
+            text += "all columns released unchanged."
         return text
 
     def _extras(self) -> Form:
@@ -481,8 +485,8 @@ class Certificate:
         return claim.sentence(self.true_schema, self.made)
 
     def sentences(self) -> list[str]:
-        """The promises in words, and beside them what stands in the release word for word."""
-        promises = [self.promise(claim) for claim in self.claims] or [NO_PROMISE]
+        """The guarantees in words, and what limits them."""
+        promises = [self.promise(claim) for claim in self.claims] or [NO_GUARANTEE]
         if self.collected is not None:
             promises.append(self.collected.sentence(picked=self.made.picked))
         if self.households:
@@ -492,22 +496,19 @@ class Certificate:
         return promises if "verbatim" not in self.statistics else [*promises, self._verbatim()]
 
     def _verbatim(self) -> str:
-        """What a stranger sees of the truth, in words."""
+        """How many original records appear in the release, in words."""
         seen = self.statistics["verbatim"]
         share, unique = float(seen["records_at_most"]), float(seen["unique_records_at_most"])
         text = (
-            f"On average at most {percent_up(share)} of the true records, and at most "
-            f"{percent_up(unique)} of those that are unique in the truth, stand in such a release "
-            "word for word (counted on stand-ins, to whom values were handed anew, and rounded up "
-            f"to one of {len(SHARES)} steps, so that nothing is told about who has what)"
+            f"On average at most {percent_up(share)} of the original records, and at most "
+            f"{percent_up(unique)} of those that are unique in the original data, appear unchanged "
+            f"in the release (estimated on a permuted copy, rounded up to one of {len(SHARES)} "
+            "steps)."
         )
         suggested = self.suggested_share
         if suggested is not None and unique > suggested:
-            text += (
-                ": whose they are is known no better than promised, but records are there to be "
-                "read"
-            )
-        return f"{text}."
+            text += " Whose they are is hidden as guaranteed, but anyone can read these records."
+        return text
 
     def __repr__(self) -> str:
         attained = ", ".join(repr(claim.attained) for claim in self.claims)
@@ -520,10 +521,8 @@ class Certificate:
 
 def accepted_words(columns: tuple[str, ...]) -> str:
     """The sentence about columns whose risk the owner accepted."""
-    return (
-        f"The owner accepted the risk of {listed(columns, 8)}: no guarantee covers what "
-        f"{'it gives' if len(columns) == 1 else 'they give'} away."
-    )
+    given = "it discloses" if len(columns) == 1 else "they disclose"
+    return f"The owner accepted the risk of {listed(columns, 8)}: no guarantee covers what {given}."
 
 
 # -- reading ---------------------------------------------------------------------------------------

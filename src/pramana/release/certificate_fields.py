@@ -99,7 +99,7 @@ MOST_SET_CELLS: Final = 10_000_000
 MOST_MOVES: Final = 5_000_000
 """Transitions of one matrix, before an array of them is made: cells may share a listed row."""
 
-AS_IT_IS: Final = "released as it is"
+AS_IT_IS: Final = "released unchanged"
 BINNED: Final = "binned, not randomised"
 NOISY: Final = "released with noise, not randomised"
 

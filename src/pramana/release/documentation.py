@@ -28,7 +28,7 @@ from pramana.schema.schema import COUNT, REPORTED, Column
 LOADERS: Final = {"load.py": "Python", "load.R": "R", "load.do": "Stata", "load.sps": "SPSS"}
 """The snippets and their languages."""
 
-WARNING: Final = "The records are not to be counted as they stand: README.md says how to estimate."
+WARNING: Final = "Do not count these records directly: README.md says how to estimate."
 NUMBER: Final = r"-?((0|[1-9][0-9]{0,14})([.][0-9]*[1-9])?(e[+-][0-9]+)?|inf)"
 """How a released number is written. Codes such as 01 or 250.00 are none: they would change."""
 
@@ -309,8 +309,8 @@ def explanations(certificate: Certificate) -> dict[str, bytes]:
 def _lines(certificate: Certificate) -> Iterator[str]:
     example = next(iter(certificate.schema.randomised), certificate.schema.released[0]).name
     yield (
-        "Do not count these records as they stand: estimate, with `pramana estimate . --by "
-        'COLUMN`, or in Python `pramana.load(".").crosstab("COLUMN")`.'
+        "Do not count these records directly. Estimate, with `pramana estimate . --by COLUMN`, or "
+        'in Python `pramana.load(".").crosstab("COLUMN")`.'
     )
     yield ""
     yield f"# A release of {certificate.records:,} records by method {certificate.method}"
@@ -321,10 +321,10 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     more = " --unweighted" if apart else ""
     command = f"pramana estimate . --by{_argument(example)}{more}"
     yield f"A first table, with errors: `{command}`."
-    yield from _section("What is promised", map(_shown, certificate.sentences()))
-    yield from _section("What is not promised", _limits(certificate))
-    yield from _section("What must not be done", _warnings(certificate))
-    yield from _section("What lies here", _files(certificate))
+    yield from _section("What is guaranteed", map(_shown, certificate.sentences()))
+    yield from _section("What is not guaranteed", _limits(certificate))
+    yield from _section("How not to use it", _warnings(certificate))
+    yield from _section("Files", _files(certificate))
     columns = certificate.schema.released
     yield from _section("Columns", (_column_line(certificate, column) for column in columns))
 
@@ -340,25 +340,25 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _limits(certificate: Certificate) -> Iterator[str]:
     yield _shown(str(certificate.scope()["statement"]))
     yield _shown(certificate.among_whom())
-    yield "A promise bounds what is learned about a person; it does not say that records are false."
-    yield "Promises of several releases about the same people add up to less."
+    yield "A guarantee bounds what is learned about a person. Records may still be true."
+    yield "Releases about the same people together disclose more: see `pramana ledger`."
     if certificate.reproducible:
         yield f"A seed was used: {NOT_FOR_PUBLICATION}."
 
 
 def _warnings(certificate: Certificate) -> Iterator[str]:
-    yield "Do not count, average or fit models to the records as they stand; see the first line."
+    yield "Do not count, average or fit models to the records directly; see the first line."
     yield (
-        "Do not take a record for a person: what it says was drawn by chance or exchanged, and one "
-        "that reads like somebody's need not be theirs."
+        "Do not take a record for a person: its values were drawn by chance or exchanged, and one "
+        "that resembles a person need not be that person's."
     )
-    yield "Do not try to find out who is in it, nor link it with other files about people."
+    yield "Do not try to re-identify anybody, and do not link it with other files about people."
     if certificate.nature.counted:
         yield "Do not add up counts of different tables: they are of the same people."
     elif not certificate.nature.whole:
         yield (
-            "Do not take an empty cell for a missing value: where `reported` does not name the "
-            "column, it was not asked for."
+            "Do not take an empty cell for a missing value: a column that `reported` does not name "
+            "was not asked for."
         )
 
 
@@ -367,10 +367,10 @@ def _files(certificate: Certificate) -> Iterator[str]:
     what = "one row a cell of each table" if certificate.nature.counted else "the released records"
     yield f"{data}: {what}{'' if certificate.nature.counted else ', in random order'}."
     for copy in certificate.copies:
-        yield f"`{copy.name}`: the same records in the same order, for who reads {copy.format}."
+        yield f"`{copy.name}`: the same records in the same order, as {copy.format}."
     yield (
-        "`certificate.json`: what was done and what is promised, in full. `pramana verify .` "
-        "checks it, the data and this text."
+        "`certificate.json`: the method and the guarantees, in full. `pramana verify .` checks it, "
+        "the data and this text."
     )
     yield f"`{CODEBOOK}`: every column with its role, treatment and values, with labels."
     for name, language in LOADERS.items():

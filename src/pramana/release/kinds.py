@@ -68,8 +68,8 @@ class Kind:
 
 PUBLISHED = Kind(
     made="The matrices are published and {depends}.",
-    why_not="The values of randomised columns are changed by chance. A count of them as they "
-    "stand is wrong, often by much, and so are shares, means and models made from it.",
+    why_not="The values of randomised columns are changed by chance. Direct counts of them are "
+    "wrong, often by much, and so are shares, means and models made from them.",
     shows_matrices=True,
     owner_knows=frozenset({Need.COUNTS}),
 )
@@ -78,8 +78,8 @@ PUBLISHED = Kind(
 WITHHELD = Kind(
     made="The matrices are withheld and {depends}.",
     why_not="The values of randomised columns are changed by chance. Counts of single columns "
-    "are right on average, with errors that only the certificate states; how columns hang together "
-    "is weaker than in truth.",
+    "are right on average, with standard errors that only the certificate states; associations "
+    "between columns are attenuated.",
     withholds_matrices=True,
     # Not fixed matrices: nobody can tell that hidden ones are.
     owner_knows=frozenset({Need.COUNTS, Need.MATRICES}),
@@ -88,8 +88,8 @@ WITHHELD = Kind(
 
 GROUPS = Kind(
     made="Keys were drawn anew within groups; there are no matrices.",
-    why_not="The keys of a record come from its group, and need not be its own. Tables of keys "
-    "with other columns are weaker than in truth.",
+    why_not="The keys of a record come from its group, and need not be those of its person. "
+    "Associations of keys with other columns are attenuated.",
     grouped=True,
     treatment="replaced within groups",
     anonymity_set="Groups are formed within {inside}; a person hides in a group, of at least k.",
@@ -100,10 +100,9 @@ GROUPS = Kind(
 ATTRIBUTE_SAMPLING = Kind(
     made="Each record answers one set of columns, drawn by chance; the others are empty. "
     "Sets and matrices are published and {depends}.",
-    why_not="Every record tells some of its columns, changed by chance. A count of them as they "
-    "stand is wrong. Column `reported` says which: an empty cell of any other column is not a "
-    "missing "
-    "value, it was not asked for.",
+    why_not="Every record reports some of its columns, changed by chance: direct counts are "
+    "wrong. Column `reported` names them. An empty cell of another column is no missing value: the "
+    "column was not asked for.",
     shows_matrices=True,
     whole=False,
     mechanism=reporting_of,
@@ -114,9 +113,9 @@ ATTRIBUTE_SAMPLING = Kind(
 SHUFFLED_MARGINALS = Kind(
     made="Everybody answered every set of columns, each in a round that was shuffled by itself; "
     "the counts of each round are released. Sets and matrices are published and {depends}.",
-    why_not="Each row is a cell of a table and how often it was answered, with answers changed by "
-    "chance: column `reported` names the table. The counts as they stand are wrong, and the tables "
-    "hold the same people.",
+    why_not="Each row is a cell of a table and the number of its answers, which are changed by "
+    "chance: column `reported` names the table. Direct counts are wrong, and the tables hold the "
+    "same people.",
     shows_matrices=True,
     whole=False,
     counted=True,
@@ -130,8 +129,8 @@ SHUFFLED_MARGINALS = Kind(
 SEALED = replace(
     WITHHELD,
     why_not="The values of randomised columns are changed by chance, and the matrices that would "
-    "undo it are withheld. Counts of single columns are off by as much as the certificate states; "
-    "how columns hang together is not as in truth, and nobody is told by how much.",
+    "undo it are withheld. Counts of single columns have the errors that the certificate states; "
+    "associations between columns differ from the original data by an unknown amount.",
     tells=frozenset({"standard_errors", "verbatim"}),
     least_error=1.0,
 )
