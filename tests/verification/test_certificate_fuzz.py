@@ -57,7 +57,8 @@ METHODS: dict[str, tuple[Any, Any]] = {
 STRANGE: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2**63, 10**30, 10**40, 0.5, -0.0, 1e308, "", "x", "a\x1b[2J",
     "../x", "0" * 30, [], [[]], {}, {"a": {}}, [None], "\x00", "\ud800", "1e5",
-    "released unchanged", "withheld", "groups", "attribute-sampling", "published", "sealed", [1, "1", 1.0], {"": ""},
+    "released unchanged", "withheld", "groups", "attribute-sampling", "published", "sealed",
+    [1, "1", 1.0], {"": ""},
 )  # fmt: skip
 
 
