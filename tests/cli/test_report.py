@@ -61,5 +61,5 @@ def test_a_pdf_with_name_office_and_date(release: Path, run: Run) -> None:
     text = pypdf.PdfReader("report.pdf").pages[0].extract_text()
 
     assert found.code == 0, found
-    for word in ("Census", "Bureau", "today", "Signature"):
+    for word in ("Census", "Bureau", "today", "Certificate"):
         assert word in text

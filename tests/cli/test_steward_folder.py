@@ -106,7 +106,7 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
     (steward / "other.json").write_text(json.dumps(other))
     found = run("audit out --original people.csv --mechanism other.json")
     assert found.code == 2
-    assert "of another one" in found.err
+    assert "of another release" in found.err
     other = json.loads((steward / "mine" / "mechanism.json").read_text())
     other[0]["matrix"]["labels"][0] = "\x1b[31mnowhere"
     (steward / "other.json").write_text(json.dumps(other))
