@@ -222,29 +222,25 @@ def option(
 @cache
 def options_of(method: type[Method]) -> tuple[Option, ...]:
     """The options of a method, read off its fields."""
-    hints = get_type_hints(method)
-    return tuple(
-        Option(
-            name=item.name,
-            flag=item.metadata.get("flag") or f"--{item.name.replace('_', '-')}",
-            help=item.metadata.get("help", ""),
-            kind=_kind(hints[item.name]),
-            choices=_choices(hints[item.name]),
-            metavar="|".join(_choices(hints[item.name])) or item.metadata.get("metavar", "NUMBER"),
-            default=None if item.default is MISSING else item.default,
-            read=item.metadata.get("read"),
-            chooses=item.metadata.get("chooses", False),
+    hints, options = get_type_hints(method), []
+    for item in fields(method):  # type: ignore[arg-type]
+        stated = item.metadata
+        parts = (hints[item.name], *get_args(hints[item.name]))
+        choices = tuple(part for part in parts if isinstance(part, str))
+        options.append(
+            Option(
+                name=item.name,
+                flag=stated.get("flag") or f"--{item.name.replace('_', '-')}",
+                help=stated.get("help", ""),
+                kind=next((kind for kind in (bool, float, int) if kind in parts), str),
+                choices=choices,
+                metavar="|".join(choices) or stated.get("metavar", "NUMBER"),
+                default=None if item.default is MISSING else item.default,
+                read=stated.get("read"),
+                chooses=stated.get("chooses", False),
+            )
         )
-        for item in fields(method)  # type: ignore[arg-type]
-    )
-
-
-def _choices(hint: Any) -> tuple[str, ...]:
-    return tuple(part for part in get_args(hint) if isinstance(part, str))
-
-
-def _kind(hint: Any) -> type:
-    return next((kind for kind in (bool, float, int) if kind in (hint, *get_args(hint))), str)
+    return tuple(options)
 
 
 def require_options(method: Method) -> None:
@@ -252,11 +248,12 @@ def require_options(method: Method) -> None:
     if isinstance(method, type) or not is_dataclass(method):
         raise InputError(f"A method is its name or an object such as Retention(), got {method!r}.")
     in_numbers_of_python(method)
+    types = {bool: bool, int: Integral, float: Real, str: str}
     for item in options_of(type(method)):
         value = getattr(method, item.name)
         if item.read is not None or (value is None and item.default is None):
             continue
-        if not isinstance(value, _TYPES[item.kind]) or isinstance(value, bool) != (
+        if not isinstance(value, types[item.kind]) or isinstance(value, bool) != (
             item.kind is bool
         ):
             raise InvalidNumber(
@@ -265,9 +262,6 @@ def require_options(method: Method) -> None:
             )
         if item.choices:
             require_choice(item.name, value, item.choices)
-
-
-_TYPES: Final = {bool: bool, int: Integral, float: Real, str: str}
 
 
 def require_kinds(method: type[Method], options: Entries) -> None:

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Literal, TypeVar
 
@@ -267,21 +267,16 @@ def chop(points: FloatArray, labels: IntArray, limit: int) -> IntArray:
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What was made, by what it was made of."""
-
-    held: dict[bytes, Any] = field(default_factory=dict)
-    locks: dict[bytes, threading.Lock] = field(default_factory=dict)
-
-
-_SHARED: ContextVar[_Shared | None] = ContextVar("shared groups", default=None)
+_SHARED: ContextVar[dict[bytes, tuple[threading.Lock, list[Any]]] | None] = ContextVar(
+    "shared groups", default=None
+)
+"""Results by a digest of their options and columns, in lists of none or one."""
 
 
 @contextmanager
 def shared_groups() -> Iterator[None]:
     """Inside, groups and Gaussian draws for the same records are made once, for trials."""
-    token = _SHARED.set(_Shared())
+    token = _SHARED.set({})
     try:
         yield
     finally:
@@ -294,28 +289,28 @@ def sharing() -> bool:
 
 
 def made_once(options: object, columns: Sequence[Values], make: Callable[[], Made]) -> Made:
-    """What is made as asked of these columns; who comes while it is being made waits for it."""
+    """The result of ``make`` for these options and columns, made once inside shared_groups."""
     shared = _SHARED.get()
     if shared is None:
         return make()
     digest = blake2b(repr(options).encode())
     for column in columns:
         digest.update(column.tobytes())
-    entry = digest.digest()
-    with shared.locks.setdefault(entry, threading.Lock()):
-        if entry not in shared.held:
-            shared.held[entry] = make()
-    made: Made = shared.held[entry]
-    return made
+    lock, results = shared.setdefault(digest.digest(), (threading.Lock(), []))
+    with lock:  # other threads wait for the result
+        if not results:
+            results.append(make())
+    result: Made = results[0]
+    return result
 
 
 def order_of_values(columns: Sequence[Values]) -> IntArray:
-    """The records by their values: the same values in the same places, however they came."""
+    """An order of the records by their values, whatever their first order."""
     return np.lexsort(columns[::-1])
 
 
 def put_back(values: IntArray, order: IntArray) -> IntArray:
-    """What belongs to the records in that order, in the order that they came in."""
+    """Values of records in an order, put back into the first order of the records."""
     back = np.empty_like(values)
     back[order] = values
     return back
