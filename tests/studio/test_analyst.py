@@ -140,6 +140,19 @@ def test_a_model_is_a_table_or_a_sentence(analyst, kind):
         assert len(keys.split()) > 5
 
 
+def test_a_model_is_chosen_from_lists(analyst):
+    """The formula follows from the kinds of the columns; the reference category is named."""
+    opened(analyst, "published")
+    answer = analyst.get(f"/model?{urlencode({'outcome': 'income', 'x': 'sex', 'level': '0.9'})}")
+    asked = answer.url.query.decode()
+    assert asked == urlencode({"formula": "income ~ C(sex)", "family": "linear", "level": "0.9"})
+    told = words(analyst.part(f"/model/found?{asked}"))
+    assert "Reference categories: " in told
+    assert "Man" in told.partition("Reference categories: ")[2].partition(".")[0]
+    for wrong in ({"outcome": "income"}, {"outcome": "income", "x": "none"}):
+        assert "Choose an outcome" in words(analyst.get(f"/model?{urlencode(wrong)}").text)
+
+
 def test_the_chart_of_a_model_has_labels_and_no_intercept(analyst):
     """Values by their labels, as in the table; an intercept would hide the others by its size."""
     opened(analyst, "published")

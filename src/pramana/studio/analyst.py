@@ -225,10 +225,32 @@ def model(
                 "figures": [_finite(term[head]) for head in heads],
             }
         )
+    references = _references(fit.names, release)
     words = tuple(row["words"] for row in rows)
     worded = replace(fit, names=words) if len(set(words)) == len(words) else fit
     about = {"note": fit.note, "weight": fit.weight, "level": level}
-    return {"formula": formula, "family": family, "rows": rows, **about, **_chart(worded)}
+    return {
+        "formula": formula, "family": family, "rows": rows, "references": references, **about,
+        **_chart(worded),
+    }  # fmt: skip
+
+
+def _references(names: Sequence[str], release: Any) -> list[str]:
+    """Of each variable with values, the one that the others are compared with."""
+    labels, schema = release.certificate.labels, release.certificate.true_schema
+    levels: dict[str, set[str]] = {}
+    for name in names:
+        for match in LEVEL_OF_FACTOR.finditer(name):
+            column = match.group(1).strip().strip("`")
+            levels.setdefault(column, set()).add(match.group(2).removesuffix(".0"))
+    references = []
+    for column, known in levels.items():
+        listed = schema.column(column).labels if schema.column(column).coded else ()
+        others = [value for value in listed if str(value) not in known]
+        if len(others) == 1:
+            (text,) = labels.named(column, others)
+            references.append(f"{labels.title(column)}: {text}")
+    return references
 
 
 def _term(name: str, labels: Any) -> str:

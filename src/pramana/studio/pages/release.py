@@ -157,6 +157,8 @@ FAMILIES: Final = {
     "poisson": "Poisson: a count",
 }
 MOST_LETTERS: Final = 1000
+MOST_EXPLANATORY: Final = 6
+PICKED: Final = ("outcome", "x", "family", "formula")
 EXPORT_SECONDS: Final = 60.0
 
 
@@ -348,6 +350,15 @@ def poll_of(request: Request) -> str:
 async def show_model(request: Request, studio: Studio) -> Response:
     """The page; the columns to choose from come when they are read."""
     form, name = form_in(request), studio.session.now.analysed
+    if form.last("outcome"):
+        job = studio.jobs.ask(analyst.describe, **release_of(studio))
+        if await waiting(request, job, patience=EXPORT_SECONDS) is not None:
+            raise InputError(job.words or "The columns are not read yet. Try again in a moment.")
+        formula, family = _formula_of(form, job.result["columns"])
+        kept = [
+            pair for pair in request.query_params.multi_items() if pair[0] not in PICKED and pair[1]
+        ]
+        return goto(f"/model?{urlencode([('formula', formula), ('family', family), *kept])}")
     same = _same_model(form, name) if form.get("formula") and name else None
     return page(request, "model.html", query=query_of(request), same=same)
 
@@ -360,6 +371,7 @@ async def choices_model(request: Request, studio: Studio) -> Response:
     return await part(
         request, job, "parts/model_form.html", poll=poll_of(request), form=form,
         asking=RecordChoice.of(form, usual="population"), families=FAMILIES, levels=LEVELS,
+        most=MOST_EXPLANATORY,
         query=query_of(request),
     )  # fmt: skip
 
@@ -377,6 +389,28 @@ async def export_model(request: Request, studio: Studio) -> Response:
     form = form_in(request)
     job = _model_job(request, studio)
     return await _exported(request, job, Exported.of_model, lambda name: _same_model(form, name))
+
+
+def _formula_of(form: Form, columns: list[dict[str, Any]]) -> tuple[str, str]:
+    """The formula and the family of a model whose variables were chosen from lists.
+
+    A variable that is no number enters with a coefficient for each of its values but the first. A
+    number as outcome makes a linear model, two values make a logistic one.
+    """
+    known = {column["name"]: column for column in columns}
+    outcome = form.last("outcome")
+    explanatory = [name for name in dict.fromkeys(form.exact("x")) if name]
+    if not {outcome, *explanatory} <= {*known} or not explanatory or outcome in explanatory:
+        raise InputError("Choose an outcome, and other variables that explain it.")
+
+    def term(name: str) -> str:
+        quoted = name if name.isidentifier() else f"`{name}`"
+        return quoted if known[name]["number"] else f"C({quoted})"
+
+    left = outcome if outcome.isidentifier() else f"`{outcome}`"
+    chosen = form.get("family")
+    family = chosen if chosen in FAMILIES else "linear" if known[outcome]["number"] else "logistic"
+    return f"{left} ~ {' + '.join(map(term, explanatory))}", family
 
 
 def _model_job(request: Request, studio: Studio) -> Job:
