@@ -206,6 +206,7 @@ def test_every_mutant_can_still_be_made():
         assert all((mutants.ROOT / file).is_file() for file in mutant.tests.split())
 
 
+@pytest.mark.deep
 def test_a_mutant_is_killed_and_a_change_without_effect_survives(tmp_path):
     """By the tests of one file, on a copy of the source tree."""
     copy = tmp_path / "pramana"

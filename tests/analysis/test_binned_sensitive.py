@@ -158,6 +158,7 @@ def test_distinct_values_in_a_group_are_counted_in_bins():
     assert len(set(made.table["income"].to_pylist())) == 3
 
 
+@pytest.mark.deep
 def test_a_centre_of_categories_is_one_of_them(tmp_path):
     """Race 1, 2, 3, 9 has no mean: each group gets its commonest; a number gets its mean."""
     table = people()

@@ -154,6 +154,7 @@ def test_a_dense_matrix_need_not_be_symmetric():
     assert channels.forward(np.array([1.0, 0.0])).tolist() == [0.875, 0.125]
 
 
+@pytest.mark.deep
 def test_a_matrix_over_many_cells_is_undone_without_writing_it_out():
     """20,000 cells, each third one moves into a few: solved, with variances, in its own time."""
     size = 20_000

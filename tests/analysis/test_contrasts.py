@@ -253,6 +253,7 @@ def test_cells_of_reports_vary_with_the_errors_that_the_table_states(infer):
 
 
 @pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+@pytest.mark.deep
 def test_differences_and_ratios_of_default_tables_hold_and_are_not_too_wide(method):
     """Of 160 releases the intervals hold in 0.95, give or take 3.3 standard errors of a share, and
     the stated error is that of the estimates to 20 % (3.6 standard errors of a deviation)."""

@@ -169,6 +169,7 @@ def test_default_intervals_cover_where_em_is_chosen():
     assert 0.93 <= np.mean(held) <= 0.975
 
 
+@pytest.mark.deep
 def test_a_filter_on_a_randomised_column_is_unbiased_and_covered():
     """Counts and shares among records whose true b is b0 or b2; 1,500 releases."""
     rng = np.random.default_rng(9)

@@ -45,6 +45,7 @@ def test_standard_deviations_and_correlations_are_those_of_the_records(release, 
     assert abs(shown.estimate - women.std()) < 4 * shown.se
 
 
+@pytest.mark.deep
 def test_errors_of_standard_deviations_hold_over_samples():
     """Over 200 samples of 500 people the intervals hold the deviation of the population."""
     held = []

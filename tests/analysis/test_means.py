@@ -95,6 +95,7 @@ def test_totals_are_unbiased_and_both_are_covered(weighted):
     assert 0.93 < held["mean"] / 1000 < 0.97
 
 
+@pytest.mark.deep
 def test_means_of_a_population_are_covered():
     """New people in every release; about the population the intervals are wider."""
     rng = np.random.default_rng(22)
@@ -344,6 +345,7 @@ def test_shrunken_means_of_attribute_sampling_are_nearer():
 @pytest.mark.parametrize(
     ("retention", "far", "before"), [(0.8, 1, 0.85), (0.4, 1, 0.8), (0.8, 0, 1)]
 )
+@pytest.mark.deep(every=3)
 def test_intervals_hold_where_one_value_decides(retention, far, before):
     """300 releases, six groups, one value 100 deviations off: every group, the value's own too.
 

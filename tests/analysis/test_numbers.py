@@ -163,6 +163,7 @@ def test_means_totals_and_differences_are_unbiased_with_the_errors_stated(method
 
 
 @pytest.mark.parametrize("formula", ["pay ~ sex", "cost ~ age + sex", "cost ~ age*sex"])
+@pytest.mark.deep(every=4)
 def test_regressions_come_out_as_those_of_the_numbers(formula):
     """A number as response, as covariate and within an interaction; errors of these records."""
     kept = Retention(retention=0.97 if "*" in formula else 0.9)

@@ -136,6 +136,7 @@ def simulated(epsilon: float = 1.0) -> dict[str, list[tuple[np.ndarray, ...]]]:
 
 @pytest.mark.parametrize("name", list(ASKED))
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
+@pytest.mark.deep(every=4)
 def test_estimates_are_unbiased_and_errors_are_honest(name: str, epsilon: float):
     """Over 250 releases of one table: mean within 4.5 of its errors, errors within 12 %,
     95 % intervals between 0.93 and 0.98 over all cells (shorter ones would fail)."""
@@ -156,6 +157,7 @@ def test_estimates_are_unbiased_and_errors_are_honest(name: str, epsilon: float)
     assert narrow < 0.93
 
 
+@pytest.mark.deep
 def test_shares_differences_and_populations_have_their_errors():
     """Against the spread over releases; of a population against fresh people as well."""
     shares, gaps, within = [], [], []
@@ -269,6 +271,7 @@ def test_drawn_rounds_are_what_the_estimates_take_them_for():
     assert off[0] > 2 * off[1]
 
 
+@pytest.mark.deep
 def test_synthetic_records_are_raked_to_published_margins(tmp_path):
     """Margins as stated, the dependence of columns as it was; a file says the same."""
     release = released(2)
@@ -306,6 +309,7 @@ def test_margins_that_say_nothing_are_refused(margins, error):
         released(2).synthesize(seed=1, margins=margins)
 
 
+@pytest.mark.deep
 def test_errors_of_means_of_numbers_include_their_rounding():
     """Records are rounded once for all rounds: where rounds are precise, this is most of the error.
 

@@ -17,7 +17,7 @@ KNOWN = {"console", "sh", "python", "toml", "text", "json", ""}
     "page",
     [
         pytest.param(page, marks=pytest.mark.deep)
-        if page.parent.name in ("examples", "howto")
+        if page.parent.name in ("examples", "howto") or page.stem == "tutorial"
         else page
         for page in PAGES
     ],

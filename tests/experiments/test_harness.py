@@ -25,7 +25,7 @@ def _no_data(monkeypatch):
     monkeypatch.delenv("PRAMANA_DATA", raising=False)
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS, key=lambda name: name != "ghatak"))
 @pytest.mark.deep(every=5)
 def test_a_quick_run_writes_tables_figures_and_a_page_and_its_findings_hold(name, tmp_path):
     """Without --data, and the page says so; progress adds up; every finding answers yes."""

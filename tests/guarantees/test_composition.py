@@ -595,6 +595,7 @@ def test_an_outline_that_is_none_is_refused() -> None:
         max_size=4,
     )
 )
+@pytest.mark.deep
 def test_one_more_release_never_promises_more(given: list[tuple[str, float]]) -> None:
     """A law: k falls or stays, epsilons grow or stay, at the same delta."""
     releases = [disclosure(kept=kept, ratio=ratio, anonymity_set=500) for kept, ratio in given]

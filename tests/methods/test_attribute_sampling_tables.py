@@ -283,6 +283,7 @@ def test_the_expected_errors_are_measured_where_columns_are_in_no_table(tables):
     assert np.mean([measured[one] / expected[one] for one in expected]) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.deep
 def test_the_expected_error_of_pairs_is_what_is_measured():
     """Within 10 % over 40 releases, on average over all pairs of a table with skewed margins."""
     rng = np.random.default_rng(4)
