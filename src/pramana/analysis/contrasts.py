@@ -232,7 +232,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Pair:
+class TwoCells:
     """Two numbers of a table.
 
     Attributes:
@@ -252,7 +252,7 @@ class Pair:
     @classmethod
     def of(
         cls, errors: JointErrors, se: FloatArray, places: Sequence[tuple[int, ...]], level: float
-    ) -> Pair:
+    ) -> TwoCells:
         """From two cells; the worst case where their covariance is unknown."""
         first, second = places
         z = max(students(quantile(level), errors.degrees), errors.least_z)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pramana.analysis.contrasts import Contrast, JointErrors, Pair
+from pramana.analysis.contrasts import Contrast, JointErrors, TwoCells
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Inference, Question
 from pramana.base.rounding import require_choice
@@ -295,7 +295,7 @@ class Estimate:
         ]
         level = self.level if level is None else level
         errors = self.together or JointErrors(self.unbiased)
-        pair = Pair.of(errors, self.se, places, level)
+        pair = TwoCells.of(errors, self.se, places, level)
         estimate, se, low, high = pair.difference() if word == "less" else pair.ratio()
         if self.no_interval:
             why = f"no interval: {self.no_interval}"
