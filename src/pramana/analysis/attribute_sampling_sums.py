@@ -35,7 +35,7 @@ from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords
 from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
-from pramana.engine.base import Condition, SumsAsked, sums_in
+from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
 from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
 from pramana.mechanisms.transition import Label
@@ -239,7 +239,21 @@ class ReportSums:
         reported = [name for name in question.by if name in changed]
         inside = records.kept([c for c in question.where if c.column in changed])
         used = mechanism.containing(changed)
-        table, alone = _read(records, question, used, value, limits)
+        where = [c for c in question.where if c.column not in changed]
+        extra = [] if limits is None else [limits[0]]
+        columns = tuple(dict.fromkeys((REPORTED, *kept, *changed, *extra)))
+        wanted = SumsAsked(
+            columns,
+            value,
+            records.weight if question.weighted else None,
+            records.with_values(where, [value, *extra]),
+            question.beyond,
+        )
+        table = records.summed(wanted)
+        if limits is not None:
+            table = table.filter(pc.is_valid(table.column(limits[0])))
+        if not table.num_rows:
+            raise InvalidTable("No released record meets the filter. Loosen it.")
         codes, labels = records.coded(table, kept)
         if limits is not None:
             kept, (name, ends) = [*kept, LIMIT], limits
@@ -251,7 +265,7 @@ class ReportSums:
         totals = sums_in(table)
         everyone = np.bincount(group, totals["n"], groups).astype(np.float64)[:, None]
         whole = float(totals["w"].sum())
-        if alone:
+        if records.certificate.nature.counted:  # everyone answers each round
             whole = float(records.certificate.records)
             everyone = np.full((1, 1), whole)
 
@@ -263,12 +277,12 @@ class ReportSums:
         cell, keep = np.zeros(len(rows), dtype=np.int64), np.ones(len(rows), dtype=bool)
         for name in dict.fromkeys((*reported, *inside)):
             column = schema.column(name)
-            own_codes = encode_released(column, some.column(name))
+            released = encode_released(column, some.column(name))
             if name in inside:
                 allowed = [column.labels.index(label) for label in inside[name]]
-                keep &= np.isin(own_codes, allowed)
+                keep &= np.isin(released, allowed)
             if name in reported:
-                cell = cell * len(column.labels) + own_codes
+                cell = cell * len(column.labels) + released
 
         def summed(places: Any, rows: Any, size: int) -> dict[str, FloatArray]:
             shape = (len(used), groups, size)
@@ -506,35 +520,6 @@ def _products(one: Sequence[Any], two: Sequence[Any], moments: Sequence[Any]) ->
     (a, d), (b, e), (yy, y, n) = one, two, moments
     products = a * b * yy + (a * e + d * b) * y + d * e * n
     return np.asarray(products.sum(axis=-1, keepdims=True), dtype=np.float64)
-
-
-def _read(
-    records: ReleasedRecords,
-    question: Question,
-    used: Sequence[AttributeSet],
-    value: str | None,
-    limits: tuple[str, FloatArray] | None,
-) -> tuple[pa.Table, bool]:
-    """The engine's sums, and whether they are of the reports of these sets alone.
-
-    That is enough for a question about everyone, whose number is known.
-    """
-    changed = records.changed(question.names)
-    kept = [name for name in question.by if name not in changed]
-    before = [c for c in question.where if c.column not in changed]
-    weight = records.weight if question.weighted else None
-    extra = [] if limits is None else [limits[0]]
-    alone = bool(changed) and not (kept or before or extra or value or weight)
-    if alone:
-        before = [Condition(REPORTED, "=", tuple(one.name for one in used))]
-    columns = tuple(dict.fromkeys((REPORTED, *kept, *changed, *extra)))
-    where = records.with_values(before, [value, *extra])
-    table = records.summed(SumsAsked(columns, value, weight, where, question.beyond))
-    if limits is not None:
-        table = table.filter(pc.is_valid(table.column(limits[0])))
-    if not table.num_rows and not alone:
-        raise InvalidTable("No released record meets the filter. Loosen it.")
-    return table, alone
 
 
 # -- quantiles ----------------------------------------------------------------------------
