@@ -83,9 +83,9 @@ class Channel(ABC):
 
     @abstractmethod
     def expects(self, before: Expected) -> Expected:
-        """What one record is expected to count, squared, for its own group and for others.
+        """What one record is expected to count, squared, for its group and for others.
 
-        Tables are alike along an axis that was not undone yet.
+        Tables are constant along an axis that was not undone yet.
         """
 
 
@@ -336,15 +336,15 @@ class Channels:
     @cached_property
     def each(self) -> tuple[Channel, ...]:
         """One channel an axis."""
-        return tuple(map(self._channel, range(len(self.layout.axes))))
-
-    def _channel(self, place: int) -> Channel:
-        axis = self.layout.axes[place]
-        if axis.step is None:
-            return Unchanged(place, axis)
-        if axis.step.matrix is not None:
-            return channel_of(place, axis, axis.step.matrix)
-        return Stratified.of(place, self.layout)
+        channels: list[Channel] = []
+        for place, axis in enumerate(self.layout.axes):
+            if axis.step is None:
+                channels.append(Unchanged(place, axis))
+            elif axis.step.matrix is not None:
+                channels.append(channel_of(place, axis, axis.step.matrix))
+            else:
+                channels.append(Stratified.of(place, self.layout))
+        return tuple(channels)
 
     @property
     def randomised(self) -> bool:
@@ -391,20 +391,17 @@ class Channels:
         return np.maximum(most - 1 - any_one, 0), outside - (least - 1)
 
     def least_variance(self, squares: FloatArray) -> FloatArray:
-        """What no variance is below, whatever the truth, of records with such squared weights.
+        """The smallest variance that any original table gives, for these squared weights.
 
-        Each of them adds what one of the group does, or a stranger, and those who differ in a
-        column that was released unchanged add nothing.
+        Each record adds what one of the group does, or a stranger; those who differ in an unchanged
+        column add nothing.
         """
         _, least, _, any_one = self._expected
         each = np.maximum(np.minimum(least - 1, any_one), 0)
         return np.where(np.isfinite(each), each, 0.0) * self.known(squares)
 
     def known(self, table: FloatArray) -> FloatArray:
-        """For each group the sum over all that it cannot be told apart from.
-
-        They agree in the columns that were released unchanged, also where a filter is on these.
-        """
+        """For each group the sum over all records with the same unchanged values."""
         for channel in self._late_unchanged:
             unchanged = isinstance(channel, Unchanged)
             table = channel.along("solve", table) if unchanged else sum_along(table, channel.place)
@@ -439,7 +436,7 @@ def divide(above: FloatArray, below: FloatArray) -> FloatArray:
 
 
 def expected_truth(released: FloatArray, guess: FloatArray, channels: Channels) -> FloatArray:
-    """The expected true table of the released records, if the truth is distributed as ``guess``."""
+    """The expected original table of the released records, if originals are like ``guess``."""
     return guess * channels.backward(divide(released, channels.forward(guess)))
 
 

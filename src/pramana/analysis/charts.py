@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pramana.analysis.regression_results import Regression
 
 MOST_CELLS = 200
-"""More points than that cannot be told apart."""
+"""More points are illegible."""
 
 WIDE, STEP, OFFSET = 420, 24, 12
 TICKS = 6
@@ -112,23 +112,26 @@ def _chart(
         axis=alt.Axis(titlePadding=PADDING, labelLimit=LONGEST),
     )
     scale = alt.Scale(zero=False, nice=True)
-    axis = alt.Axis(format=_format(whole), tickCount=TICKS)
+    # In full; by powers of ten only where all numbers are small.
+    largest = max((abs(row["estimate"]) for row in whole), default=1)
+    axis = alt.Axis(format=",.6~f" if largest >= SMALL else ".3~g", tickCount=TICKS)
     x = alt.X("estimate:Q", title=value, scale=scale, axis=axis)
     shared: Form = {"y": y}
+    shaped: Form = {}
     if colour:
-        shared["yOffset"] = alt.YOffset("colour:N", sort=colour[1])
-        colours = [COLOURS[at % len(COLOURS)] for at in range(len(colour[1]))]
-        shared["color"] = alt.Color(
-            "colour:N",
-            sort=colour[1],
-            title=colour[0],
-            scale=alt.Scale(domain=colour[1], range=colours),
-        )
+        name, values = colour
+        shared["yOffset"] = alt.YOffset("colour:N", sort=values)
+        colours = [COLOURS[at % len(COLOURS)] for at in range(offset)]
+        scale_of = alt.Scale(domain=values, range=colours)
+        shared["color"] = alt.Color("colour:N", sort=values, title=name, scale=scale_of)
+        # Values that share a colour differ in shape.
+        shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(offset)]
+        scale_of = alt.Scale(domain=values, range=shapes)
+        shaped["shape"] = alt.Shape("colour:N", sort=values, title=name, scale=scale_of)
     fixed = {} if colour else {"color": COLOURS[0]}
     drawn, arrows = _drawn(whole)
     ends = [row for row in drawn if None not in (row["low"], row["high"])]
     base = alt.Chart(rows_of(drawn))
-    shaped = {} if colour is None else {"shape": _shapes(colour, alt)}
     bars = alt.Chart(rows_of(ends)).mark_rule(strokeWidth=2, **fixed)
     tips = [
         alt.Chart(rows_of(open_ends))
@@ -177,17 +180,3 @@ def _drawn(rows: Sequence[Form]) -> tuple[list[Form], dict[str, list[Form]]]:
         for name, shape in (("low", "triangle-left"), ("high", "triangle-right"))
     }
     return drawn, {shape: shape_rows for shape, shape_rows in arrows.items() if shape_rows}
-
-
-def _format(rows: Sequence[Form]) -> str:
-    """How numbers of the axis are written: in full, by powers of ten only where all are small."""
-    largest = max((abs(row["estimate"]) for row in rows), default=1)
-    return ",.6~f" if largest >= SMALL else ".3~g"
-
-
-def _shapes(colour: tuple[str, list[str]], alt: Any) -> Any:
-    """Circles; where there are more values than colours, those that share one differ in shape."""
-    name, values = colour
-    shapes = [SHAPES[at // len(COLOURS) % len(SHAPES)] for at in range(len(values))]
-    scale = alt.Scale(domain=values, range=shapes)
-    return alt.Shape("colour:N", sort=values, title=name, scale=scale)

@@ -1,4 +1,4 @@
-"""What an estimate is: numbers with their errors, labelled, and how they came about."""
+"""Tables of estimates with their errors, and how they are shown."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class Estimate:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The numbers of a cell: with the unbiased estimate where another one stands before it."""
+        """The names of a cell's numbers; ``unbiased`` is one where the estimate was shrunk."""
         same = np.array_equal(self.estimate, self.unbiased, equal_nan=True)
         return FIGURES if same else SHRUNK_FIGURES
 
@@ -265,10 +265,9 @@ class Estimate:
     ) -> Contrast:
         """The unbiased number of one cell less that of another, with an interval.
 
-        Numbers of a table vary together, so that the error is not that of two numbers apart. What
-        shrinking does to a difference has no known error: the unbiased numbers are compared. Cells
-        are given by their labels, in a tuple in the order of ``by`` where there are several; the
-        level is that of the table if not given.
+        The error includes the covariance of the two numbers. The error of shrinking is unknown: the
+        unbiased numbers are compared. Cells are given by their labels, in a tuple in the order of
+        ``by`` where there are several; the level is that of the table if not given.
         """
         return self._contrast((first, second), "less", level)
 
@@ -312,7 +311,10 @@ class Estimate:
     def to_json(self) -> Form:
         """As JSON; numbers that do not exist (a mean of nobody) become null."""
         cells = [
-            {key: _plain(value) if key in SHRUNK_FIGURES else value for key, value in cell.items()}
+            {
+                key: None if key in SHRUNK_FIGURES and not math.isfinite(value) else value
+                for key, value in cell.items()
+            }
             for cell in self.cells
         ]
         return {
@@ -411,7 +413,7 @@ class Estimate:
 
     @property
     def words(self) -> dict[str, dict[Label, str]]:
-        """What each label of each column is shown as: codes of a labelled file with their words."""
+        """The shown text of each label: codes of a labelled file with their words."""
         return {
             name: dict(zip(own, self.spoken.beside_codes(column, own), strict=True))
             for name, column, own in zip(self.names, self.by, self.labels, strict=True)
@@ -419,7 +421,7 @@ class Estimate:
 
     @property
     def note(self) -> str:
-        """How the numbers came about, and what their intervals mean or why there are none."""
+        """The method, and the meaning of the intervals or why there are none."""
         weighted = f" Weighted by {self.weight}." if self.weight else ""
         intervals = self.no_interval and f"No interval: {self.no_interval}"
         about = "these records" if self.infer == "records" else "the population"
@@ -470,15 +472,11 @@ def frame_of(table: pa.Table, like: Any) -> Any:
 
 
 def _arrow(labels: list[Label]) -> pa.Array:
-    """Labels of one kind keep it; numbers beside text become text."""
+    """Labels of one type keep it; labels of several types become text."""
     try:
         return pa.array(labels)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array([None if label is None else label_text(label) for label in labels])
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _text(label: Label) -> str:

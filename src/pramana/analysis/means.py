@@ -452,7 +452,7 @@ class FarValues:
             more.append(np.maximum(np.where(here, -value, value), 0))
             fewer.append(np.maximum(np.where(here, value, -value), 0))
         miss = 2 * float(ndtr(-question.z(about.above.size)))
-        moved = _may_have_moved(count, _leaving(channels), miss * MISPLACED)
+        moved = _may_have_moved(count, channels, miss * MISPLACED)
         gains, losses = (_largest(np.stack(parts), moved) for parts in (more, fewer))
         z = float(-ndtri(miss * (1 - MISPLACED) / 2))
         bulk = replace(
@@ -469,19 +469,15 @@ class FarValues:
         return count > 0, centre + lower, centre + upper
 
 
-def _leaving(channels: Channels) -> float:
-    """The largest probability that a record leaves its cell."""
-    steps = [axis.step for axis in channels.layout.axes if axis.step is not None]
-    return 1 - math.prod(min(float(m.diagonal.min()) for m in step.matrices) for step in steps)
-
-
-def _may_have_moved(numbers: FloatArray, leaving: float, miss: float) -> FloatArray:
-    """How many of some records have moved at most, but for a probability ``miss``."""
+def _may_have_moved(numbers: FloatArray, channels: Channels, miss: float) -> FloatArray:
+    """How many of some records have left their cell at most, but for a probability ``miss``."""
     from scipy.special import bdtrc
 
+    steps = [axis.step for axis in channels.layout.axes if axis.step is not None]
+    staying = math.prod(min(float(m.diagonal.min()) for m in step.matrices) for step in steps)
     most = np.zeros_like(numbers)
     for number in np.unique(numbers[numbers > 0]):
-        tails = bdtrc(np.arange(number), int(number), leaving)
+        tails = bdtrc(np.arange(number), int(number), 1 - staying)
         most[numbers == number] = int((tails > miss).sum())
     return most
 

@@ -133,7 +133,7 @@ def grouped_values(
     else:
         cov = times * (wwy - wy * moments.w / records)
         ratio = Ratio(wy, moments.w, second, cov, times * (moments.ww - moments.w**2 / records))
-        value = ratio.value  # a number as released stands, however few tell it
+        value = ratio.value  # a released mean is reported however few records it has
         _, se, low, high = ratio.figures(z)
     return Estimate.by_groups(
         layout,

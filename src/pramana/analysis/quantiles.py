@@ -1,16 +1,15 @@
 """Quantiles of a column released unchanged, by groups of randomised columns.
 
 The q-quantile of a group is the smallest value t at which a share of q or more lies at or below t.
-For any t the sum over the truths of the group of
+For any t the sum over the original records of the group of
 
     v = 1{y <= t} - q
 
-is estimated like a total, without bias and with a known variance. Where the group has its quantile
-that sum turns from negative to positive. So the interval holds every t at which neither "the sum up
-to t is negative" nor "the sum below t is positive" can be refuted at the level asked for: the test
-of [Woodruff52] turned round, which stays right for small groups as Fieller's interval of a mean
-does, and has no end where the group cannot be told from an empty one. The estimate is where the
-sums, made monotone, turn.
+is estimated like a total, without bias and with a known variance. At the quantile that sum turns
+from negative to positive. So the interval holds every t at which neither "the sum up to t is
+negative" nor "the sum below t is positive" can be refuted at the level [Woodruff52]. As Fieller's
+interval of a mean it holds for small groups, and has no end where the group may be empty. The
+estimate is where the sums, made monotone, change their sign.
 """
 
 from __future__ import annotations

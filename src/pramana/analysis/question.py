@@ -138,7 +138,7 @@ Where: TypeAlias = Mapping[str, Label | Sequence[Label]] | Sequence[str] | None
 ``"sex=F and income>=50000"`` joins comparisons, and ``sex == "F"`` is read as well.
 
 In the first spelling ``None`` is missing and ``""`` an empty text; in the second, ``sex=`` is both,
-and ``sex=missing``, as tables print it, is missing beside that word.
+and ``sex=missing``, as tables print it, is missing or that word.
 """
 
 COMPARISONS: tuple[Operator | Literal["=="], ...] = ("!=", "<=", ">=", "==", "=", "<", ">")

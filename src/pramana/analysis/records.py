@@ -210,7 +210,7 @@ class ReleasedRecords:
         return 0.0 if noise is None else noise.spread(whole=whole)
 
     def require_without_noise(self, names: Collection[str]) -> None:
-        """Refuse groups, filters and predictors by numbers that carry noise."""
+        """Refuse groups, filters and predictors by numbers with noise."""
         for name in names:
             if name in self.opened.schema.names and self.certificate.schema.column(name).noisy:
                 raise NotCovered(

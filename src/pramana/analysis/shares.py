@@ -126,7 +126,13 @@ def _shares_within(
     if question.simultaneous:  # all rows together [Sidak], then all cells of a row together
         level = level ** (1 / max(len(whole.labels[0]), 1))
     rest = replace(question, by=tuple(n for n in question.by if n != name), level=level)
-    rows = [_row(reading, rest, Condition(name, "=", (label,))) for label in whole.labels[0]]
+    rows: list[Estimate | None] = []
+    for label in whole.labels[0]:
+        row = replace(rest, where=(*rest.where, Condition(name, "=", (label,))))
+        try:
+            rows.append(reading.counts(row, method=reading.unbiased, share=True))
+        except InvalidTable:  # nobody has it
+            rows.append(None)
     shares = _stacked(rows, question, place, whole)
     shares = replace(shares, what=what, records=table.records)
     same = table.labels == shares.labels
@@ -143,15 +149,6 @@ def _shares_of(table: Estimate, place: int) -> FloatArray:
     shares: FloatArray = np.full(whole.shape, np.nan)
     np.divide(table.estimate, whole, out=shares, where=whole > 0)
     return shares
-
-
-def _row(reading: Reading, question: Question, inside: Condition) -> Estimate | None:
-    """The shares within one value; none where nobody has it."""
-    filtered = replace(question, where=(*question.where, inside))
-    try:
-        return reading.counts(filtered, method=reading.unbiased, share=True)
-    except InvalidTable:
-        return None
 
 
 def _stacked(

@@ -1,4 +1,4 @@
-"""How far an unbiased estimate can be off: variances, intervals, ratios.
+"""Errors of unbiased estimates: variances, intervals, ratios.
 
 A record with original value k is released as l with probability P_kl and then counts B_lg towards
 group g, where B = P^-1 M. Records are randomised independently, so with weights w
@@ -127,7 +127,7 @@ class Unseen:
         more: What one more original record of a group adds.
         strangers: What one record fewer adds at most; below 0 if it reduces the variance.
         step: What one record counts.
-        least: The smallest variance that any original table has.
+        least: The smallest variance that any original table gives.
 
     >>> from pramana.analysis.question import quantile
     >>> nobody, more = np.zeros(2), np.array([0.0, 1.0])
