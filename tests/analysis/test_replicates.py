@@ -289,9 +289,9 @@ def test_replicates_are_known_unless_they_are_called_sensitive(people):
         (('"r*"', '"s*"'), "two or more columns of the table"),
         (('"r*"', '["r1", "r1"]'), "each named once; 1 are named"),
         (('weight = "w"', ""), "go with a column of role weight"),
-        (('method = "jackknife"', "scale = true"), "scale"),
-        (('method = "jackknife"', 'how = "jackknife"'), "must be a table of columns"),
-        (("sensitive =", "identifiers ="), "must leave as it is"),
+        (('method = "jackknife"', "scale = true"), "columns of replicate weights, and"),
+        (('method = "jackknife"', 'how = "jackknife"'), "columns of replicate weights, and"),
+        (("sensitive =", "identifiers ="), "must be released unchanged"),
     ],
 )
 def test_replicates_that_mean_nothing_are_refused(change, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from pramana.analysis.counts import estimate_counts
 from pramana.analysis.layout import Layout
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.transition import UniformMixture
+from tests.analysis.releases import released
 from tests.analysis.worlds import layout_of, mixtures, moments_of_counts
 
 
@@ -105,3 +107,18 @@ def test_labels_of_several_kinds_become_text():
     table = estimate_counts(moments_of_counts([5, 6, 7]), layout, method="unbiased").to_arrow()
 
     assert table["a"].to_pylist() == ["1", "x", None]
+
+
+@pytest.mark.parametrize("method", ["retention", "attribute-sampling"])
+def test_estimates_survive_pickling_with_their_joint_errors(method):
+    """A notebook that caches an estimate compares its cells as before."""
+    release = released(method)
+    for made in (
+        release.crosstab("a", "b", share="row"),
+        release.crosstab("a"),
+        release.mean("inc", by=["a"]),
+    ):
+        again = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own
+        first, second = (made.labels[0][0], made.labels[0][1])
+        cells = [(own, *(labels[0] for labels in made.labels[1:])) for own in (first, second)]
+        assert again.difference(*cells) == made.difference(*cells)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -458,20 +459,29 @@ class ReportSums:
         same reports. The covariance is that of ``reported_totals``, with two functions of the cell
         in place of the square of one.
         """
-        back, shape = np.argsort(self.order), numbers.shape
-
-        def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-            combined = [part.transpose(back).reshape(shape) for part in contrasts]
-            used = np.any([part != 0 for part in combined], axis=0)
-            if not all(np.isfinite(part[used]).all() for part in (*weighting, numbers)):
-                return np.full((len(combined), len(combined)), np.nan)
-            slope, level = (np.where(used, part, 0.0) for part in weighting)
-            sides = [(part * slope, part * level) for part in combined]
-            return self._covariances(sides, infer)
-
         # The sample of a population does not depend on single reports.
-        steps = np.broadcast_to(np.nan_to_num(step * (infer == "records")), shape)
-        return JointErrors(self.laid_out(np.nan_to_num(numbers)), covariance, self.laid_out(steps))
+        steps = np.broadcast_to(np.nan_to_num(step * (infer == "records")), numbers.shape)
+        return JointErrors(
+            self.laid_out(np.nan_to_num(numbers)),
+            partial(self._joint_covariance, numbers, weighting, infer),
+            self.laid_out(steps),
+        )
+
+    def _joint_covariance(
+        self,
+        numbers: FloatArray,
+        weighting: Weighting,
+        infer: Inference,
+        contrasts: Sequence[FloatArray],
+    ) -> FloatArray:
+        """Of combinations shaped like the table; ``nan`` where a number in use does not exist."""
+        back = np.argsort(self.order)
+        combined = [part.transpose(back).reshape(numbers.shape) for part in contrasts]
+        used = np.any([part != 0 for part in combined], axis=0)
+        if not all(np.isfinite(part[used]).all() for part in (*weighting, numbers)):
+            return np.full((len(combined), len(combined)), np.nan)
+        slope, level = (np.where(used, part, 0.0) for part in weighting)
+        return self._covariances([(part * slope, part * level) for part in combined], infer)
 
     def _covariances(self, sides: Sequence[Weighting], infer: Inference) -> FloatArray:
         """Of sums of w (a y + d): draws of people within a group, less those among them."""

@@ -15,12 +15,13 @@ import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.layout import Moments
+from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import Inference, quantile, students
 from pramana.analysis.variance import Ratio, half_a_record
 from pramana.errors import harmless
@@ -106,21 +107,6 @@ def linear_errors(
     means.
     """
     layout, (slope, level) = channels.layout, weights
-
-    def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-        """About a population no combination errs less than about its records."""
-        known = linear_covariance(moments, channels, weights, contrasts, infer="records")
-        if infer == "records" or not np.isfinite(known).all():
-            return known
-        luck = linear_covariance(moments, channels, weights, contrasts, infer=infer) - known
-        values, vectors = np.linalg.eigh((luck + luck.T) / 2)
-        return np.asarray(known + (vectors * np.maximum(values, 0)) @ vectors.T)
-
-    def ends(z: float) -> tuple[FloatArray, FloatArray]:
-        assert unseen is not None  # noqa: S101 - else it is not passed on
-        below, above = (layout.lay_out(np.maximum(end, 0)) for end in unseen(z))
-        return below, above
-
     squares = level**2 * moments.ww.sum()
     if moments.wwy is not None and moments.wwyy is not None:
         squares = squares + slope**2 * moments.wwyy.sum() + 2 * slope * level * moments.wwy.sum()
@@ -128,10 +114,31 @@ def linear_errors(
     squares = np.maximum(np.nan_to_num(squares), 0) * (infer == "records")
     return JointErrors(
         layout.lay_out(np.nan_to_num(numbers)),
-        covariance,
+        partial(_joint_covariance, moments, channels, weights, infer),
         layout.lay_out(np.sqrt(squares / max(moments.count, 1.0))),
-        None if unseen is None else ends,
+        None if unseen is None else partial(_ends_by_columns, layout, unseen),
     )
+
+
+def _joint_covariance(
+    moments: Moments,
+    channels: Channels,
+    weights: tuple[FloatArray, FloatArray],
+    infer: Inference,
+    contrasts: Sequence[FloatArray],
+) -> FloatArray:
+    """About a population no combination errs less than about its records."""
+    known = linear_covariance(moments, channels, weights, contrasts, infer="records")
+    if infer == "records" or not np.isfinite(known).all():
+        return known
+    luck = linear_covariance(moments, channels, weights, contrasts, infer=infer) - known
+    values, vectors = np.linalg.eigh((luck + luck.T) / 2)
+    return np.asarray(known + (vectors * np.maximum(values, 0)) @ vectors.T)
+
+
+def _ends_by_columns(layout: Layout, unseen: Ends, z: float) -> tuple[FloatArray, FloatArray]:
+    below, above = (layout.lay_out(np.maximum(end, 0)) for end in unseen(z))
+    return below, above
 
 
 def errors_of_shares(counts: JointErrors | None, place: int | None = None) -> JointErrors | None:
@@ -142,43 +149,49 @@ def errors_of_shares(counts: JointErrors | None, place: int | None = None) -> Jo
     """
     if counts is None or counts.covariance is None:
         return None
-    covariance = counts.covariance
-
-    def within(table: FloatArray) -> FloatArray:
-        axes = tuple(at for at in range(table.ndim) if at != place)
-        return np.broadcast_to(table.sum(axis=axes, keepdims=True), table.shape)
-
-    total = within(counts.numbers)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = counts.numbers / total
-    whole = np.where(total > 0, total, 1.0)
-
-    def as_share(table: FloatArray | float) -> FloatArray:
-        return np.where(total > 0, table, 0.0) / whole
-
-    def of_shares(contrasts: Sequence[FloatArray]) -> FloatArray:
-        parts = []
-        for contrast in contrasts:
-            used = within(np.abs(contrast)) > 0
-            if (total[used] <= 0).any():
-                return np.full((len(contrasts), len(contrasts)), np.nan)
-            part = contrast - within(contrast * np.nan_to_num(shares))
-            parts.append(np.where(used, part / whole, 0.0))
-        return covariance(parts)
-
-    def ends(z: float) -> tuple[FloatArray, FloatArray]:
-        assert counts.unseen is not None  # noqa: S101 - else it is not passed on
-        below, above = map(as_share, counts.unseen(z))
-        return below, above
-
+        shares = counts.numbers / _within(counts.numbers, place)
     return replace(
         counts,
         numbers=shares,
-        covariance=of_shares,
-        step=as_share(counts.step),
-        unseen=None if counts.unseen is None else ends,
+        covariance=partial(_covariance_of_shares, counts, shares, place),
+        step=_as_share(counts.step, counts, place),
+        unseen=None if counts.unseen is None else partial(_ends_of_shares, counts, place),
         counts=counts,
     )
+
+
+def _within(table: FloatArray, place: int | None) -> FloatArray:
+    """The total of the part that each cell is a share of."""
+    axes = tuple(at for at in range(table.ndim) if at != place)
+    return np.broadcast_to(table.sum(axis=axes, keepdims=True), table.shape)
+
+
+def _as_share(table: FloatArray | float, counts: JointErrors, place: int | None) -> FloatArray:
+    total = _within(counts.numbers, place)
+    return np.where(total > 0, table, 0.0) / np.where(total > 0, total, 1.0)
+
+
+def _covariance_of_shares(
+    counts: JointErrors, shares: FloatArray, place: int | None, contrasts: Sequence[FloatArray]
+) -> FloatArray:
+    assert counts.covariance is not None  # noqa: S101 - looked at when it was made
+    total, parts = _within(counts.numbers, place), []
+    for contrast in contrasts:
+        used = _within(np.abs(contrast), place) > 0
+        if (total[used] <= 0).any():
+            return np.full((len(contrasts), len(contrasts)), np.nan)
+        part = contrast - _within(contrast * np.nan_to_num(shares), place)
+        parts.append(np.where(used, _as_share(part, counts, place), 0.0))
+    return counts.covariance(parts)
+
+
+def _ends_of_shares(
+    counts: JointErrors, place: int | None, z: float
+) -> tuple[FloatArray, FloatArray]:
+    assert counts.unseen is not None  # noqa: S101 - looked at when it was made
+    below, above = (_as_share(end, counts, place) for end in counts.unseen(z))
+    return below, above
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ from pramana.analysis.question import METHODS, USUAL, CountMethod, Inference, Qu
 from pramana.analysis.regularised_em import fitted_truth
 from pramana.analysis.variance import (
     NOTHING,
-    Interval,
     Ratio,
     Unseen,
     bounded_interval,
@@ -218,12 +217,13 @@ def estimate_counts(
         )
         estimate = estimate / max(float(estimate.sum()), 1e-300) if share else estimate
     nothing, one = np.zeros_like(counts), np.ones_like(counts)
-
-    def unseen(z: float) -> Interval:
-        return solved.unseen.below(z), solved.unseen.above(z)
-
     together = linear_errors(
-        moments, channels, counts, (nothing, one), infer=question.infer, unseen=unseen
+        moments,
+        channels,
+        counts,
+        (nothing, one),
+        infer=question.infer,
+        unseen=solved.unseen.ends,
     )
     return Estimate.by_groups(
         layout,

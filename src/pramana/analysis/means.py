@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -508,9 +509,11 @@ def decided_by_few(
             np.where(decided, np.nan_to_num(np.maximum(end, 0), posinf=0), 0.0)
             for end in (estimate - low, high - estimate)
         )
+    return (estimate, se, low, high), partial(_reach, below, above, z)
 
-    def ends(wide: float) -> tuple[FloatArray, FloatArray]:
-        """Wider intervals reach farther in proportion."""
-        return below * max(wide / z, 1.0), above * max(wide / z, 1.0)
 
-    return (estimate, se, low, high), ends
+def _reach(
+    below: FloatArray, above: FloatArray, z: float, wide: float
+) -> tuple[FloatArray, FloatArray]:
+    """Intervals of more errors reach farther in proportion."""
+    return below * max(wide / z, 1.0), above * max(wide / z, 1.0)

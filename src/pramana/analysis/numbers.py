@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,16 +155,18 @@ class NumberTable:
         ``added`` is the variance of rounding, which is done for each person independently.
         """
         rounding = np.where(np.isfinite(added), added, 0.0).ravel()
-
-        def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-            wide = [contrast[..., None] for contrast in contrasts]
-            parts = [np.where(contrast != 0, contrast * rows, 0.0) for contrast in wide]
-            if not all(np.isfinite(part).all() for part in parts):
-                return np.full((len(parts), len(parts)), np.nan)
-            flat = np.stack([contrast.ravel() for contrast in contrasts])
-            return np.asarray(self.covariance(parts) + (flat * rounding) @ flat.T)
-
+        covariance = partial(self._joint_covariance, rows, rounding)
         return JointErrors(numbers, covariance, degrees=self.together.degrees)
+
+    def _joint_covariance(
+        self, rows: FloatArray, rounding: FloatArray, contrasts: Sequence[FloatArray]
+    ) -> FloatArray:
+        wide = [contrast[..., None] for contrast in contrasts]
+        parts = [np.where(contrast != 0, contrast * rows, 0.0) for contrast in wide]
+        if not all(np.isfinite(part).all() for part in parts):
+            return np.full((len(parts), len(parts)), np.nan)
+        flat = np.stack([contrast.ravel() for contrast in contrasts])
+        return np.asarray(self.covariance(parts) + (flat * rounding) @ flat.T)
 
     def estimate(
         self,

@@ -33,6 +33,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -74,15 +75,8 @@ def replicated_estimate(
     known = np.isfinite(numbers) & np.isfinite(wide)
     low, high = np.where(known, numbers - wide, -np.inf), np.where(known, numbers + wide, np.inf)
     low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-
-    def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-        """Numbers vary together as their replicates do, and each by ``more`` independently."""
-        apart = (drawn - numbers).reshape(len(drawn), -1)
-        flat = np.stack([contrast.ravel() for contrast in contrasts])
-        moved = np.where(flat[:, None, :] != 0, flat[:, None, :] * apart, 0.0).sum(axis=-1)
-        alone = np.where(flat != 0, flat * more.ravel(), 0.0) @ flat.T
-        return np.asarray(factor * moved @ moved.T + alone)
-
+    apart = math.sqrt(factor) * (drawn - numbers).reshape(len(drawn), -1)
+    covariance = partial(_replicated_covariance, apart, more.ravel())
     return replace(
         estimate,
         se=se,
@@ -92,6 +86,16 @@ def replicated_estimate(
         f"({replicates.kind}).",
         together=JointErrors(numbers, covariance, degrees=len(drawn) - 1.0),
     )
+
+
+def _replicated_covariance(
+    apart: FloatArray, more: FloatArray, contrasts: Sequence[FloatArray]
+) -> FloatArray:
+    """Numbers vary together as their replicates do, and each by ``more`` independently."""
+    flat = np.stack([contrast.ravel() for contrast in contrasts])
+    moved = np.where(flat[:, None, :] != 0, flat[:, None, :] * apart, 0.0).sum(axis=-1)
+    alone = np.where(flat != 0, flat * more, 0.0) @ flat.T
+    return np.asarray(moved @ moved.T + alone)
 
 
 def replicated_regression(
@@ -293,14 +297,18 @@ def errors_of_rounded(together: JointErrors | None, moved: Moved) -> JointErrors
     """Numbers that err together as before and, independently, as weights were rounded."""
     if together is None or together.covariance is None:
         return together
-    before, (parts, luck) = together.covariance, moved
+    return replace(together, covariance=partial(_rounded_covariance, together.covariance, moved))
 
-    def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-        flat = np.stack([contrast.ravel() for contrast in contrasts])
-        both = flat @ parts.reshape(flat.shape[1], -1)
-        return np.asarray(before(contrasts) + both @ both.T + (flat * luck.ravel()) @ flat.T)
 
-    return replace(together, covariance=covariance)
+def _rounded_covariance(
+    before: Callable[[Sequence[FloatArray]], FloatArray],
+    moved: Moved,
+    contrasts: Sequence[FloatArray],
+) -> FloatArray:
+    parts, luck = moved
+    flat = np.stack([contrast.ravel() for contrast in contrasts])
+    both = flat @ parts.reshape(flat.shape[1], -1)
+    return np.asarray(before(contrasts) + both @ both.T + (flat * luck.ravel()) @ flat.T)
 
 
 def _rounded_quantiles(

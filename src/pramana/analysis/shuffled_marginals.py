@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 import numpy as np
@@ -211,10 +211,7 @@ class Effects:
 
     def errors(self, infer: Inference) -> JointErrors:
         """How the counts err together; the sample of a population does not depend on an answer."""
-
-        def covariance(contrasts: Sequence[FloatArray]) -> FloatArray:
-            return self.covariance(contrasts, infer=infer)
-
+        covariance = partial(self.covariance, infer=infer)
         return JointErrors(self.table, covariance, step=self.step * (infer == "records"))
 
 

@@ -149,6 +149,10 @@ class Unseen:
         """How many fewer there can be: records of other groups that were released here."""
         return self._off(np.maximum(self.strangers, 0), z)
 
+    def ends(self, z: float) -> Interval:
+        """Both."""
+        return self.below(z), self.above(z)
+
     def nearer(self, z: float) -> FloatArray:
         """How many fewer there can be where fewer records have a smaller error.
 
