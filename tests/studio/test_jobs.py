@@ -197,13 +197,6 @@ def test_what_is_quick_waits_for_nothing(jobs: Jobs, tmp_path: Path) -> None:
     assert finished(held).condition == "done"
 
 
-def test_what_differs_in_one_argument_is_found(jobs: Jobs) -> None:
-    """Only of the same task, and only what is done."""
-    known = [finished(jobs.ask(double, number=number)) for number in (1, 2)]
-    assert jobs.alike(Job("", double, {"number": 9}), "number") == known
-    assert jobs.alike(Job("", search, {"number": 9}), "number") == []
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells what is held")
 @pytest.mark.parametrize("quick", [False, True])
 def test_memory_that_a_task_no_longer_needs_is_given_back(jobs: Jobs, quick: bool) -> None:

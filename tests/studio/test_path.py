@@ -31,7 +31,7 @@ from pramana.guarantees.base import CliOption
 from pramana.studio import analyst as side
 from pramana.studio import tasks
 from pramana.studio.jobs import Job
-from pramana.studio.pages import columns, data, planned_analyses
+from pramana.studio.pages import columns, data
 from pramana.studio.pages.data import table_of
 from pramana.studio.view import Studio
 from pramana.studio.worker import Shelf, Workbench
@@ -537,21 +537,6 @@ def test_what_is_foreseen_is_what_will_be_planned(opened: Visitor) -> None:
                    {"central_epsilon": 2.0, "delta": 0.0001}):  # fmt: skip
         asked = api.guarantees_from_options(target, schema=own)
         assert api.design_for(people, *asked) == api.design(own, *asked, data=table)
-
-
-def test_a_slow_answer_begins_with_what_is_known_around_it(opened: Visitor) -> None:
-    """Targets that were foreseen before are told at once, the nearest on both sides."""
-    studio = opened.client.app._app.state.studio  # type: ignore[attr-defined]
-    arguments = {"schema": opened.session.now.schema, "method": "", "table": {}}
-    known = [
-        Job(str(at), tasks.search, {**arguments, "target": {"alpha": at}}, "done",
-            {"error": None, "changes": f"{at} change"})
-        for at in (0.1, 0.2, 0.3, 0.4)
-    ]  # fmt: skip
-    studio.jobs._jobs |= {job.key: job for job in known}
-    asked = Job("x", tasks.search, {**arguments, "target": {"alpha": 0.25}})
-    found = planned_analyses._around(studio.jobs.alike(asked, "target"), asked)
-    assert found == [("alpha = 0.2", "0.2 change"), ("alpha = 0.3", "0.3 change")]
 
 
 def test_means_and_models_may_rest_on_columns_released_as_they_are(opened: Visitor) -> None:

@@ -1,7 +1,7 @@
-"""Work for the worker: asked for by pages, found again by what was asked, cancelled by ending it.
+"""The queue of jobs before the worker process: progress, cancelling, kept results.
 
-A job is known by its task and arguments. Asked for again it is the same job, so that a page that
-is loaded anew, a second tab and a studio that was closed find what is done.
+A job is identified by its task and arguments. Asked for again it is the same job, so that a page
+that is reloaded, a second tab and a reopened studio find its result.
 """
 
 from __future__ import annotations
@@ -37,26 +37,25 @@ FORM: Final = 3
 
 @dataclass
 class Job:
-    """One piece of work.
+    """One call of a task in the worker.
 
     Attributes:
-        key: By which it is found.
-        function: What the worker calls.
-        arguments: With what.
-        condition: How it stands.
-        result: What came of it, where it is done.
-        so_far: What has come of it while it runs.
-        words: What is being done, or why it was refused.
+        key: Of the task and its arguments.
+        function, arguments: The task.
+        condition: Its state.
+        result: Of a job that is done.
+        so_far: A partial result while it runs.
+        words: The current stage, or why it was refused.
         code, fields: Of the error by which it was refused.
-        notices: What the steward must know about the result.
-        done, total: How far it is, in whatever is counted.
+        notices: Warnings for the steward.
+        done, total: Progress, in whatever is counted.
         since: When it began, on the monotonic clock.
-        lane: Of those that wait in one, only the last is wanted.
-        keep: Whether it is found again when the studio is opened again.
-        quick: Whether it is answered beside what takes long.
-        patient: How long it can wait: what is asked for now goes first (0), then what is searched
-            for while a slider moves (1), then what is tried in the background (2).
-        yields: Whether it can be left off where something goes before it.
+        lane: Of the jobs waiting in one lane, only the last is wanted.
+        keep: Whether the result is kept on disk.
+        quick: Whether it runs beside long jobs.
+        patient: Its priority: what is asked for now (0), what is searched for while a slider moves
+            (1), what is tried in the background (2).
+        yields: Whether it can be interrupted now by a job that goes first.
     """
 
     key: str
@@ -81,17 +80,17 @@ class Job:
 
     @property
     def share(self) -> float | None:
-        """How much of it is done, where that is known."""
+        """The share that is done, if known."""
         return min(self.done / self.total, 1.0) if self.total else None
 
     @property
     def seconds(self) -> float:
-        """That it has been running."""
+        """Seconds that it has been running."""
         return time.monotonic() - self.since if self.since else 0.0
 
     @property
     def left(self) -> float | None:
-        """Seconds that it still takes, by what it took so far."""
+        """Seconds left, by the time it took so far."""
         share = self.share
         if share is None or share < 0.02 or self.seconds < 1:
             return None
@@ -99,7 +98,7 @@ class Job:
 
 
 class Jobs:
-    """The queues before one worker, of long and of quick work, and what came of all of it."""
+    """Two queues before one worker, of long and of quick jobs, and their results."""
 
     def __init__(self, results: Path, folder: Path) -> None:
         self._results = results
@@ -128,11 +127,9 @@ class Jobs:
         patient: int = 0,
         **arguments: Any,
     ) -> Job:
-        """The job of a task with these arguments: a new one, or the one that was asked before.
+        """The job of a task with these arguments: a new one, or the one that was asked for before.
 
-        A job in a lane takes the place of those that wait in it: only the last one is wanted.
-        One that is kept is found again when the studio is opened again. One that is quick waits for
-        no other, and one that is patient for all that are less so.
+        A job in a lane replaces those that wait in it. A quick job waits for no long one.
         """
         key = _key(function, arguments)
         with self._turn:
@@ -164,7 +161,7 @@ class Jobs:
         self._path(key).unlink(missing_ok=True)
 
     def also(self, job: Job, result: Any, **arguments: Any) -> None:
-        """What came of a job answers these arguments too."""
+        """Keep the result of a job under these arguments too."""
         known = job.arguments | arguments
         key = _key(job.function, known)
         other = Job(key, job.function, known, result=result, notices=job.notices, keep=job.keep)
@@ -174,11 +171,11 @@ class Jobs:
             self._jobs[key] = other
 
     def key_of(self, function: Callable[..., Any], **arguments: Any) -> str:
-        """By which a task with these arguments is found."""
+        """The key of a task with these arguments."""
         return _key(function, arguments)
 
     def recalled(self, function: Callable[..., Any], **arguments: Any) -> Job | None:
-        """What was done before the studio was closed; nothing is begun."""
+        """A kept result of an earlier session; nothing is begun."""
         job = Job(_key(function, arguments), function, arguments)
         self._recall(job)
         if job.condition != "done":
@@ -189,20 +186,9 @@ class Jobs:
         """The job of that key."""
         return self._jobs.get(key)
 
-    def alike(self, job: Job, but: str) -> list[Job]:
-        """Jobs that are done and differ from this one in one argument only."""
-        with self._turn:
-            done = [own for own in self._jobs.values() if own.condition == "done"]
-        rest = job.arguments | {but: None}
-        return [
-            own
-            for own in done
-            if own.function is job.function and own.arguments | {but: None} == rest
-        ]
-
     @property
     def busy(self) -> Job | None:
-        """The one that is running, of those that take long."""
+        """The long job that is running."""
         running = (job for job in self._jobs.values() if job.condition == "running")
         return next((job for job in running if not job.quick), None)
 
@@ -236,7 +222,6 @@ class Jobs:
             thread.join(GRACE)
 
     def _line(self, job: Job) -> list[Job]:
-        """Where a job waits."""
         return self._quick if job.quick else self._queue
 
     def _enter(self, job: Job) -> None:
@@ -248,17 +233,20 @@ class Jobs:
                 _end(other, "cancelled")
             if job not in line:
                 line.append(job)
-                line.sort(key=_patience)
-            self._give_way()
+                line.sort(key=lambda waiting: waiting.patient)
+            self._interrupt_if_outranked()
             self._turn.notify_all()
 
-    def _give_way(self) -> None:
-        """Tell the worker where a job waits that goes before the one that it can leave off."""
+    def _interrupt_if_outranked(self) -> None:
+        """Interrupt a job that yields if a waiting one is more urgent, or replaces it."""
         busy = self.busy
         if busy is None or not busy.yields or GIVE_WAY is None or self._process is None:
             return
-        first = any(_before(one, busy) for one in self._queue)
-        if first and self._process.pid is not None:
+        outranked = any(
+            job.patient < busy.patient or (busy.lane and job.lane == busy.lane)
+            for job in self._queue
+        )
+        if outranked and self._process.pid is not None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, GIVE_WAY)
 
@@ -289,7 +277,7 @@ class Jobs:
                 job.condition, job.since = "running", time.monotonic()
             try:
                 pipe.send((job.function, job.arguments))
-                while not self._heard(job, pipe.recv()):
+                while not self._take(job, pipe.recv()):
                     pass
             except (EOFError, OSError):  # it was ended, or has died
                 with self._turn:
@@ -309,15 +297,15 @@ class Jobs:
             context = get_context("spawn")
             ours, theirs = zip(context.Pipe(), context.Pipe(), strict=True)
             self._process = context.Process(target=work, args=theirs, daemon=False)
-            with _deaf():
+            with _terminal_signals_blocked():
                 self._process.start()
             for pipe in theirs:
                 pipe.close()
             self._pipes = ours
         return self._process
 
-    def _heard(self, job: Job, message: tuple[Any, ...]) -> bool:
-        """Take in what the worker says; whether the job is over."""
+    def _take(self, job: Job, message: tuple[Any, ...]) -> bool:
+        """Take a message of the worker; whether the job is over."""
         kind = message[0]
         if kind == "progress":
             job.done, job.total = message[1], message[2]
@@ -332,9 +320,9 @@ class Jobs:
         elif kind == "yields":
             with self._turn:
                 job.yields = True
-                self._give_way()
+                self._interrupt_if_outranked()
         elif kind == "superseded":
-            self._left_off(job)
+            self._requeue(job)
         elif kind == "done":
             result, notices = message[1]
             job.notices = list(dict.fromkeys(plainly(notice, self._folder) for notice in notices))
@@ -343,8 +331,8 @@ class Jobs:
             _end(job, "done")
         return kind in ("refused", "superseded", "done")
 
-    def _left_off(self, job: Job) -> None:
-        """What gave way waits for its turn again, unless another one of its lane is wanted."""
+    def _requeue(self, job: Job) -> None:
+        """An interrupted job waits again, unless another one of its lane is wanted."""
         with self._turn:
             if any(job.lane and one.lane == job.lane for one in self._queue):
                 self._jobs.pop(job.key, None)  # asked for again, it is done anew
@@ -352,7 +340,7 @@ class Jobs:
             else:
                 job.condition, job.yields, job.since = "waiting", False, 0.0
                 self._queue.insert(0, job)
-                self._queue.sort(key=_patience)
+                self._queue.sort(key=lambda waiting: waiting.patient)
 
     # -- results that are kept ---------------------------------------------------------------------
 
@@ -360,10 +348,11 @@ class Jobs:
         return self._results / f"{key}.json"
 
     def _forget_old(self) -> None:
-        """Results of tables that nobody looks at any more do not pile up."""
-        newest = sorted(self._results.glob("*.json"), key=_age)
-        for path in newest[MOST_KEPT:]:
-            path.unlink(missing_ok=True)
+        """Keep the newest results only."""
+        with suppress(OSError):  # one is gone meanwhile
+            newest = sorted(self._results.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+            for path in newest[MOST_KEPT:]:
+                path.unlink(missing_ok=True)
 
     def _remember(self, job: Job) -> None:
         if job.keep:
@@ -385,14 +374,14 @@ class Jobs:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Who is started in here does not hear its terminal, not even while it is loaded: we do."""
+def _terminal_signals_blocked() -> Iterator[None]:
+    """The process that is started in here does not react to its terminal, not even at its start."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing.resource_tracker import ensure_running
 
-    ensure_running()  # which would hear again as soon as it has started
+    ensure_running()  # which would unblock them
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
         yield
@@ -400,26 +389,8 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _patience(job: Job) -> int:
-    """Who waits is behind all that are less patient, whenever they came."""
-    return job.patient
-
-
-def _before(one: Job, busy: Job) -> bool:
-    """Whether a job that waits is wanted sooner than one that runs, or in its place."""
-    return one.patient < busy.patient or bool(busy.lane and one.lane == busy.lane)
-
-
-def _age(path: Path) -> float:
-    """Older results last, and one that is gone meanwhile."""
-    try:
-        return -path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
 def _lost(job: Job) -> None:
-    """The process of a job is gone: because it was cancelled, or by itself."""
+    """The process of a job has ended: because it was cancelled, or by itself."""
     if job.condition == "cancelled":
         _end(job, "cancelled")
         return

@@ -1,10 +1,10 @@
-"""The process that does the work: tables stay open here, and pages answer meanwhile.
+"""The worker process: tables stay open here, and pages answer meanwhile.
 
-One thread does what takes long. Another one, next to it, answers what is quickly computed from what
-was read already: live counts and sliders never wait for a release that is being written.
+One thread runs long tasks. Another one, beside it, computes quick answers from what was read
+already: live counts and sliders never wait for a release that is being written.
 
 It ends when its parent does, however that ends, and when it is told to: what it was writing is then
-taken away, as after an interruption of a command.
+removed, as after an interruption of a command.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from pramana import api
 from pramana.base.processes import defer_during_import, give_back, load_for_threads
 from pramana.errors import Notice, PramanaError, is_heard
 
-TOLD_EVERY: Final = 0.1
-"""Seconds between two words about how far it is."""
+PROGRESS_EVERY: Final = 0.1
+"""Seconds between two messages about progress."""
 
 
 GIVE_WAY: Final = getattr(signal, "SIGUSR1", None)
-"""Tells the worker that another question has taken the place of the one that it is at."""
+"""Interrupts a task that yields."""
 
 
-_HEARD: Final = ContextVar[list[str] | None]("heard", default=None)
-"""What the steward must know about the task at hand; a thread of an older task has another one."""
+_NOTICES: Final = ContextVar[list[str] | None]("notices", default=None)
+"""Of the current task; a thread of an older task has its own list."""
 
 
 class Superseded(BaseException):
-    """Nobody waits for this any more."""
+    """The task was interrupted by a more urgent one."""
 
 
 class TableAt(TypedDict):
@@ -54,7 +54,7 @@ class TableAt(TypedDict):
 
 
 class Shelf:
-    """The table that is open, and what one task leaves for the next one about it, by name."""
+    """The open table, and values that tasks keep for later tasks on it, by name."""
 
     def __init__(self) -> None:
         self._one_at_a_time = threading.RLock()
@@ -75,20 +75,20 @@ class Shelf:
             return self._opened[key]
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
-        """What was made under this name before, or what is made now."""
+        """The value kept under this name, made now if there is none."""
         with self._one_at_a_time:
             if name not in self._kept:
                 self._kept[name] = make()
             return self._kept[name]
 
     def let_go(self, name: str) -> None:
-        """What is made anew when it is asked for again, where memory is short."""
+        """Forget a kept value, to free memory."""
         with self._one_at_a_time:
             self._kept.pop(name, None)
 
 
 class Workbench:
-    """What a task works with: a table that stays open, and someone to tell how far it is."""
+    """What a task works with: the open table, kept values, and messages to the page."""
 
     def __init__(self, pipe: Connection, shelf: Shelf) -> None:
         self._pipe = pipe
@@ -99,16 +99,16 @@ class Workbench:
         self.let_go = shelf.let_go
 
     def say(self, words: str) -> None:
-        """What is being done."""
+        """Report the current stage."""
         self._pipe.send(("said", words))
 
     def show(self, so_far: Any) -> None:
-        """What has come of it so far, for the page that waits."""
+        """Send a partial result."""
         self._pipe.send(("so far", so_far))
 
     @contextmanager
     def giving_way(self) -> Iterator[None]:
-        """What is done in here ends when nobody waits for it any more."""
+        """Work in here can be interrupted by a more urgent task."""
         if GIVE_WAY is None:  # no such signal on this system
             yield
             return
@@ -125,7 +125,7 @@ class Workbench:
             signal.signal(GIVE_WAY, signal.SIG_IGN)
 
     def patiently(self, name: str, make: Callable[[], Any]) -> Any:
-        """What is made now, or was before it had to give way; nobody waits for its being made."""
+        """Make a value that survives an interruption of the task after it is made."""
         trials = self.keep("trials", dict)
         if name not in trials:
             with self.giving_way():
@@ -133,22 +133,22 @@ class Workbench:
         return trials[name]
 
     def expect(self, total: int) -> Callable[[int], None]:
-        """Is told how many more of ``total`` are done."""
+        """A function that is called with the number of further steps done, of ``total``."""
         self._done, self._total = 0, max(total, 1)
         return self._advance
 
     def _advance(self, more: int) -> None:
         self._done += more
         now = time.monotonic()
-        if now - self._told > TOLD_EVERY:
+        if now - self._told > PROGRESS_EVERY:
             self._told = now
             self._pipe.send(("progress", self._done, self._total))
 
 
 def work(pipe: Connection, quick_pipe: Connection) -> None:
-    """Do one task after the other, until the pipe is closed; quick ones come by the other pipe.
+    """Run one task after the other, until the pipe is closed; quick ones come by the other pipe.
 
-    It says nothing but by its pipes: what libraries print may show data.
+    All output goes through the pipes: what libraries print may show data.
     """
     if not os.environ.get("PRAMANA_TRACEBACK"):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -167,7 +167,7 @@ def work(pipe: Connection, quick_pipe: Connection) -> None:
 
 
 def _serve(pipe: Connection, shelf: Shelf, do: Callable[..., tuple[Any, list[str]]]) -> None:
-    """Answer what comes by one pipe."""
+    """Run the tasks that come by one pipe."""
     bench = Workbench(pipe, shelf)
     try:
         while True:
@@ -182,23 +182,23 @@ def _with_notices(
     function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
 ) -> tuple[Any, list[str]]:
     heard: list[str] = []
-    token = _HEARD.set(heard)
+    token = _NOTICES.set(heard)
     try:
         return function(bench, **arguments), heard
     finally:
-        _HEARD.reset(token)
+        _NOTICES.reset(token)
 
 
 def _hear(
     message: Warning | str, category: type[Warning] | None = None, *_: Any, **__: Any
 ) -> None:
-    """Notices go to the task that they are of: not by filters, which all threads share.
+    """Notices go to their task, not by filters, which all threads share.
 
-    A trial that nobody waits for any more runs out next to the release that is written, and what
-    it would say of itself is no word about that release.
+    An interrupted trial may still run beside a release that is being written; its notices are not
+    about that release.
     """
     kind = type(message) if isinstance(message, Warning) else category or UserWarning
-    heard = _HEARD.get()
+    heard = _NOTICES.get()
     if heard is not None and issubclass(kind, Notice) and is_heard(kind):
         heard.append(str(message))
 
@@ -206,12 +206,12 @@ def _hear(
 def _quietly(
     function: Callable[..., Any], bench: Workbench, arguments: dict[str, Any]
 ) -> tuple[Any, list[str]]:
-    """What is quickly computed says nothing that was not said when its table was opened."""
+    """Quick answers have no notices beyond those given when the table was opened."""
     return function(bench, **arguments), []
 
 
 def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
-    """What came of a task; words of libraries may quote a record and are not passed on."""
+    """The result of a task; messages of libraries may quote a record and are not passed on."""
     try:
         return "done", do()
     except Superseded:
@@ -231,7 +231,7 @@ def _outcome(do: Callable[[], tuple[Any, list[str]]]) -> tuple[str, Any]:
 
 
 def _ended(number: int, frame: FrameType | None) -> None:
-    """What is being written is cleared away on the way out, and nothing interrupts that."""
+    """Remove what is being written on the way out, uninterrupted."""
     if defer_during_import(number, frame):
         return
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
@@ -282,26 +281,11 @@ async def _foreseen(request: Request, job: Job, patience: float) -> Response:
         answer = jobs.ask(tasks.search, lane="search", keep=False, patient=1, **job.arguments)
     poll = f"/choose/foreseen/{answer.key}"
     if answer.condition in ("waiting", "running"):
-        about |= {"around": _around(jobs.alike(answer, "target"), answer), "poll": poll}
+        about["poll"] = poll
         quick = jobs.find(jobs.key_of(tasks.foresee, **answer.arguments))
         soon = quick.result if quick is not None and quick.condition == "done" else None
         return fragment(request, "parts/target_pending.html", job=answer, soon=soon, **about)
     return await part(request, answer, "parts/target_cost.html", poll=poll, **about)
-
-
-def _around(known: list[Job], job: Job) -> list[tuple[str, str]]:
-    """The nearest targets of the same kind that were searched for before, with what they cost.
-
-    A stricter target never costs less, so that what is asked for lies between the two.
-    """
-    letter, value = next(iter(job.arguments["target"].items()))
-    points = sorted((own.arguments["target"].get(letter, math.nan), own.key, own) for own in known)
-    below = [own for at, _, own in points if at < value][-1:]
-    above = [own for at, _, own in points if at > value][:1]
-    return [
-        (target_words(own.arguments["target"]), own.result["error"] or own.result["changes"])
-        for own in (*below, *above)
-    ]
 
 
 @PAGES.post("/choose")
