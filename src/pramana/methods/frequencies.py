@@ -68,8 +68,19 @@ class InvariantDesign:
     frequencies: Mapping[Stratum, Mapping[Label, int]] = field(repr=False)
     column: str
     strata: tuple[str, ...]
-    expected_changes: float
-    smallest_diagonal: float
+
+    @property
+    def expected_changes(self) -> float:
+        """The expected number of changed records."""
+        return sum(
+            float((_times(matrix.labels, self.frequencies[stratum]) * (1 - matrix.diagonal)).sum())
+            for stratum, matrix in self.by_stratum.items()
+        )
+
+    @property
+    def smallest_diagonal(self) -> float:
+        """The least probability of a value to stay unchanged."""
+        return min(float(matrix.diagonal.min()) for matrix in self.by_stratum.values())
 
     @property
     def matrix(self) -> SparseRows:
@@ -130,15 +141,14 @@ def invariant_design(
         raise OutsideDomain(
             f"The matrix on '{name}' must have a row for every value that occurs.", column=name
         )
-    order = labels if matrix is None else matrix.labels
-    if matrix is not None:
-        P = matrix.values
-    else:
-        P = np.full((len(order), len(order)), (1 - stays) / (len(order) - 1))
+    if matrix is None:
+        P = np.full((len(labels), len(labels)), (1 - stays) / (len(labels) - 1))
         np.fill_diagonal(P, stays)
-    made = {
+    else:
+        labels, P = matrix.labels, matrix.values
+    by_stratum = {
         stratum: _invariant(
-            order,
+            labels,
             P,
             {label: number for label, number in times.items() if label not in exempt},
             alpha=alpha,
@@ -147,18 +157,7 @@ def invariant_design(
         )
         for stratum, times in tables.items()
     }
-    changes = sum(
-        float((_times(order, tables[stratum]) * (1 - result.diagonal)).sum())
-        for stratum, result in made.items()
-    )
-    return InvariantDesign(
-        by_stratum=made,
-        frequencies=tables,
-        column=name,
-        strata=tuple(strata),
-        expected_changes=changes,
-        smallest_diagonal=min(float(result.diagonal.min()) for result in made.values()),
-    )
+    return InvariantDesign(by_stratum, tables, name, tuple(strata))
 
 
 def _refuse_rules(schema: Schema, method: str) -> None:
@@ -211,7 +210,8 @@ def _require_two(categories: int, column: str) -> None:
     if categories < 2:
         raise InvalidSchema(
             f"A design for {column} needs at least two categories to exchange, got {categories}. "
-            "Leave the column out, or declare its other categories."
+            "Leave the column out, or declare its other categories.",
+            column=column.strip("'"),
         )
 
 
