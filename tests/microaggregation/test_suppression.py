@@ -52,10 +52,11 @@ def test_every_combination_occurs_k_times_and_nothing_else_changes(seed, k, keys
     assert least <= (released == MISSING).sum()
 
 
-@given(st.integers(0, 10**6))
-def test_the_least_number_is_a_bound(seed):
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_least_number_is_a_bound(seed, gaps):
     """By trying all cells of five records; nothing is suppressed where nothing has to be."""
     codes = np.random.default_rng(seed).integers(0, 3, size=(5, 2))
+    codes[codes == 2] = MISSING if gaps else 2
     released, least = after(codes, 2)
     best = fewest(codes, 2)
 

@@ -7,8 +7,8 @@ and can be left with one record.)
 
 The least number of cells is NP-hard to find [Meyerson04]. Here rare records are served by the
 number of cells they lose: at each number the set of keys whose suppression serves the most records
-comes first. Every rare record loses a cell at least, and a combination with a missing cell needs k
-records, so that ``least`` bounds what any answer needs.
+comes first. Every rare record without missing cells loses a cell at least, and a combination with a
+missing cell needs k records, so that ``least`` bounds what any answer needs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def suppress(
         part = codes[rows]
         rare = _sizes(part) < k
         if rare.any():
-            least += max(int(rare.sum()), k) if not (part == missing).any() else int(rare.sum())
+            # A rare record with a missing cell can be joined by others and lose nothing
+            gaps = (part == missing).any(axis=1)
+            least += max(int((rare & ~gaps).sum()), 1 if gaps.any() else k)
             cells[rows] = _suppressed(part, np.asarray(missing), k)
     return Suppression(cells & (codes != missing), least)
 
