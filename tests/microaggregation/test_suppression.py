@@ -18,7 +18,7 @@ import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema, NotCovered
 from pramana.microaggregation.suppression import suppress
 
-MISSING = 99
+MISSING = 9_999
 
 
 def after(codes: np.ndarray, k: int, strata: np.ndarray | None = None) -> tuple[np.ndarray, int]:
