@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,6 +16,7 @@ from pramana.io.opening import open_table
 from pramana.mechanisms.randomiser import Reporter
 from pramana.mechanisms.transition import Dense, UniformMixture
 from pramana.schema.schema import Impossible
+from pramana.verification.checks import Check, Verdict
 from pramana.verification.fit_tests import fit_counts
 from pramana.verification.owner import against_truth
 from tests.release.people import people, plan
@@ -170,3 +173,13 @@ def test_each_test_of_transitions_and_reports_fails_by_itself():
         other = original.set_column(place, "sex", one)
         found = failures(release, other)
         assert any(check.startswith(name) and "sex" in check for check in found), found
+
+
+def test_a_column_whose_name_looks_like_a_check_hides_no_assertion():
+    """What nobody has decided stays asserted, whatever columns are called."""
+    asserted = (Check.asserted("order", ""), Check.asserted("draws", ""))
+    named = Check.decided("order: x as it is", True, "the same values")
+    drawn = dataclasses.replace(Check.decided("draws: a left as it was", True, ""), decides="draws")
+
+    assert Verdict(asserted).with_checks([named]).checks == (*asserted, named)
+    assert Verdict(asserted).with_checks([drawn]).checks == (asserted[0], drawn)

@@ -41,7 +41,7 @@ from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.opened_table import OpenedTable
 from pramana.types import Progress, Say, TableLike, Words
-from pramana.verification.checks import Check, CheckKind, Verdict
+from pramana.verification.checks import Check, CheckKind, State, Verdict
 from pramana.verification.owner import LEVEL, against_truth, owner_counts
 from pramana.verification.paired_records import PairedRecords
 from pramana.verification.randomisation_test import IMPOSSIBLE, draws
@@ -149,7 +149,7 @@ def designed_again(
     try:
         for check in draws(mechanism, records, level=LEVEL / 6):
             other = not kept and not check.ok and check.detail == IMPOSSIBLE
-            yield Check.asserted(check.name, OTHERS) if other else check
+            yield replace(check, state=State.ASSERTED, detail=OTHERS) if other else check
     except PramanaError as error:
         yield Check.decided("original values", False, str(error))
 

@@ -55,12 +55,22 @@ class CheckKind(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One check with its outcome."""
+    """One check with its outcome.
+
+    Attributes:
+        name: of the check.
+        state: its outcome.
+        detail: the outcome in words.
+        kind: what it is about.
+        decides: the name of the assertion that it replaces, if that is not its own. Names hold
+            names of columns, which anybody may choose, so that none is taken apart.
+    """
 
     name: str
     state: State
     detail: str
     kind: CheckKind = CheckKind.INTEGRITY
+    decides: str = ""
 
     @classmethod
     def decided(
@@ -164,13 +174,9 @@ class Verdict(Shown):
         return f"{'. '.join(words)}."
 
     def with_checks(self, more: Iterable[Check]) -> Verdict:
-        """The same verdict with further checks, which replace assertions that they decide.
-
-        An assertion is decided by a check of its name, or by checks of parts of it: ``draws`` by
-        ``draws: age left as it was``.
-        """
+        """The same verdict with further checks, which replace the assertions that they decide."""
         added = tuple(more)
-        decided = {part for check in added for part in (check.name, check.name.split(": ")[0])}
+        decided = {check.decides or check.name for check in added}
         kept = (c for c in self.checks if c.state is not State.ASSERTED or c.name not in decided)
         return replace(self, checks=(*kept, *added))
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -134,11 +134,12 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
     distinct = {id(block): _distinct(block) for view in views for block in view}
     for view, doubt in doubts:
         stakes = [_stake(block, doubt, distinct[id(block)]) for block in view]
-        yield _check(doubt.words, stakes, level)
+        yield replace(_check(doubt.words, stakes, level), decides="draws")
     if in_parts:
         steps = [step for step in mechanism.steps if records.cells(step) is not None]
         stakes = [_occurring(steps, *block, records) for block in records.strata(mechanism)]
-        yield _check("whole records left as they were", stakes, level)
+        check = _check("whole records left as they were", stakes, level)
+        yield replace(check, decides="draws")
     if isinstance(mechanism, AttributeSampler):
         tested = {name for view in views for block in view for part in block for name in part.names}
         left = [one.name for one in mechanism.sets if one.name not in tested]
@@ -146,7 +147,7 @@ def draws(mechanism: Mechanism, records: PairedRecords, *, level: float) -> Iter
             few = ", ".join(left)
             named = few if len(left) < 5 else f"{left[0]} to {left[-1]}, {len(left)} sets"
             detail = f"cannot tell here: more than {MOST_OF_A_SET:,} cells, or rounded by chance"
-            yield Check.asserted(f"draws: {named}", detail)
+            yield replace(Check.asserted(f"draws: {named}", detail), decides="draws")
 
 
 def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
