@@ -19,6 +19,7 @@ from pramana.base.rounding import (
     float_up,
     log_up,
     require_number,
+    root_between,
     share_up,
 )
 from pramana.base.text import text_down, text_up
@@ -122,3 +123,20 @@ def test_a_float_and_the_fraction_that_equals_it_are_told_apart():
     """0.7 is the shortest name of a float a little below it; neither text is taken for both."""
     assert (text_down(0.7), text_down(Fraction(0.7))) == ("0.7", "0.6999")
     assert (text_up(Fraction(0.1)), text_up(0.1)) == ("0.1001", "0.1")
+
+
+@pytest.mark.parametrize("nearness", [2e-12, 1e-3])
+def test_roots_are_those_of_scipy_to_the_last_bit(nearness):
+    """Steps, ends of an interval, and functions that are flat near the root or steep."""
+    from scipy.optimize import brentq
+
+    rng = np.random.default_rng(3)
+    for centre, steepness in zip(rng.uniform(-5, 5, 100), rng.uniform(-3, 3, 100), strict=True):
+
+        def function(x, centre=centre, steepness=steepness):
+            return math.tanh(math.exp(steepness) * (x - centre)) * (1 + x * x)
+
+        expected = brentq(function, -6, 7, xtol=nearness)
+        assert root_between(function, -6, 7, nearness=nearness) == expected
+    assert root_between(lambda x: x - 2, 2.0, 3.0) == 2.0
+    assert root_between(lambda x: x - 3, 2.0, 3.0) == 3.0

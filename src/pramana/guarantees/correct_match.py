@@ -34,7 +34,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from pramana.base.rounding import TOTAL, float_up, in_numbers_of_python, require_number
+from pramana.base.rounding import (
+    TOTAL,
+    float_up,
+    in_numbers_of_python,
+    require_number,
+    root_between,
+)
 from pramana.base.text import text_up
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees.base import CliOption, Evidence, Guarantee, Need
@@ -465,7 +471,6 @@ def _window(odds: FloatArray, times: FloatArray, last: int) -> tuple[IntArray, F
 
 def _tilt(odds: FloatArray, times: FloatArray, mean: float) -> float:
     """The x for which odds times x give the sum this mean."""
-    from scipy.optimize import brentq
 
     def excess(log_tilt: float) -> float:
         scaled = odds * math.exp(log_tilt)
@@ -473,4 +478,5 @@ def _tilt(odds: FloatArray, times: FloatArray, mean: float) -> float:
 
     logs = np.log(odds)
     reach = 4 + math.log(float(times.sum())) + math.log(2)
-    return math.exp(float(brentq(excess, -logs.max() - reach, -logs.min() + reach, xtol=1e-12)))
+    low, high = float(-logs.max() - reach), float(-logs.min() + reach)
+    return math.exp(root_between(excess, low, high, nearness=1e-12))

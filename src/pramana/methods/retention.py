@@ -21,7 +21,13 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_choice, require_number
+from pramana.base.rounding import (
+    LARGEST_DIAL,
+    largest_dial,
+    require_choice,
+    require_number,
+    root_between,
+)
 from pramana.base.text import tables_of
 from pramana.errors import Infeasible, InvalidNumber
 from pramana.guarantees.base import Guarantee, Searched
@@ -208,8 +214,6 @@ def _log_gamma_for_error(
     max_error: float, model: ErrorModel, divide: Callable[[float], list[float]]
 ) -> float:
     """The smallest total of ln gamma with at most this expected error."""
-    from scipy.optimize import brentq
-
     low, high = 1e-6, IDENTITY_LOG_GAMMA * len(model.steps)
 
     def excess(log_gamma: float) -> float:
@@ -218,7 +222,7 @@ def _log_gamma_for_error(
 
     if excess(low) <= 0:  # even nearly pure noise is accurate enough
         return low
-    root = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-12))
+    root = root_between(excess, low, high, nearness=1e-12, relative=1e-12)
     while excess(root) > 0:  # rounding may put the root on the wrong side
         root *= 1 + 1e-9
     return root

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.randomness import Keystream
-from pramana.base.rounding import TOTAL
+from pramana.base.rounding import TOTAL, root_between
 from pramana.base.text import listed, records_that
 from pramana.engine.base import Table, engine_of
 from pramana.errors import Infeasible, InvalidSchema, OutsideDomain
@@ -213,7 +213,6 @@ def gaussian_variance(epsilon: float, delta: float) -> float:
     >>> round(gaussian_variance(1.0, 1e-6) ** 0.5, 4)
     0.2367
     """
-    from scipy.optimize import brentq
     from scipy.special import log_ndtr
 
     def above(log_mu: float) -> float:
@@ -222,7 +221,7 @@ def gaussian_variance(epsilon: float, delta: float) -> float:
         rest = -math.expm1(min(epsilon + second - first, -1e-15))
         return float(first + math.log(rest)) - math.log(delta)
 
-    return math.exp(2 * float(brentq(above, -20, 7)))
+    return math.exp(2 * root_between(above, -20, 7))
 
 
 def largest_budget(

@@ -19,8 +19,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
+from pramana.base.randomness import Address, Keystream
 from pramana.engine.base import (
     Condition,
     MapBatches,
@@ -39,6 +41,7 @@ from pramana.engine.spark.tasks import (
     Summary,
     Task,
     Typed,
+    WordCounts,
     as_stream,
     from_stream,
     open_door,
@@ -284,6 +287,28 @@ def _sizes(frame: DataFrame, arrow: pa.Schema) -> tuple[int, ...]:
         for row in map_in_arrow(select(frame, [narrow.name]), task, SUMMARIES).collect():
             counted[int(row["part"])], _ = pickle.loads(row["made"])  # noqa: S301 - our workers
     return tuple(counted.get(part, 0) for part in range(max(counted, default=-1) + 1))
+
+
+SLICE = 2**22
+"""Positions whose words one task counts, about."""
+
+SLICES_MOST = 256
+
+
+def range_sizes(
+    frame: DataFrame, keystream: Keystream, stream: Address, *, bits: int, records: int
+) -> tuple[int, ...]:
+    """How many records each range of a shuffle has: counted by the workers, before it begins."""
+    if not bits:
+        return (records,)
+    slices = min(SLICES_MOST, -(-records // SLICE))
+    numbers = frame.sparkSession.range(0, slices, 1, slices)
+    end = WordCounts(keystream, stream, bits, records, slices)
+    counts = np.zeros(2**bits, dtype=np.int64)
+    with packed(frame, (_Unplaced(pa.schema([("id", pa.int64())])), (), end)) as (task,):
+        for row in map_in_arrow(numbers, task, SUMMARIES).toLocalIterator():
+            counts += pickle.loads(row["made"])[0]  # noqa: S301 - our own workers made it
+    return tuple(counts.tolist())
 
 
 def _width(field: pa.Field) -> int:

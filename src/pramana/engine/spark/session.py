@@ -1,10 +1,8 @@
-"""Spark's failures as one line of ours.
+"""Start a Spark session, send this package to a cluster, and put Spark's failures in one line.
 
-A failed job tells its story in pages of Java and Python, with paths, plans and sometimes values.
-What pramana itself raised in a worker is found in there and raised again; the rest is named by its
-condition and never shown.
-
-A Spark session for the command line, or one line that says why there is none.
+A failed job reports pages of Java and Python, with paths, plans and sometimes values. An error that
+pramana raised in a worker is found in there and raised again; any other is named by its condition
+and never shown.
 """
 
 from __future__ import annotations
@@ -16,14 +14,17 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pramana import errors
+from pramana.base.processes import INSTALLED
 from pramana.errors import InputError, InvalidTable, MissingExtra, PramanaError
 from pramana.io.parquet import open_parts
 from pramana.types import Entries
@@ -146,12 +147,34 @@ def start_session(
             with _interruptions_as_they_were():
                 session = builder.getOrCreate()
             session.sparkContext.setLogLevel("WARN" if os.environ.get(SHOW) else "OFF")
+            if not master.startswith("local"):
+                _send_package(session)
         except Exception as error:
             raise InputError(
                 f"Spark must start on the master it is given, and does not on '{master}' "
                 f"({type(error).__name__}). Give local[2], or the address of a cluster."
             ) from None
     return session
+
+
+_SENT: Final[dict[str, tempfile.TemporaryDirectory[str]]] = {}
+"""The archive of this package that each Spark application was sent, until the process ends."""
+
+
+def _send_package(session: SparkSession) -> None:
+    """Send this package to the workers of a cluster, which so run the version of the driver.
+
+    They need Python, pyarrow, numpy, msgspec and cryptography, and no pramana.
+    """
+    application = str(session.sparkContext.applicationId)
+    if application in _SENT:
+        return
+    _SENT[application] = tempfile.TemporaryDirectory(prefix="pramana-spark-")
+    archive = Path(_SENT[application].name) / "pramana.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+        for place in sorted(INSTALLED.rglob("*.py")):
+            target.write(place, Path(INSTALLED.name) / place.relative_to(INSTALLED))
+    session.sparkContext.addPyFile(str(archive))
 
 
 @contextmanager

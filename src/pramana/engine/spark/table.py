@@ -6,9 +6,8 @@ the local engine, and a task that is repeated draws every record as before.
 
 A shuffle moves chunks, not records: a worker orders a batch by the leading bits of the records'
 words and hands Spark one value a range; the worker that gets a range orders its records by the
-rest. Nothing waits for Spark to sort rows.
-
-The engine for data frames of Spark, which stay where they lie.
+rest. Nothing waits for Spark to sort rows, and the driver holds nothing that grows with the records
+but the sizes of partitions and ranges, which the workers count.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.base.atomic_files import whole_folder
-from pramana.base.randomness import CHUNK
 from pramana.engine.base import MapBatches, Shuffle, SteppedTable, SumsAsked
 from pramana.engine.spark.opening import (
     SparkOpened,
@@ -34,6 +32,7 @@ from pramana.engine.spark.opening import (
     map_in_arrow,
     open_spark,
     packed,
+    range_sizes,
 )
 from pramana.engine.spark.session import one_line, read_path
 from pramana.engine.spark.tasks import (
@@ -166,15 +165,7 @@ def _after_shuffles(
             continue
         bits = min(RANGE_BITS_MOST, (records // RANGE_RECORDS).bit_length())
         end = Scattered(step.keystream, step.stream, bits)
-        # How many of the first words fall into each range: known before any record is read
-        counts = np.zeros(2**bits, dtype=np.int64)
-        words = np.empty(CHUNK, dtype=np.uint64)
-        for start in range(0, records, CHUNK):
-            count = min(CHUNK, records - start)
-            drawn = step.keystream.words(step.stream, start, count, words[:count])
-            numbers = (drawn >> np.uint64(1)) >> np.uint64(63 - bits)
-            counts += np.bincount(numbers.view(np.int64), minlength=len(counts))
-        ranges = tuple(counts.tolist())
+        ranges = range_sizes(frame, step.keystream, step.stream, bits=bits, records=records)
         gathered = Gathered(schema, step.keystream, step.stream, bits, ranges)
         with packed(frame, (begin, tuple(functions), end)) as (task,):
             chunks = map_in_arrow(frame, task, CHUNKS).repartitionById(2**bits, "range")

@@ -39,11 +39,12 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from pramana.base.randomness import Address, Keystream, Stream, order_of_words
+from pramana.base.randomness import CHUNK, Address, Keystream, Stream, order_of_words
 from pramana.engine.base import MapBatches
 from pramana.errors import InputError, InvalidTable, PramanaError
 from pramana.io.output import in_groups, write_records
 from pramana.schema.opened_table import ANOTHER, mark_of
+from pramana.types import IntArray, Words
 
 
 def part_name(number: int) -> str:
@@ -238,7 +239,8 @@ class Written:
         """One row: the partition and the number of its records."""
         batches = (batch for batch, _ in placed)
         path = Path(self.folder) / part_name(partition)
-        written = write_records(self.schema, batches, path, file_format="parquet")
+        # A task that runs again writes the same bytes over those of its first attempt.
+        written = write_records(self.schema, batches, path, file_format="parquet", force=True)
         yield pa.record_batch(
             {"part": pa.array([partition], pa.int32()), "records": pa.array([written], pa.int64())}
         )
@@ -256,9 +258,9 @@ class Scattered:
         """One row a range and batch, as ``CHUNKS``."""
         for batch, position in placed:
             words = self.keystream.words(self.stream, position, len(batch))
-            numbers = (words >> np.uint64(1)) >> np.uint64(63 - self.bits)  # bits may be 0
+            numbers = _range_numbers(words, self.bits)
             order = np.argsort(numbers.astype(np.uint16), kind="stable")
-            counts = np.bincount(numbers.view(np.int64), minlength=2**self.bits)
+            counts = np.bincount(numbers, minlength=2**self.bits)
             ends = np.concatenate(([0], np.cumsum(counts))).tolist()
             columns = [pa.array(words), *batch.columns]
             whole = pa.RecordBatch.from_arrays(columns, schema=_with_words(batch.schema))
@@ -291,6 +293,46 @@ class Summary:
         yield pa.record_batch(
             {"part": pa.array([partition], pa.int32()), "made": pa.array([content], pa.binary())}
         )
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """How many words of a shuffle fall into each range, counted for one slice of all positions.
+
+    Attributes:
+        keystream: Of the shuffle.
+        stream: Its address.
+        bits: The leading bits of a word that number its range.
+        records: The number of all records.
+        slices: Into how many slices positions are cut, one a partition.
+    """
+
+    keystream: Keystream
+    stream: Address
+    bits: int
+    records: int
+    slices: int
+
+    def __call__(self, placed: Placed, partition: int) -> Iterator[pa.RecordBatch]:
+        """One row: the partition and its counts, pickled."""
+        for _ in placed:
+            pass
+        start, end = (self.records * at // self.slices for at in (partition, partition + 1))
+        counts = np.zeros(2**self.bits, dtype=np.int64)
+        words = np.empty(CHUNK, dtype=np.uint64)
+        for begin in range(start, end, CHUNK):
+            count = min(CHUNK, end - begin)
+            drawn = self.keystream.words(self.stream, begin, count, words[:count])
+            counts += np.bincount(_range_numbers(drawn, self.bits), minlength=len(counts))
+        content = pickle.dumps((counts, {}), protocol=pickle.HIGHEST_PROTOCOL)
+        yield pa.record_batch(
+            {"part": pa.array([partition], pa.int32()), "made": pa.array([content], pa.binary())}
+        )
+
+
+def _range_numbers(words: Words, bits: int) -> IntArray:
+    """The range of each word: its leading bits, of which there may be none."""
+    return ((words >> np.uint64(1)) >> np.uint64(63 - bits)).view(np.int64)
 
 
 def as_stream(batches: Iterator[pa.RecordBatch]) -> bytes | None:

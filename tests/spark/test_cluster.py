@@ -1,0 +1,169 @@
+"""A real cluster: other processes than the driver, without pramana, one of which is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pramana as pm
+from tests.spark.cluster import LIBRARIES, PYTHON, standalone
+
+RECORDS = 60_000
+SEED = 11
+
+VERBS = """
+import json, sys
+import pramana as pm
+from pramana.engine.spark import opening, session, table
+
+_, master, source, schema, folder = sys.argv
+table.RANGE_RECORDS, opening.SLICE = 2**13, 2**14  # several ranges, counted by several tasks
+frame = session.read_path(source, master=master)
+schema = pm.Schema.load(schema)
+described = pm.describe(frame)
+plan = pm.design(schema, pm.PkAnonymity(k=20), data=frame, method="retention")
+release = pm.protect(frame, plan, to=folder + "/release", seed=11)
+sampled = pm.design(schema, pm.PkAnonymity(k=20), data=frame, method="attribute-sampling")
+sets = pm.protect(frame, sampled, to=folder + "/sets", seed=11)
+held = pm.protect(frame, plan, seed=11)  # stays with the workers, who answer questions
+table = held.crosstab("sex", "region")
+mean = held.mean("income", by=["sex"])
+verdict = pm.verify(release, original=frame)
+print(json.dumps({
+    "roles": [[row.name, str(row.role)] for row in described.columns],
+    "plan": plan.to_json(),
+    "valid": verdict.valid,
+    "table": [float(value) for value in table.estimate.ravel()],
+    "mean": [float(value) for value in mean.estimate.ravel()],
+}))
+"""
+
+PROTECT = """
+import sys
+import pramana as pm
+from pramana.engine.spark import session, table
+
+_, master, source, schema, folder = sys.argv
+table.RANGE_RECORDS = 2**11
+frame = session.read_path(source, master=master)
+target = pm.PkAnonymity(k=20)
+plan = pm.design(pm.Schema.load(schema), target, data=frame, method="retention")
+pm.protect(frame, plan, to=folder, seed=11)
+"""
+
+
+def people(records: int) -> pa.Table:
+    """Two keys, and an income that depends on one of them."""
+    rng = np.random.default_rng(5)
+    sex, region = rng.integers(0, 2, records), rng.integers(0, 5, records)
+    return pa.table(
+        {
+            "sex": pa.array(["F", "M"]).take(pa.array(sex)),
+            "region": pa.array(["n", "e", "s", "w", "c"]).take(pa.array(region)),
+            "income": 1000 + 10 * (rng.integers(0, 40, records) + 2 * sex),
+        }
+    )
+
+
+SCHEMA = pm.Schema(
+    (
+        pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),
+        pm.Column("region", pm.Role.KEY, pm.Categories(("n", "e", "s", "w", "c"))),
+        pm.Column("income", pm.Role.SENSITIVE),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A master and two workers."""
+    with standalone(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A Parquet file of several row groups and a schema, which driver and workers see."""
+    folder = tmp_path_factory.mktemp("shared")
+    pq.write_table(people(RECORDS), folder / "people.parquet", row_group_size=RECORDS // 8)
+    SCHEMA.save(folder / "schema.toml")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(home):
+    """The release that the local engine makes with the same seed."""
+    table = people(RECORDS)
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=table, method="retention")
+    return pm.protect(table, plan, to=home / "local", seed=SEED)
+
+
+def finished(driver: subprocess.Popen[str]) -> str:
+    """What a driver printed; it must end well."""
+    out, err = driver.communicate(timeout=600)
+    assert driver.returncode == 0, err
+    return out
+
+
+def test_the_workers_have_no_pramana():
+    """Its libraries alone are on their import path: the driver sends the rest."""
+    environment = os.environ | {"PYTHONPATH": LIBRARIES, "PYTHONSAFEPATH": "1"}
+    code = "import pyarrow, importlib.util; print(importlib.util.find_spec('pramana'))"
+    done = subprocess.run(
+        [PYTHON, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "None"
+
+
+def test_the_verbs_give_what_the_local_engine_gives(cluster, home, here):
+    """Describe, design, protect, verify, tables and means, of the same seed."""
+    (home / "out").mkdir()
+    driver = cluster.driver(VERBS, home / "people.parquet", home / "schema.toml", home / "out")
+    there = json.loads(finished(driver))
+    table = people(RECORDS)
+
+    assert there["roles"] == [[c.name, str(c.role)] for c in pm.describe(table).columns]
+    plan = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=table, method="retention")
+    assert there["plan"] == json.loads(json.dumps(plan.to_json()))
+    assert there["valid"]
+    release = pm.load(home / "out" / "release")
+    assert len(list((home / "out" / "release" / "data.parquet").iterdir())) > 1
+    assert release.opened.to_arrow().to_pydict() == here.opened.to_arrow().to_pydict()
+    assert pm.verify(home / "out" / "release").valid
+    assert there["table"] == pytest.approx(here.crosstab("sex", "region").estimate.ravel())
+    assert there["mean"] == pytest.approx(here.mean("income", by=["sex"]).estimate.ravel())
+    sampled = pm.design(SCHEMA, pm.PkAnonymity(k=20), data=table, method="attribute-sampling")
+    sets = pm.protect(table, sampled, seed=SEED).opened.to_arrow().to_pydict()
+    assert pm.load(home / "out" / "sets").opened.to_arrow().to_pydict() == sets
+
+
+def test_a_killed_worker_changes_no_byte(cluster, home, here):
+    """Killed with its executor while files are written; every part has the bytes of a calm run."""
+    calm = cluster.driver(PROTECT, home / "people.parquet", home / "schema.toml", home / "calm")
+    finished(calm)
+    shaken = cluster.driver(PROTECT, home / "people.parquet", home / "schema.toml", home / "shaken")
+    deadline = time.monotonic() + 300
+    while not list(home.glob(".pramana-*/**/part-*.parquet")):
+        assert time.monotonic() < deadline
+        assert shaken.poll() is None, shaken.communicate()[1]
+        time.sleep(0.005)
+    killed = cluster.workers[0].pid
+    os.killpg(killed, signal.SIGKILL)
+    finished(shaken)
+
+    parts = [
+        {part.name: part.read_bytes() for part in (home / name / "data.parquet").iterdir()}
+        for name in ("calm", "shaken")
+    ]
+    assert len(parts[0]) > 4
+    assert parts[0] == parts[1]
+    records = pm.load(home / "shaken").opened.to_arrow().to_pydict()
+    assert records == here.opened.to_arrow().to_pydict()
