@@ -2,15 +2,16 @@
 
 How it works::
 
-    serving.py   listens on this machine alone, opens the browser, tidies up; the guard before
-                 all answers: token, Host, Origin, headers
-    app.py       one Starlette application from the page modules in ``STEPS``
-    session.py   what was chosen, state after state, on disk in ``FOLDER/.pramana-studio``
-    jobs.py      work for the worker process: progress, cancel, results kept
+    serving.py   listens on this machine alone, opens the browser, tidies up
+    app.py       one Starlette application from the page modules in ``STEPS``, behind its guard:
+                 token, Host, Origin, headers
+    session.py   the steward's decisions, state after state, in ``FOLDER/.pramana-studio``
+    jobs.py      the queue before the worker process: progress, cancel, kept results
     worker.py    that process: tables stay open there, and only there
-    tasks.py     what it does: functions that call ``api`` and give back plain data
-    view.py      templates, forms, and parts of pages that are filled in when the work is done
-    pages/       the pages, put together as they follow each other
+    tasks.py     its tasks: functions that call ``api`` and return plain data
+    analyst.py   its tasks on a release
+    view.py      templates, forms, and parts of pages that are filled in when a job is done
+    pages/       the pages, one module a step
 
 To add a page, write a module of ``pages/`` with ``PAGES = Pages(...)``, which names its places in
 the menu, and ``templates/NAME.html`` that extends ``base.html``; enter the module in ``STEPS`` of
