@@ -91,6 +91,8 @@ def test_lists_give_roles_to_columns_described_below():
         ('[columns.a]\nrole = "key"\ncategorie = ["x"]', "Did you mean 'categories'"),
         ('[columns.a]\nrole = "sensitve"', "Role of 'a'.*Did you mean 'sensitive'"),
         ("[columns.a]\nrole = 3", "Role of 'a'"),
+        ('[columns.a]\nrole = "sens\\nitive"', "Role of 'a'"),
+        ('[columns.a]\nrole = "key"\n"x\\ny" = 1', "unknown entry"),
         ("[columns.a]\ncategories = [1, 2]", "'a' must have a role"),
         ('keys = ["a"]\nsensitive = ["a"]', "'a' has two roles"),
         ('keys = ["a"]\n[columns.a]\nrole = "public"', "'a' has two roles"),

@@ -234,7 +234,7 @@ class Certificate:
             self.accepted_risk
         ):
             raise NotARelease("Columns of accepted risk must be released unchanged, each once.")
-        files = [one.name for one in (self.data, *self.copies) if one is not None]
+        files = [file.name for file in (self.data, *self.copies) if file is not None]
         if len(set(files)) < len(files):
             raise NotARelease("The data file and its copies must have different names.")
         if self.kind not in KINDS:
@@ -288,8 +288,8 @@ class Certificate:
         """The columns of the original table that are released: without the mark beside reports."""
         if self.nature.whole:
             return self.schema
-        beside = (REPORTED, COUNT) if self.nature.counted else (REPORTED,)
-        columns = tuple(column for column in self.schema.columns if column.name not in beside)
+        added = (REPORTED, COUNT) if self.nature.counted else (REPORTED,)
+        columns = tuple(column for column in self.schema.columns if column.name not in added)
         return replace(self.schema, columns=columns)
 
     @property
@@ -340,8 +340,8 @@ class Certificate:
             for names, how in ((left, AS_IT_IS), (binned, BINNED), (noisy, NOISY))
             if names
         ]
-        those = "it" if len(left) + len(binned) + len(noisy) == 1 else "them"
-        statement = f"{'; '.join(parts)}: no finite epsilon covers {those}."
+        them = "it" if len(left) + len(binned) + len(noisy) == 1 else "them"
+        statement = f"{'; '.join(parts)}: no finite epsilon covers {them}."
         form: Form = {
             "randomised": [column.name for column in self.schema.randomised],
             "released_unchanged": left,
@@ -419,7 +419,8 @@ class Certificate:
         except NotARelease:
             raise
         except PramanaError as error:
-            raise NotARelease(f"The certificate contradicts itself: {error}") from None
+            words = harmless(str(error))
+            raise NotARelease(f"The certificate contradicts itself: {words}") from None
         except ValueError:  # a number that no certificate could state
             raise AlteredRelease("The certificate was altered: one of its numbers is.") from None
         if written != content:
@@ -469,8 +470,8 @@ class Certificate:
 
     def data_as(self, *formats: str) -> DataFile | None:
         """The records in the first of these formats that there is; else the data file."""
-        files = {own.format: own for own in (*self.copies, self.data) if own is not None}
-        return next((files[own] for own in formats if own in files), self.data)
+        files = {file.format: file for file in (*self.copies, self.data) if file is not None}
+        return next((files[file] for file in formats if file in files), self.data)
 
     @cached_property
     def made(self) -> Made:
@@ -647,28 +648,30 @@ def _altered(value: Form, written: Form) -> AlteredRelease:
     return AlteredRelease(f"The certificate was altered: {problem}.")
 
 
-def _difference(found: Plain, made: Plain, path: str = "") -> str | None:
+def _difference(stated: Plain, made: Plain, path: str = "") -> str | None:
     """Where two plain values first differ."""
-    if isinstance(found, dict) and isinstance(made, dict):
-        for name in sorted(set(found) | set(made)):
-            if name not in found or name not in made:
+    if isinstance(stated, dict) and isinstance(made, dict):
+        for name in sorted(set(stated) | set(made)):
+            if name not in stated or name not in made:
                 return f"{path}.{name}".lstrip(".")
-            where = _difference(found[name], made[name], f"{path}.{name}")
+            where = _difference(stated[name], made[name], f"{path}.{name}")
             if where:
                 return where
         return None
-    if isinstance(found, list) and isinstance(made, list) and len(found) == len(made):
-        parts = enumerate(zip(found, made, strict=True))
+    if isinstance(stated, list) and isinstance(made, list) and len(stated) == len(made):
+        parts = enumerate(zip(stated, made, strict=True))
         return next(filter(None, (_difference(a, b, f"{path}[{i}]") for i, (a, b) in parts)), None)
-    same = type(found) is type(made) and found == made
+    same = type(stated) is type(made) and stated == made
     return None if same else path.lstrip(".")
 
 
 def disclosed(certificate: Certificate) -> Disclosure:
     """What a release shows of its people, and what it promises by itself."""
     attained = [claim.attained for claim in certificate.claims]
-    central = next((one for one in attained if isinstance(one, ShuffledPrivacy)), None)
-    bounds = [one.link_bound for one in attained if one.link_bound]
+    central = next(
+        (guarantee for guarantee in attained if isinstance(guarantee, ShuffledPrivacy)), None
+    )
+    bounds = [guarantee.link_bound for guarantee in attained if guarantee.link_bound]
     return Disclosure.of(
         certificate.evidence,
         method=certificate.method,

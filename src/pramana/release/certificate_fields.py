@@ -369,8 +369,8 @@ class StepForm(Struct):
             raise NotARelease("A step must have one matrix, or one for each stratum.")
         if any(len(entry.stratum) != len(self.strata) for entry in self.by_stratum):
             raise NotARelease(f"A stratum must be given by {len(self.strata)} labels.")
-        own = [] if self.matrix is None else [self.matrix]
-        for matrix in (*own, *(entry.matrix for entry in self.by_stratum)):
+        single = [] if self.matrix is None else [self.matrix]
+        for matrix in (*single, *(entry.matrix for entry in self.by_stratum)):
             matrix.require_size(len(self.columns))
 
 

@@ -114,13 +114,13 @@ def _python(certificate: Certificate) -> Iterator[str]:
         yield "        records[name] = pd.to_numeric(records[name])"
     yield 'records.attrs["labels"] = LABELS'
     for column, values, labels in _coded(certificate):
-        own = ascii(column.name)
+        literal = ascii(column.name)
         values = tuple(map(label_text, values)) if _is_text(column) else values
         kind = f"pd.CategoricalDtype({list(values)!a}, ordered={column.ordered})"
-        yield f"records[{own}] = records[{own}].astype({kind})"
+        yield f"records[{literal}] = records[{literal}].astype({kind})"
         renamed = {v: t for v, t in zip(values, labels, strict=True) if t != label_text(v)}
         if renamed and len(set(labels)) == len(labels):
-            yield f"records[{own}] = records[{own}].cat.rename_categories({renamed!a})"
+            yield f"records[{literal}] = records[{literal}].cat.rename_categories({renamed!a})"
 
 
 def _variables(certificate: Certificate) -> Iterator[tuple[str, str]]:
@@ -156,17 +156,17 @@ def _r(certificate: Certificate) -> Iterator[str]:
     if member.labelled:
         return  # haven brings the labels along
     for column, values, labels in _coded(certificate):
-        own = r_text(column.name)
+        literal = r_text(column.name)
         levels = ", ".join(r_text(label_text(value)) for value in values)
         named = ", ".join(map(r_text, labels if len(set(labels)) == len(labels) else []))
         extra = f", labels = c({named})" if named else ""
         order = ", ordered = TRUE" if column.ordered else ""
         yield (
-            f"records[[{own}]] <- factor(as.character(records[[{own}]]), "
+            f"records[[{literal}]] <- factor(as.character(records[[{literal}]]), "
             f"levels = c({levels}){extra}{order})"
         )
-    for own, label in _variables(certificate):
-        yield f'attr(records[[{r_text(own)}]], "label") <- {r_text(label)}'
+    for literal, label in _variables(certificate):
+        yield f'attr(records[[{r_text(literal)}]], "label") <- {r_text(label)}'
 
 
 # -- Stata -----------------------------------------------------------------------------------------
@@ -271,16 +271,16 @@ def _spss(certificate: Certificate) -> Iterator[str]:
         yield f"  {names[column.name]} {_spss_text(label)}"
     yield "  ."
     for column, values, labels in _coded(certificate):
-        own, text = names[column.name], column.name in texts
-        yield f"VALUE LABELS {own}"
+        variable, text = names[column.name], column.name in texts
+        yield f"VALUE LABELS {variable}"
         for value, label in zip(values, labels, strict=True):
             shown = _spss_text(label_text(value)) if text else label_text(value)
             yield f"  {shown} {_spss_text(label[:120])}"
         yield "  ."
         missing = () if column.domain is None or text else column.domain.missing_labels
         if 0 < len(missing) <= MOST_MISSING:  # SPSS takes up to three numbers
-            yield f"MISSING VALUES {own} ({', '.join(map(label_text, missing))})."
-        yield f"VARIABLE LEVEL {own} ({'ORDINAL' if column.ordered else 'NOMINAL'})."
+            yield f"MISSING VALUES {variable} ({', '.join(map(label_text, missing))})."
+        yield f"VARIABLE LEVEL {variable} ({'ORDINAL' if column.ordered else 'NOMINAL'})."
     yield "EXECUTE."
 
 
@@ -382,9 +382,9 @@ def _files(certificate: Certificate) -> Iterator[str]:
 
 def _column_line(certificate: Certificate, column: Column) -> str:
     label = certificate.labels.variables.get(column.name, "")
-    told = f" ({_shown(label)})" if label else ""
+    labelled = f" ({_shown(label)})" if label else ""
     how = f"; {_shown(column.recoding.sentence())}" if column.recoding else ""
-    return f"{_shown(column.name)}{told}: {_treatment(certificate, column)}{how}."
+    return f"{_shown(column.name)}{labelled}: {_treatment(certificate, column)}{how}."
 
 
 def _treatment(certificate: Certificate, column: Column) -> str:
@@ -483,5 +483,5 @@ def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str
         yield "", "empty where asked for" if partly else "empty", "missing"
     if partly:
         counted = certificate.nature.counted
-        told = "empty in tables without it" if counted else "empty where not asked for"
-        yield "", told, "not asked"
+        meaning = "empty in tables without it" if counted else "empty where not asked for"
+        yield "", meaning, "not asked"

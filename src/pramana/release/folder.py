@@ -87,11 +87,11 @@ def file_path(folder: Path, data: DataFile | None) -> Path:
         raise NotARelease(f"{folder} does not exist.")
     if not os.path.lexists(path):
         raise NotARelease(f"{folder} lacks the data file {data.name} that its certificate names.")
-    found = sum(_size(file) for file in _files(path))
-    if found != data.size:
+    size = sum(_size(file) for file in _files(path))
+    if size != data.size:
         raise AlteredRelease(
             f"{data.name} was altered: it must have {data.size:,} bytes, as the certificate "
-            f"states, and has {found:,}."
+            f"states, and has {size:,}."
         )
     return path
 
@@ -169,12 +169,12 @@ def _files(path: Path) -> list[Path]:
 def _size(path: Path) -> int:
     """The size of a regular file; anything else is refused at once."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         raise _unreadable(path) from None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise NotARelease(f"{path.name} must be a file, and is a link, a folder or a device.")
-    return found.st_size
+    return status.st_size
 
 
 def _digest(path: Path, size: int) -> str:
@@ -276,14 +276,14 @@ def require_own(folder: Path) -> None:
 
 def files_of(certificate: Certificate) -> set[str]:
     """The names of all that a release has."""
-    files = {own.name for own in (certificate.data, *certificate.copies) if own is not None}
+    files = {file.name for file in (certificate.data, *certificate.copies) if file is not None}
     return {CERTIFICATE, *files, *EXPLAINING}
 
 
 def _own(folder: Path) -> Certificate | None:
     """The certificate of a folder that has nothing but what it names; none if it is empty."""
-    found = sorted(place.name for place in folder.iterdir())
-    if not found:
+    names = sorted(place.name for place in folder.iterdir())
+    if not names:
         return None
     try:
         certificate = read_certificate(folder)
@@ -293,7 +293,7 @@ def _own(folder: Path) -> Certificate | None:
     except NotARelease as error:
         raise _not_ours(folder, str(error).rstrip(".")) from None
     known = files_of(certificate)
-    others = [name for name in found if name not in known]
+    others = [name for name in names if name not in known]
     if others:
         raise _not_ours(folder, f"it also holds {listed(others, MOST_NAMED)}")
     return certificate
@@ -490,13 +490,13 @@ def require_apart_from(folder: Path, release: Path | None) -> None:
     """Refuse a steward's folder that is there, or lies inside the release or around it."""
     if release is None:
         raise InputError("A steward's folder goes with a release that is written: give -o.")
-    own, other = folder.resolve(), release.resolve()
-    if own == other or own in other.parents or other in own.parents:
+    place, other = folder.resolve(), release.resolve()
+    if place == other or place in other.parents or other in place.parents:
         raise InputError(
             f"The steward's folder {folder} must lie apart from the release {release}: what is in "
             "it is not for publication."
         )
-    if own.exists():
+    if place.exists():
         raise OutputExists(f"{folder} exists already. Name a folder that is not there yet.")
 
 

@@ -54,7 +54,7 @@ def answerable(certificate: Certificate) -> bool:
     if mechanism is None or not certificate.nature.shows_matrices:
         return False
     if isinstance(mechanism, AttributeSampler):
-        return all(_fits(certificate, one.columns, one.cells) for one in mechanism.sets)
+        return all(_fits(certificate, asked.columns, asked.cells) for asked in mechanism.sets)
     return not mechanism.strata and all(
         (isinstance(step.matrix, UniformMixture) or len(step.labels) <= LARGEST_MATRIX)
         and _fits(certificate, step.columns, step.cells)
@@ -77,7 +77,7 @@ def description(certificate: Certificate) -> Form:
     schema, mechanism = certificate.schema, certificate.mechanism
     files = [file for file in (certificate.data, *certificate.copies) if file is not None]
     weight = schema.weight
-    found: Form = {
+    form: Form = {
         "title": "Released records",
         "records": certificate.records,
         "method": certificate.method,
@@ -91,9 +91,9 @@ def description(certificate: Certificate) -> Form:
         "guarantee": _guarantee(certificate),
     }
     if isinstance(mechanism, AttributeSampler):
-        return found | {"steps": [], "sets": [_set(certificate, one) for one in mechanism.sets]}
+        return form | {"steps": [], "sets": [_set(certificate, asked) for asked in mechanism.sets]}
     assert isinstance(mechanism, Mechanism)  # noqa: S101 - nothing else is answerable
-    return found | {"steps": [_step(certificate, step) for step in mechanism.steps], "sets": None}
+    return form | {"steps": [_step(certificate, step) for step in mechanism.steps], "sets": None}
 
 
 def _column(certificate: Certificate, column: Column) -> Form:
@@ -101,7 +101,7 @@ def _column(certificate: Certificate, column: Column) -> Form:
         label_key(value): text
         for value, text in certificate.labels.values.get(column.name, {}).items()
     }
-    found: Form = {
+    form: Form = {
         "name": column.name,
         "label": certificate.labels.variables.get(column.name, ""),
         "randomised": column.randomised,
@@ -110,17 +110,17 @@ def _column(certificate: Certificate, column: Column) -> Form:
     }
     domain = column.domain
     if domain is None or not (column.coded or column.listed):
-        return found
+        return form
     labels: list[Label] = list(column.labels)
     values: tuple[Label, ...] = domain.labels
     if isinstance(domain, Bins) and domain.release == "draw":
-        found |= {"edges": list(map(float, domain.edges)), "apart": list(domain.missing_values)}
+        form |= {"edges": list(map(float, domain.edges)), "apart": list(domain.missing_values)}
     elif isinstance(domain, Bins) and domain.release != "label":
         values = (*domain.centres, *domain.missing_values)
     kind = label_array(values).type
     number = not (pa.types.is_string(kind) or pa.types.is_boolean(kind))
     written: list[Any] = [v if number else label_text(v) for v in values]
-    return found | {
+    return form | {
         "type": "number" if number else "text",
         "values": written + [None] * (len(labels) - len(values)),
         "labels": [
@@ -140,24 +140,24 @@ def _codes(
 
 def _step(certificate: Certificate, step: Step) -> Form:
     matrix = step.matrix
-    found: Form = {
+    form: Form = {
         "columns": list(step.columns),
         "cells": _codes(certificate, step.columns, step.cells),
     }
     if isinstance(matrix, UniformMixture):
-        return found | {"retention": float(matrix.retention)}
+        return form | {"retention": float(matrix.retention)}
     assert matrix is not None  # noqa: S101 - strata are not answerable
-    return found | {"rows": matrix.values.tolist()}
+    return form | {"rows": matrix.values.tolist()}
 
 
-def _set(certificate: Certificate, one: AttributeSet) -> Form:
-    sizes = [len(certificate.schema.column(name).labels) for name in one.columns]
-    full = one.matrix.size == np.prod(sizes)
+def _set(certificate: Certificate, asked: AttributeSet) -> Form:
+    sizes = [len(certificate.schema.column(name).labels) for name in asked.columns]
+    full = asked.matrix.size == np.prod(sizes)
     return {
-        "name": one.name,
-        "columns": list(one.columns),
-        "retention": float(one.matrix.retention),
-        "cells": None if full else _codes(certificate, one.columns, one.cells),
+        "name": asked.name,
+        "columns": list(asked.columns),
+        "retention": float(asked.matrix.retention),
+        "cells": None if full else _codes(certificate, asked.columns, asked.cells),
     }
 
 
@@ -165,21 +165,21 @@ def _guarantee(certificate: Certificate) -> Form:
     """What the page can recompute: k and epsilon from the integers of uniform mixtures."""
     mechanism = certificate.mechanism
     if isinstance(mechanism, AttributeSampler):
-        matrices: list[Any] = [one.matrix for one in mechanism.sets]
+        matrices: list[Any] = [asked.matrix for asked in mechanism.sets]
     else:
         matrices = [step.matrix for step in mechanism.steps] if mechanism is not None else []
-    found: Form = {"mixtures": [], "people": certificate.anonymity_set}
+    form: Form = {"mixtures": [], "people": certificate.anonymity_set}
     if not all(isinstance(matrix, UniformMixture) and matrix.other > 0 for matrix in matrices):
-        return found
-    found["mixtures"] = [
+        return form
+    form["mixtures"] = [
         {"size": matrix.size, "other": str(matrix.other)} for matrix in matrices if matrix.size > 1
     ]
     for claim in certificate.claims:
         if isinstance(claim.asked, PkAnonymity):
-            found["k"] = float(claim.asked.k)
+            form["k"] = float(claim.asked.k)
         if isinstance(claim.asked, DifferentialPrivacy):
-            found["epsilon"] = float(claim.asked.epsilon)
-    return found
+            form["epsilon"] = float(claim.asked.epsilon)
+    return form
 
 
 # -- the page --------------------------------------------------------------------------------------

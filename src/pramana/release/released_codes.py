@@ -28,17 +28,17 @@ def released_codes(
     if not isinstance(mechanism, AttributeSampler) or column.name not in mechanism.columns:
         return encode_released(column, _columns(released, [column.name])[0]).astype(np.int64)
     values, marks = _columns(released, [column.name, REPORTED])
-    sets = pa.array([one.name for one in mechanism.containing([column.name])], pa.string())
-    told = pc.is_in(marks.cast(pa.string()), value_set=sets)
+    sets = pa.array([asked.name for asked in mechanism.containing([column.name])], pa.string())
+    reported = pc.is_in(marks.cast(pa.string()), value_set=sets)
     codes = np.full(len(values), NOT_REPORTED, dtype=np.int64)
-    codes[np.asarray(told)] = encode_released(column, values.filter(told))
+    codes[np.asarray(reported)] = encode_released(column, values.filter(reported))
     return codes
 
 
 def reported_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -> IntArray:
     """Which set each record was asked for, by its place among the sets."""
     (marks,) = _columns(released, [REPORTED])
-    names = pa.array([one.name for one in mechanism.sets], pa.string())
+    names = pa.array([asked.name for asked in mechanism.sets], pa.string())
     places = pc.index_in(marks.cast(pa.string()), value_set=names)
     return np.asarray(pc.fill_null(places, NOT_REPORTED)).astype(np.int64)
 
@@ -55,8 +55,8 @@ def stated_sets(mechanism: AttributeSampler, released: OpenedTable | pa.Table) -
 
 
 def _columns(table: OpenedTable | pa.Table, names: Sequence[str]) -> list[pa.ChunkedArray]:
-    found = table.select(names) if isinstance(table, pa.Table) else table.to_arrow(list(names))
-    return [found.column(name) for name in names]
+    columns = table.select(names) if isinstance(table, pa.Table) else table.to_arrow(list(names))
+    return [columns.column(name) for name in names]
 
 
 MIDDLE = np.uint64(2**63)  # the word by which a bin that is released as a number shows its middle
@@ -65,20 +65,20 @@ MIDDLE = np.uint64(2**63)  # the word by which a bin that is released as a numbe
 def table_of_rounds(schema: Schema, mechanism: ShuffledRounds) -> pa.Table:
     """One row a cell: its values, nothing in columns outside its round, and the round."""
     rows = mechanism.rows(0)
-    starts = np.cumsum([0, *(one.matrix.size for one in mechanism.sets)])
+    starts = np.cumsum([0, *(asked.matrix.size for asked in mechanism.sets)])
     columns: dict[str, pa.Array] = {}
     for column in schema.released:
         if column.name not in mechanism.columns:
             continue
-        codes, told = np.zeros(rows, dtype=code_dtype(len(column.labels))), np.zeros(rows, bool)
-        for one, begin in zip(mechanism.sets, starts.tolist(), strict=False):
-            if column.name in one.columns:
-                place = slice(begin, begin + one.matrix.size)
-                labels = [schema.column(name).labels for name in one.columns]
-                codes[place] = cell_codes(labels, one.cells)[one.columns.index(column.name)]
-                told[place] = True
+        codes, reported = np.zeros(rows, dtype=code_dtype(len(column.labels))), np.zeros(rows, bool)
+        for asked, begin in zip(mechanism.sets, starts.tolist(), strict=False):
+            if column.name in asked.columns:
+                place = slice(begin, begin + asked.matrix.size)
+                labels = [schema.column(name).labels for name in asked.columns]
+                codes[place] = cell_codes(labels, asked.cells)[asked.columns.index(column.name)]
+                reported[place] = True
         values = decode(column, codes, np.full(rows, MIDDLE))
-        columns[column.name] = values.take(pa.array(np.arange(rows), mask=~told))
+        columns[column.name] = values.take(pa.array(np.arange(rows), mask=~reported))
     sets = np.repeat(
         np.arange(len(mechanism.sets), dtype=code_dtype(len(mechanism.sets))), np.diff(starts)
     )

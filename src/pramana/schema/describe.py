@@ -294,13 +294,17 @@ def describe(
     }
     first = {name: (recoding, how) for name, (recoding, how) in first.items() if recoding}
     if first:
-        recode = [Column(name, Role.PUBLIC, recoding=own) for name, (own, _) in first.items()]
+        recode = [
+            Column(name, Role.PUBLIC, recoding=profile) for name, (profile, _) in first.items()
+        ]
         table = recoded(table, Schema(tuple(recode)))
         tallies |= tally(table, list(first))
     roles = propose_roles(table, tallies, given, household, suggest=suggest)
     weights = _weights_in_steps(table, tallies, roles, k)
     others = {name: proposal for name, proposal in roles.items() if name not in ranges}
-    added = _added(table, tallies, others, given, {n: own for n, (own, _) in weights.items()})
+    added = _added(
+        table, tallies, others, given, {n: profile for n, (profile, _) in weights.items()}
+    )
     columns, profiles = [], []
     for name, seen in tallies.items():
         recoding, how = first.get(name, (NOTHING, ""))
@@ -340,10 +344,10 @@ def describe(
         )
     structural = structurally_missing(table, columns, tallies)
     profiles = [
-        replace(own, proposals=(*own.proposals, structural[own.name]))
-        if own.name in structural
-        else own
-        for own in profiles
+        replace(profile, proposals=(*profile.proposals, structural[profile.name]))
+        if profile.name in structural
+        else profile
+        for profile in profiles
     ]
     headings = second_headings(table, tallies)
     return Description(
@@ -439,7 +443,7 @@ def _weights_in_steps(
         for name, proposal in roles.items()
         if proposal.role is Role.PUBLIC and tallies[name].distinct + bool(tallies[name].missing) > 1
     ]
-    found = {}
+    rounded = {}
     for name in (name for name, proposal in roles.items() if proposal.role is Role.WEIGHT):
         require_finite(table, name)
         needed = max(k, usual_k(table.rows) + 1)  # more than k must share a weight
@@ -450,12 +454,12 @@ def _weights_in_steps(
         coarse = proposed_by(tallies[name], split)
         if coarse is None or abs(coarse.shift) > MOST_SHIFT:
             coarse = proposed_by(tallies[name], needed)
-        found[name] = (NOTHING, "")
+        rounded[name] = (NOTHING, "")
         if coarse is not None:
             why = f"rounded and cut, as few people share some weights: {coarse.shifted}"
             entries = coarse.entries
-            found[name] = (Recoding(round=entries["round"], top=entries["top"]), why)
-    return found
+            rounded[name] = (Recoding(round=entries["round"], top=entries["top"]), why)
+    return rounded
 
 
 def _added(
@@ -466,7 +470,9 @@ def _added(
     weights: Mapping[str, Recoding],
 ) -> dict[str, Contribution]:
     """What each unchanged column adds to the risk of the file; what adds too much is dropped."""
-    unchanged = [n for n, own in roles.items() if own.role in (Role.SENSITIVE, Role.PUBLIC)]
+    unchanged = [
+        n for n, proposal in roles.items() if proposal.role in (Role.SENSITIVE, Role.PUBLIC)
+    ]
     if not unchanged:
         return {}
 

@@ -438,9 +438,9 @@ class Labels:
         return Labels(
             {name: text for name, text in self.variables.items() if name in names},
             {
-                name: {_whole(value): text for value, text in own.items()}
-                for name, own in self.values.items()
-                if name in names and own
+                name: {_whole(value): text for value, text in texts.items()}
+                for name, texts in self.values.items()
+                if name in names and texts
             },
         )
 
@@ -480,10 +480,10 @@ class Labels:
             if domain is None or not domain.missing_values or not (column.coded or column.listed):
                 continue
             by_name = isinstance(domain, Bins) and domain.release == "label"
-            own = domain.missing_labels if by_name else domain.missing_values
-            missing[column.name] = own
+            codes = domain.missing_labels if by_name else domain.missing_values
+            missing[column.name] = codes
             if column.name in values:
-                spelled = dict(zip(domain.missing_values, own, strict=True))
+                spelled = dict(zip(domain.missing_values, codes, strict=True))
                 named = values[column.name].items()
                 values[column.name] = {spelled.get(value, value): text for value, text in named}
         return replace(self, values=values, missing=missing)

@@ -182,9 +182,9 @@ def codes_of(values: ArrayLike) -> tuple[IntArray, int, bool]:
         [value is None or value != value for value in array.tolist()], dtype=bool
     )  # fmt: skip
     present = array[~gone] if number else np.array([str(v) for v in array[~gone].tolist()])
-    labels, own = np.unique(present, return_inverse=True)
+    labels, places = np.unique(present, return_inverse=True)
     codes = np.full(len(array), len(labels), np.int64)
-    codes[~gone] = own.ravel()
+    codes[~gone] = places.ravel()
     return codes, len(labels), number
 
 

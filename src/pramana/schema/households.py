@@ -177,13 +177,13 @@ def _partly(homes: IntArray, codes: IntArray) -> bool:
     from scipy.special import pdtrc
 
     alone = _identifies_household(homes, [codes])
-    found = len(np.unique(homes[alone]))
-    if found <= SLIPS * len(np.unique(homes[several])):
+    singled_out = len(np.unique(homes[alone]))
+    if singled_out <= SLIPS * len(np.unique(homes[several])):
         return False
     people = np.bincount(homes).astype(np.float64)
     pair = float((people * (people - 1)).sum()) / (len(homes) * (len(homes) - 1))
     repeated = int(np.count_nonzero(np.unique(codes, return_counts=True)[1] > 1))
-    return bool(pdtrc(found - 1, repeated * pair) < BY_CHANCE)
+    return bool(pdtrc(singled_out - 1, repeated * pair) < BY_CHANCE)
 
 
 def _beyond_chance(homes: IntArray, codes: IntArray) -> bool:

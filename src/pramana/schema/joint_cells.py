@@ -38,8 +38,8 @@ def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, .
     >>> cell_codes([("F", "M"), (1, 2, 3)], [("M", 1), ("F", 3)]).tolist()
     [[1, 0], [0, 2]]
     """
-    known = [{label: at for at, label in enumerate(own)} for own in labels]
-    columns = [[own[cell[at]] for cell in cells] for at, own in enumerate(known)]
+    known = [{label: at for at, label in enumerate(values)} for values in labels]
+    columns = [[values[cell[at]] for cell in cells] for at, values in enumerate(known)]
     return np.array(columns, dtype=np.int64).reshape(len(labels), len(cells))
 
 
@@ -144,14 +144,14 @@ class JointCells:
             return self._lookup[numbers]
         order = np.argsort(self._numbers)
         place = np.searchsorted(self._numbers, numbers, sorter=order)
-        found = order[np.minimum(place, len(order) - 1)]
-        return np.where(self._numbers[found] == numbers, found, -1)
+        places = order[np.minimum(place, len(order) - 1)]
+        return np.where(self._numbers[places] == numbers, places, -1)
 
     @cached_property
     def parts(self) -> list[Codes]:
         """The codes of each column in every cell."""
         codes = cell_codes(self.labels, self.cells)
-        return [own.astype(code_dtype(n)) for own, n in zip(codes, self._sizes, strict=True)]
+        return [column.astype(code_dtype(n)) for column, n in zip(codes, self._sizes, strict=True)]
 
     @property
     def orderly(self) -> bool:
@@ -192,7 +192,8 @@ class CellRules:
         listed = [schema.column(n).labels for n in columns] if labels is None else labels
         place = {name: at for at, name in enumerate(columns)}
         fixed = [
-            _marked(own, schema.column(n).fixed) for n, own in zip(columns, listed, strict=True)
+            _marked(values, schema.column(n).fixed)
+            for n, values in zip(columns, listed, strict=True)
         ]
         rules = [
             tuple((place[name], _marked(listed[place[name]], named)) for name, named in rule.cells)
@@ -203,17 +204,17 @@ class CellRules:
 
     def stay(self, codes: Sequence[Codes] | Codes) -> BoolArray:
         """Whether each cell, given by one array of codes a column, holds a value that stays."""
-        found = np.zeros(len(codes[0]), dtype=bool)
-        for own, marked in zip(codes, self.fixed, strict=False):
-            found |= marked[own]
-        return found
+        fixed = np.zeros(len(codes[0]), dtype=bool)
+        for column, marked in zip(codes, self.fixed, strict=False):
+            fixed |= marked[column]
+        return fixed
 
     def possible(self, codes: Sequence[Codes] | Codes) -> BoolArray:
         """Whether each cell breaks no rule."""
-        found = np.ones(len(codes[0]), dtype=bool)
+        allowed = np.ones(len(codes[0]), dtype=bool)
         for rule in self.impossible:
-            found &= ~np.logical_and.reduce([marked[codes[place]] for place, marked in rule])
-        return found
+            allowed &= ~np.logical_and.reduce([marked[codes[place]] for place, marked in rule])
+        return allowed
 
     def free(self, codes: Sequence[Codes] | Codes) -> BoolArray:
         """Whether each cell can exist and may be left and reached."""
@@ -221,17 +222,19 @@ class CellRules:
 
     def table(self) -> BoolArray:
         """Which of all cells can exist, one axis a column."""
-        found = np.ones([len(own) for own in self.labels], dtype=bool)
+        allowed = np.ones([len(values) for values in self.labels], dtype=bool)
         for rule in self.impossible:
             named = dict(rule)
-            found[np.ix_(*(named.get(at, range(n)) for at, n in enumerate(found.shape)))] = False
-        return found
+            allowed[np.ix_(*(named.get(at, range(n)) for at, n in enumerate(allowed.shape)))] = (
+                False
+            )
+        return allowed
 
     def cells(self) -> tuple[tuple[Label, ...], ...]:
         """All cells that can exist, the last column fastest."""
         places = np.argwhere(self.table()).tolist()
         return tuple(
-            tuple(own[at] for own, at in zip(self.labels, row, strict=True)) for row in places
+            tuple(values[at] for values, at in zip(self.labels, row, strict=True)) for row in places
         )
 
 
@@ -247,7 +250,9 @@ def tied_columns(
     for columns in ties:
         merged = set().union(*(group[name] for name in columns))
         group |= dict.fromkeys(merged, merged)
-    ordered = (tuple(name for name in names if name in group[own]) for own in names)
+    ordered = (
+        tuple(name for name in names if name in group[name_of_group]) for name_of_group in names
+    )
     return tuple(dict.fromkeys(ordered))
 
 

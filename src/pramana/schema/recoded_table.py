@@ -51,8 +51,8 @@ def formats_of(values: pa.Array) -> tuple[str, ...]:
     some = texts.slice(0, 20)
     days = [form.format(mark) for form in NUMBERS for mark in "./-"] + list(WORDS)
     spelled = [f"{day}{time}" for day, time in product(days, TIMES)]
-    found = [form for form in spelled if _parsed(some, form) is not None]
-    return tuple(form for form in found if _parsed(texts, form) is not None)
+    fitting = [form for form in spelled if _parsed(some, form) is not None]
+    return tuple(form for form in fitting if _parsed(texts, form) is not None)
 
 
 COMPACT: Final = "%Y%m%d"
@@ -172,10 +172,14 @@ def _numbers_of(raw: OpenedTable, columns: Iterable[Column]) -> dict[str, pa.Dat
     """The type of numbers for columns of text that hold nothing else once codes are gone."""
     asked = {}
     for column in columns:
-        kind, own = _plain(raw.schema.field(column.name).type), column.recoding
-        labelled = isinstance(column.domain, Categories) or own.merged or own.date
-        if pa.types.is_string(kind) and not labelled and (own.missing_codes or own.of_numbers):
-            asked[column.name] = own.missing_codes
+        kind, recoding = _plain(raw.schema.field(column.name).type), column.recoding
+        labelled = isinstance(column.domain, Categories) or recoding.merged or recoding.date
+        if (
+            pa.types.is_string(kind)
+            and not labelled
+            and (recoding.missing_codes or recoding.of_numbers)
+        ):
+            asked[column.name] = recoding.missing_codes
     if not asked:
         return {}
     parts = raw.summaries(partial(_reads_as, tuple(asked.values())), list(asked))
@@ -190,9 +194,9 @@ def _reads_as(
     """Of each column: whether all its values read as whole numbers, and as numbers."""
     whole, decimal = [True] * len(codes), [True] * len(codes)
     for batch in batches:
-        for at, own in enumerate(codes):
+        for at, listed in enumerate(codes):
             if decimal[at]:
-                texts = _without(batch.column(at).unique(), own).drop_null()
+                texts = _without(batch.column(at).unique(), listed).drop_null()
                 texts = _spelled_out(texts).drop_null()
                 whole[at] = whole[at] and are_integers(texts)
                 decimal[at] = are_decimal(texts)
@@ -236,16 +240,16 @@ class RecodedColumn:
         return again.cast(self.field.type)
 
     def _recoded(self, values: pa.Array) -> pa.Array:
-        own = self.recoding
-        values = _without(values, own.missing_codes)
+        recoding = self.recoding
+        values = _without(values, recoding.missing_codes)
         if self.number is not None:
             values = _spelled_out(values).cast(self.number)
-        if own.date is not None:
-            values = _dates(self.name, own.date, values, own.date_format)
-        if own.merged:
-            place = find_labels(own.replaced, flat(values))
-            new = [name for name, old in own.merged for _ in old]
-            kind = _type_of_merged(values.type, own)
+        if recoding.date is not None:
+            values = _dates(self.name, recoding.date, values, recoding.date_format)
+        if recoding.merged:
+            place = find_labels(recoding.replaced, flat(values))
+            new = [name for name, old in recoding.merged for _ in old]
+            kind = _type_of_merged(values.type, recoding)
             if pa.types.is_string(kind):
                 texts = [None if v is None else label_text(v) for v in flat(values).to_pylist()]
                 rest = pa.array(texts, kind)
@@ -253,36 +257,37 @@ class RecodedColumn:
                 rest = values.cast(kind)
             taken = pa.array(np.maximum(place, 0))
             values = pc.if_else(pa.array(place >= 0), pa.array(new).cast(kind).take(taken), rest)
-        if own.of_numbers:
-            values = _ends_and_steps(values, own, weight=self.weight)
+        if recoding.of_numbers:
+            values = _ends_and_steps(values, recoding, weight=self.weight)
         return values.cast(_plain(self.field.type))
 
 
 def _made(column: Column, before: pa.DataType, number: pa.DataType | None) -> RecodedColumn:
     """The column with the type that follows."""
-    own, kind = column.recoding.before_release, number or _plain(before)
-    if own.date is not None:
-        spelled = pa.types.is_integer(kind) and own.date_format == COMPACT
+    recoding, kind = column.recoding.before_release, number or _plain(before)
+    if recoding.date is not None:
+        spelled = pa.types.is_integer(kind) and recoding.date_format == COMPACT
         dates = pa.types.is_temporal(kind) or pa.types.is_string(kind) or pa.types.is_null(kind)
         if not (dates or spelled):
             raise InvalidTable(
-                f"'{column.name}' must hold dates to become its {own.date}.", column=column.name
+                f"'{column.name}' must hold dates to become its {recoding.date}.",
+                column=column.name,
             )
-        kind = pa.int64() if own.date == "year" else pa.string()
-    if own.merged:
-        kind = _type_of_merged(kind, own)
-    if own.of_numbers:
+        kind = pa.int64() if recoding.date == "year" else pa.string()
+    if recoding.merged:
+        kind = _type_of_merged(kind, recoding)
+    if recoding.of_numbers:
         kind = _type_of_numbers(column, kind)
     if pa.types.is_dictionary(before) and pa.types.is_string(kind):
         kind = CODED
     return RecodedColumn(
-        column.name, own, pa.field(column.name, kind), number, column.role is Role.WEIGHT
+        column.name, recoding, pa.field(column.name, kind), number, column.role is Role.WEIGHT
     )
 
 
-def _type_of_merged(kind: pa.DataType, own: Recoding) -> pa.DataType:
+def _type_of_merged(kind: pa.DataType, recoding: Recoding) -> pa.DataType:
     """Numbers stay numbers where all new categories are."""
-    new = pa.array([name for name, _ in own.merged])
+    new = pa.array([name for name, _ in recoding.merged])
     if pa.types.is_integer(kind) and are_integers(new):
         return pa.int64()
     if is_number(kind) and are_decimal(new):
@@ -291,13 +296,13 @@ def _type_of_merged(kind: pa.DataType, own: Recoding) -> pa.DataType:
 
 
 def _type_of_numbers(column: Column, kind: pa.DataType) -> pa.DataType:
-    own = column.recoding
+    recoding = column.recoding
     if not is_number(kind):
-        what = "rounded" if own.round is not None else "cut at its ends"
+        what = "rounded" if recoding.round is not None else "cut at its ends"
         raise InvalidTable(
             f"'{column.name}' must be a number to be {what}, and is {kind}.", column=column.name
         )
-    return pa.int64() if _stays_whole(kind, own) else pa.float64()
+    return pa.int64() if _stays_whole(kind, recoding) else pa.float64()
 
 
 def _without(values: pa.Array, codes: tuple[object, ...]) -> pa.Array:
@@ -326,17 +331,17 @@ def _dates(name: str, part: str, values: pa.Array, form: str | None) -> pa.Array
     return pc.binary_join_element_wise(year.cast(pa.string()), number, "-")
 
 
-def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Array:
+def _ends_and_steps(values: pa.Array, recoding: Recoding, *, weight: bool) -> pa.Array:
     """Numbers cut at their ends and rounded to the nearest multiple, halves up."""
-    whole = _stays_whole(values.type, own)
+    whole = _stays_whole(values.type, recoding)
     values = values.cast(pa.int64() if whole else pa.float64())
     values = alike(values)  # nan is missing
     missing = np.asarray(values.is_null())
     numbers = np.asarray(values.fill_null(0))
-    if own.bottom is not None or own.top is not None:
-        numbers = np.clip(numbers, own.bottom, own.top).astype(numbers.dtype)
-    if own.round is not None:
-        step = numbers.dtype.type(own.round)
+    if recoding.bottom is not None or recoding.top is not None:
+        numbers = np.clip(numbers, recoding.bottom, recoding.top).astype(numbers.dtype)
+    if recoding.round is not None:
+        step = numbers.dtype.type(recoding.round)
         if whole:
             steps, over = np.divmod(numbers, step)
             steps += over >= step - over
@@ -350,9 +355,9 @@ def _ends_and_steps(values: pa.Array, own: Recoding, *, weight: bool) -> pa.Arra
     return pa.array(numbers, mask=missing)
 
 
-def _stays_whole(kind: pa.DataType, own: Recoding) -> bool:
+def _stays_whole(kind: pa.DataType, recoding: Recoding) -> bool:
     """Whether whole numbers stay so: where ends and step are whole, and no floats merge them."""
-    ends = [end for end in (own.bottom, own.top, own.round) if end is not None]
+    ends = [end for end in (recoding.bottom, recoding.top, recoding.round) if end is not None]
     return pa.types.is_integer(kind) and all(
         float(end).is_integer() and abs(end) <= EXACT for end in ends
     )

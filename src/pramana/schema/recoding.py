@@ -254,8 +254,8 @@ def _listed(values: Sequence[Label], most: int | None = None) -> str:
     ('1, 2, 3, 4, 5, 6', '1, 2 and 4 more')
     """
     shown = values if most is None or len(values) <= most + 1 else values[:most]
-    told = ", ".join(label_text(value) for value in shown)
-    return told if len(shown) == len(values) else f"{told} and {len(values) - len(shown)} more"
+    texts = ", ".join(label_text(value) for value in shown)
+    return texts if len(shown) == len(values) else f"{texts} and {len(values) - len(shown)} more"
 
 
 def _require_finite(

@@ -65,7 +65,7 @@ def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
     if len(names) < 2:
         return {}
     codes = first_codes(table, names, FIRST)
-    found: dict[str, list[Follows]] = {}
+    relations: dict[str, list[Follows]] = {}
     order = sorted(names, key=lambda name: tallies[name].distinct)
     for place, column in enumerate(order):
         for source in order[place + 1 :]:
@@ -82,8 +82,8 @@ def following(table: OpenedTable, tallies: Mapping[str, Tally]) -> dict[str, tup
                     (source, column),
                     key=lambda name: (tallies[name].kind == "number", names.index(name)),
                 )
-            found.setdefault(second, []).append(Follows(second, first, same, nested))
-    return {name: tuple(sources) for name, sources in found.items()}
+            relations.setdefault(second, []).append(Follows(second, first, same, nested))
+    return {name: tuple(sources) for name, sources in relations.items()}
 
 
 def _nearly_determines(source: IntArray, column: IntArray) -> bool:
@@ -121,25 +121,25 @@ def _begin_alike(
 def parts_of(table: OpenedTable, names: Sequence[str], whole: str) -> list[str]:
     """Columns of text whose values stand in those of another one, as names in full names do."""
     full, *others = _first_texts(table, [whole, *names], PARTS)
-    found = []
+    contained = []
     for name, texts in zip(names, others, strict=True):
         pairs = [(a.lower(), b.lower()) for a, b in zip(texts, full, strict=True) if a and b]
         if len(pairs) >= FEWEST_PAIRS and all(len(a) > 1 and a in b for a, b in pairs):
-            found.append(name)
-    return found
+            contained.append(name)
+    return contained
 
 
 def nearly_the_same(table: OpenedTable, names: Sequence[str]) -> dict[str, tuple[str, float]]:
     """Columns of numbers with nearly the ranks of an earlier one, that one and the correlation."""
     ranks = _ranks(table, names)
-    found: dict[str, tuple[str, float]] = {}
+    twins: dict[str, tuple[str, float]] = {}
     for at, name in enumerate(names):
-        for before in (other for other in names[:at] if other not in found):
+        for before in (other for other in names[:at] if other not in twins):
             closely = _correlation(ranks[before], ranks[name])
             if abs(closely) >= SAME_RANKS:
-                found[name] = before, closely
+                twins[name] = before, closely
                 break
-    return found
+    return twins
 
 
 def unrelated(table: OpenedTable, name: str, others: Sequence[str], most: float) -> bool:
@@ -161,11 +161,11 @@ def _ranks(table: OpenedTable, names: Sequence[str]) -> dict[str, FloatArray]:
     }
 
 
-def _correlation(one: FloatArray, other: FloatArray) -> float:
-    both = np.isfinite(one) & np.isfinite(other)
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    both = np.isfinite(first) & np.isfinite(second)
     if int(both.sum()) < FEWEST_PAIRS:
         return 0.0
-    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    a, b = first[both] - first[both].mean(), second[both] - second[both].mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / scale if scale > 0 else 0.0
 

@@ -134,19 +134,21 @@ class _Search:
 
     def weights(self, roles: Roles) -> Roles:
         """At most one weight: by name, else by behaviour; others are dropped."""
-        found = self._replicate_weights()
-        named = [n for n, own in roles.items() if own.role is Role.WEIGHT and n not in found]
+        changed = self._replicate_weights()
+        named = [
+            n for n, proposal in roles.items() if proposal.role is Role.WEIGHT and n not in changed
+        ]
         if not named:
-            behaving = self._unnamed_weights(roles | found)
+            behaving = self._unnamed_weights(roles | changed)
             named = list(behaving)
             if named:
-                found[named[0]] = Proposal(Role.WEIGHT, behaving[named[0]])
+                changed[named[0]] = Proposal(Role.WEIGHT, behaving[named[0]])
         of_people = [name for name in named if not HOUSEHOLD_WEIGHTS.search(plain_words(name))]
         stated = [name for name in named if name in self.given]
         stays = next(iter([*stated, *of_people, *named]), None)
         why = "a second weight: dropped, as released it would tell people apart"
         second = [name for name in named if name != stays and name not in self.given]
-        return found | dict.fromkeys(second, Proposal(Role.IDENTIFIER, why))
+        return changed | dict.fromkeys(second, Proposal(Role.IDENTIFIER, why))
 
     def _replicate_weights(self) -> Roles:
         """Blocks of numbered columns that are called as replicate weights are, from 1 on."""
@@ -155,7 +157,7 @@ class _Search:
             parts = NUMBERED.fullmatch(name)
             if parts is not None and name not in self.given:
                 blocks.setdefault(parts[1], {})[int(parts[2])] = name
-        found: Roles = {}
+        changed: Roles = {}
         for start, block in blocks.items():
             whole = set(block) >= set(range(1, len(block) + 1)) and len(block) >= LEAST_REPLICATES
             if whole and REPLICATES.search(plain_words(start)):
@@ -164,8 +166,8 @@ class _Search:
                     f'the cluster; to keep them, state replicate_weights = {{columns = "{start}*", '
                     'method = "..."}'
                 )
-                found |= dict.fromkeys(block.values(), Proposal(Role.IDENTIFIER, why))
-        return found
+                changed |= dict.fromkeys(block.values(), Proposal(Role.IDENTIFIER, why))
+        return changed
 
     def _unnamed_weights(self, roles: Roles) -> dict[str, str]:
         """Columns that behave as weights do, and go up and down with no other number; and why."""
@@ -190,8 +192,8 @@ class _Search:
 
     def household_numbers(self, roles: Roles) -> Roles:
         """Columns that number households, with what the people of each have in common."""
-        free = [name for name, own in roles.items() if own.role is not Role.IDENTIFIER]
-        found: Roles = {}
+        free = [name for name, proposal in roles.items() if proposal.role is not Role.IDENTIFIER]
+        changed: Roles = {}
         for name, seen in self.tallies.items():
             stated = name in self.given or name in self.table.recoded
             numbers = seen.kind == "text" or seen.whole
@@ -218,20 +220,20 @@ class _Search:
                 "household, and guarantees are stated for households too; what its people have in "
                 "common is then released unchanged (role public) or dropped"
             )
-            found[name] = Proposal(Role.IDENTIFIER, why)
-        return found
+            changed[name] = Proposal(Role.IDENTIFIER, why)
+        return changed
 
     def parts(self, roles: Roles) -> Roles:
         """Keys that are a part of an identifier: the first name, the year of a file number."""
         texts = [name for name, seen in self.tallies.items() if seen.kind == "text"]
         keys = [name for name in self._of_role(roles, Role.KEY) if name in texts]
-        found: Roles = {}
+        changed: Roles = {}
         for whole in (name for name in texts if roles[name].role is Role.IDENTIFIER):
-            left = [name for name in keys if name not in found]
+            left = [name for name in keys if name not in changed]
             for name in parts_of(self.table, left, whole) if left else ():
                 why = f"it is a part of '{whole}': dropped with it"
-                found[name] = Proposal(Role.IDENTIFIER, why)
-        return found
+                changed[name] = Proposal(Role.IDENTIFIER, why)
+        return changed
 
     def derived(self, roles: Roles) -> Roles:
         """Keys that follow from another column: randomised they contradict it, kept they tell it.
@@ -240,27 +242,30 @@ class _Search:
         see stays where the column that tells it is not seen by anyone: that one goes then. So does
         a column of codes too many for tables, where another one has their groups.
         """
-        found = self._too_fine(roles)
+        changed = self._too_fine(roles)
         for name, sources in self.follows.items():
             telling = [
-                one
-                for one in sources
-                if one.source not in found
-                and roles[one.source].role not in (Role.IDENTIFIER, Role.WEIGHT)
+                relation
+                for relation in sources
+                if relation.source not in changed
+                and roles[relation.source].role not in (Role.IDENTIFIER, Role.WEIGHT)
             ]
-            if not telling or name in found or roles[name].role is not Role.KEY:
+            if not telling or name in changed or roles[name].role is not Role.KEY:
                 continue
-            seen = is_visible(name) and not any(is_visible(one.source) for one in telling)
+            seen = is_visible(name) and not any(is_visible(relation.source) for relation in telling)
             if name in self.given or seen:
                 why = f"it is '{name}' in other words: dropped, as it would tell that one"
-                same = [one.source for one in telling if one.both]
+                same = [relation.source for relation in telling if relation.both]
                 keys = [key for key in self._of_role(roles, Role.KEY) if key in same]
-                found |= dict.fromkeys(keys, Proposal(Role.IDENTIFIER, why))
+                changed |= dict.fromkeys(keys, Proposal(Role.IDENTIFIER, why))
                 continue
-            first = next((one for one in telling if one.source not in self.follows), telling[0])
+            first = next(
+                (relation for relation in telling if relation.source not in self.follows),
+                telling[0],
+            )
             why = f"{first.words}: dropped, as it would tell that one"
-            found[name] = Proposal(Role.IDENTIFIER, why)
-        return found
+            changed[name] = Proposal(Role.IDENTIFIER, why)
+        return changed
 
     def _too_fine(self, roles: Roles) -> Roles:
         """Keys of very many codes whose groups are a key as well: the groups stay."""
@@ -268,10 +273,10 @@ class _Search:
         groups: dict[str, list[str]] = {}
         for name in (name for name in keys if name in self.follows):
             if FEWEST_GROUPS <= tallies[name].distinct <= MANY_CODES:
-                for one in self.follows[name]:
-                    if one.nested or of_one_kind(name, one.source):
-                        groups.setdefault(one.source, []).append(name)
-        found: Roles = {}
+                for relation in self.follows[name]:
+                    if relation.nested or of_one_kind(name, relation.source):
+                        groups.setdefault(relation.source, []).append(name)
+        changed: Roles = {}
         for name in (name for name in keys if name in groups):
             seen = tallies[name]
             if seen.distinct > MANY_CODES and (seen.kind == "text" or self.columns[name].are_codes):
@@ -280,8 +285,8 @@ class _Search:
                     f"{seen.distinct:,} codes are too many for tables: dropped, as '{largest}' "
                     "has their groups"
                 )
-                found[name] = Proposal(Role.IDENTIFIER, why)
-        return found
+                changed[name] = Proposal(Role.IDENTIFIER, why)
+        return changed
 
     def twins(self, roles: Roles) -> Roles:
         """Keys of numbers that another key all but tells, as the year of birth tells the age."""
@@ -304,30 +309,32 @@ class _Search:
     def shared_by_households(self, roles: Roles, household: str) -> Roles:
         """What a household shares: unchanged where an anonymity set shares it, else dropped."""
         columns = [
-            Column(name, own.role)
-            for name, own in roles.items()
-            if name not in self.given and own.role is not Role.IDENTIFIER
+            Column(name, proposal.role)
+            for name, proposal in roles.items()
+            if name not in self.given and proposal.role is not Role.IDENTIFIER
         ]
         shared = columns_of_households(columns, self.table, household, anonymity_set=ANONYMITY_SET)
-        found: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
+        changed: Roles = {household: Proposal(Role.IDENTIFIER, "it numbers households, as given")}
         for name, stays in shared.items():
             role = Role.WEIGHT if roles[name].role is Role.WEIGHT else Role.PUBLIC
             why = "leaves as it is"
             if not stays:
                 role = Role.IDENTIFIER
                 why = "dropped, as it would link their records or leave few alike"
-            found[name] = Proposal(role, f"the same for all of a household: {why}")
-        return found
+            changed[name] = Proposal(role, f"the same for all of a household: {why}")
+        return changed
 
     def places(self, roles: Roles) -> Roles:
         """Keys whose codes begin with those of another column: strangers know where people live."""
         keys = self._of_role(roles, Role.KEY)
         sign = "its codes begin with those of '{}', as with places"
         return {
-            one.source: Proposal(Role.KEY, f"{roles[one.source].why}; {sign.format(name)}", True)
+            relation.source: Proposal(
+                Role.KEY, f"{roles[relation.source].why}; {sign.format(name)}", True
+            )
             for name, sources in self.follows.items()
-            for one in sources
-            if one.nested and one.source in keys
+            for relation in sources
+            if relation.nested and relation.source in keys
         }
 
     def fewer_keys(self, roles: Roles, *, suggest: bool) -> Roles:
@@ -355,12 +362,14 @@ class _Search:
 
     def telling(self, roles: Roles) -> Roles:
         """Columns released unchanged that tell a key: they would undo its matrix."""
-        found: Roles = {}
+        changed: Roles = {}
         for name, sources in self.follows.items():
             if roles[name].role is not Role.KEY:
                 continue
             why = f"whoever sees it knows the key '{name}': dropped, unless it is tied to it"
-            for source in (one.source for one in sources if one.source not in self.given):
+            for source in (
+                relation.source for relation in sources if relation.source not in self.given
+            ):
                 if roles[source].role in (Role.SENSITIVE, Role.PUBLIC):
-                    found.setdefault(source, Proposal(Role.IDENTIFIER, why))
-        return found
+                    changed.setdefault(source, Proposal(Role.IDENTIFIER, why))
+        return changed

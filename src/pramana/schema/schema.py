@@ -640,7 +640,7 @@ class Schema(Shown):
 
     def bare(self) -> Schema:
         """The schema without what a description adds to it."""
-        return Schema(*(getattr(self, one.name) for one in fields(Schema)))
+        return Schema(*(getattr(self, attribute.name) for attribute in fields(Schema)))
 
     def to_toml(self) -> str:
         """The schema as a TOML text that can be edited."""

@@ -267,7 +267,7 @@ def refuse_unknown(word: str, known: Iterable[str], column: str | None = None) -
     near = difflib.get_close_matches(word.lower(), words, n=1)
     hint = f"Did you mean '{near[0]}'?" if near else f"Known: {', '.join(words)}."
     raise InvalidSchema(
-        f"{where} has an unknown entry '{word}'. {hint}",
+        f"{where} has an unknown entry {word!r}. {hint}",
         code="unknown-entry",
         column=column,
         entry=word,
@@ -309,8 +309,8 @@ def read_column(
         if entry != "role":
             check_entry(entry, value, COLUMN_ENTRIES, name)
         entries[entry] = value
-    found = _role(name, entries.get("role"), role)
-    if (listed := list(codes)) and found is not Role.IDENTIFIER:
+    own_role = _role(name, entries.get("role"), role)
+    if (listed := list(codes)) and own_role is not Role.IDENTIFIER:
         entries.setdefault("missing_codes", listed)
     try:
         domain, recoding = _domain(name, entries), _recoding(entries)
@@ -321,7 +321,7 @@ def read_column(
         raise InvalidSchema(f"Column '{name}': {error}", code=error.code, **known) from None
     return Column(
         name=name,
-        role=found,
+        role=own_role,
         domain=domain,
         missing=entries.get("missing"),
         exempt=_labels(entries.get("exempt", []), "exempt", name),
@@ -333,7 +333,7 @@ def read_column(
 
 def read_combination(cells: Entries) -> Impossible:
     """An impossible combination from its labels by column."""
-    return Impossible.of({name: _labels(own, "impossible") for name, own in cells.items()})
+    return Impossible.of({name: _labels(labels, "impossible") for name, labels in cells.items()})
 
 
 def read_replicates(form: Entries | None) -> Replicates | None:
@@ -359,7 +359,7 @@ def _role(name: str, word: object, listed: Role | None) -> Role:
         near = difflib.get_close_matches(str(word).lower(), list(Role), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise InvalidSchema(
-            f"Role of '{name}' must be one of {', '.join(Role)}, got '{word}'.{hint}",
+            f"Role of '{name}' must be one of {', '.join(Role)}, got {word!r}.{hint}",
             column=name,
             entry="role",
         )

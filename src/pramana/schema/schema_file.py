@@ -215,7 +215,7 @@ def line_of(text: str, column: str | None, entry: str | None) -> tuple[int, str 
 
 def _lines(text: str) -> list[tuple[int, str | None, str | None]]:
     """Number, column and entry of each header (without an entry) and each entry."""
-    found: list[tuple[int, str | None, str | None]] = []
+    entries: list[tuple[int, str | None, str | None]] = []
     column: str | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         if header := HEADER.match(line):
@@ -223,16 +223,16 @@ def _lines(text: str) -> list[tuple[int, str | None, str | None]]:
             column = None if parts == ["columns"] else ELSEWHERE
             if parts[:1] == ["columns"] and len(parts) == 2:
                 column = parts[1]
-                found.append((number, column, None))
+                entries.append((number, column, None))
             elif column is not None and parts:
-                found.append((number, None, parts[0]))
+                entries.append((number, None, parts[0]))
         elif key := KEY.match(line):
             parts = _parts_of_key(key[1])
             if column is None and parts[:1] == ["columns"] and len(parts) > 1:
-                found.append((number, parts[1], parts[2] if len(parts) > 2 else None))
+                entries.append((number, parts[1], parts[2] if len(parts) > 2 else None))
             elif parts:
-                found.append((number, column, parts[0]))
-    return found
+                entries.append((number, column, parts[0]))
+    return entries
 
 
 def _parts_of_key(dotted: str) -> list[str]:

@@ -91,29 +91,29 @@ def looks_missing(seen: Tally, codes: Collection[str] = ()) -> list[Suspect]:
     if not seen.complete or not 2 <= seen.distinct <= MOST_VALUES:
         return []
     numbers = dict(zip(seen.values.to_pylist(), seen.numbers.tolist(), strict=True))
-    found: list[Suspect] = []
+    suspects: list[Suspect] = []
     if codes:
         listed = " and ".join(f"'{value}'" for value in codes)
         why = f"{seen.distinct:,} values; all but {listed} are numbers"
-        found = [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
+        suspects = [Suspect(value, numbers[value], why, among_numbers=True) for value in codes]
     elif seen.kind == "text":
-        found = [
+        suspects = [
             Suspect(value, number, "as missing values are often spelled")
             for value, number in numbers.items()
             if value.strip().lower() in MISSING_WORDS
         ]
     elif seen.kind in ("integer", "number"):
-        found = _numbers_apart(numbers)
-    return sorted(found, key=lambda own: (-own.records, label_text(own.value)))
+        suspects = _numbers_apart(numbers)
+    return sorted(suspects, key=lambda suspect: (-suspect.records, label_text(suspect.value)))
 
 
 def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
     """The only numbers below zero, and nines far above the others."""
     rest = sorted(value for value in numbers if math.isfinite(value))
-    found = []
+    suspects = []
     negative = [value for value in rest if value < 0]
     if 0 < len(negative) <= FEW and len(rest) > len(negative) and set(negative) <= NINES | {-1}:
-        found = [Suspect(v, numbers[v], "the only numbers below zero") for v in negative]
+        suspects = [Suspect(v, numbers[v], "the only numbers below zero") for v in negative]
     rest = rest[len(negative) :]
     above: list[Any] = []
     while len(rest) > 2 and len(above) < FEW and rest[-1] in NINES:
@@ -122,15 +122,15 @@ def _numbers_apart(numbers: Mapping[Any, int]) -> list[Suspect]:
         widest = float(max(b - a for a, b in pairwise(rest)))
         if min(above) - rest[-1] >= max(APART * widest, (rest[-1] - rest[0]) / 2, 2):
             why = f"stands apart, above {label_text(rest[-1])}"
-            found += [Suspect(value, numbers[value], why) for value in above]
-    return found
+            suspects += [Suspect(value, numbers[value], why) for value in above]
+    return suspects
 
 
 def proposed_recoding(seen: Tally, suspects: Sequence[Suspect]) -> tuple[Recoding, str]:
     """What makes numbers of a column of numbers, or years of one of dates; and why."""
     if seen.kind == "text" and suspects and suspects[0].among_numbers:
-        counts = ", ".join(f"{own.records:,}" for own in suspects)
-        codes = tuple(own.value for own in suspects)
+        counts = ", ".join(f"{suspect.records:,}" for suspect in suspects)
+        codes = tuple(suspect.value for suspect in suspects)
         return Recoding(missing_codes=codes), f"{suspects[0].why}: taken as missing ({counts})"
     if seen.distinct and seen.kind in ("text", "date") and is_iso(seen.values):
         return Recoding(date="year"), "dates: as their year"
@@ -305,7 +305,7 @@ def structurally_missing(
     names = list(dict.fromkeys(column.name for column in (*keys, *partly)))
     some = table.first(names, FIRST)
     codes = {key.name: encode(key, some.column(key.name)) for key in keys}
-    found: dict[str, tuple[str, str]] = {}
+    proposals: dict[str, tuple[str, str]] = {}
     for column in partly:
         gone = np.asarray(some.column(column.name).is_null())
         best = EXPLAINED * max(int(gone.sum()), 1)
@@ -326,13 +326,16 @@ def structurally_missing(
             if column.randomised:
                 present = [label for label in column.labels if label is not None]
                 rule = {key.name: labels, column.name: present}
-                found[column.name] = entry_of("impossible", [rule]), f"{why}; at the top, for both"
+                proposals[column.name] = (
+                    entry_of("impossible", [rule]),
+                    f"{why}; at the top, for both",
+                )
             else:
-                found[column.name] = (
+                proposals[column.name] = (
                     entry_of("role", "identifier"),
                     f"{why}, and tells them where it is released unchanged: bin that key, or drop",
                 )
-    return found
+    return proposals
 
 
 def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
@@ -344,7 +347,7 @@ def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
     if len(texts) < FEWEST_HEADINGS or table.rows < FEWEST_RECORDS:
         return 0
     first = table.first(texts, 1)
-    found = 0
+    headings = 0
     for name in texts:
         heading, seen = first.column(name)[0].as_py(), tallies[name]
         others = seen.values.filter(pc.not_equal(seen.values, heading)) if heading else ()
@@ -354,8 +357,8 @@ def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
         numbers = pc.mean(decimals(pc.utf8_trim_whitespace(others))).as_py()
         short = float(pc.mean(pc.utf8_length(others)).as_py())
         odd = numbers > NEARLY_ALL or len(heading) > LONGER * max(short, 1)
-        found += alone and odd and any(letter.isalpha() for letter in heading)
-    return found if found > len(tallies) / 2 else 0
+        headings += alone and odd and any(letter.isalpha() for letter in heading)
+    return headings if headings > len(tallies) / 2 else 0
 
 
 # -- domains ---------------------------------------------------------------------------------------

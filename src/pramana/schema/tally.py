@@ -221,14 +221,14 @@ def tally(table: OpenedTable, columns: Sequence[str] | None = None) -> dict[str,
             plain = kind.value_type if pa.types.is_dictionary(kind) else kind
             tallies[name].add(pa.array([], plain))
         for batch in batches:
-            for own, column in zip(tallies.values(), batch.columns, strict=True):
-                own.add(column)
+            for counted, column in zip(tallies.values(), batch.columns, strict=True):
+                counted.add(column)
         return tallies
 
     total = tallied(())
     for part in table.summaries(tallied, names) if names else ():
-        for name, own in part.items():
-            total[name].merge(own)
+        for name, counted in part.items():
+            total[name].merge(counted)
     return total
 
 

@@ -57,8 +57,10 @@ class CoarseWeight:
     @property
     def entries(self) -> dict[str, float]:
         """As lines of a schema say it: whole numbers where they are whole."""
-        told = {"round": self.step, "top": self.top}
-        return {word: int(own) if own.is_integer() else own for word, own in told.items()}
+        numbers = {"round": self.step, "top": self.top}
+        return {
+            word: int(number) if number.is_integer() else number for word, number in numbers.items()
+        }
 
     @property
     def shifted(self) -> str:
@@ -91,9 +93,9 @@ def coarse_weight(values: FloatArray, numbers: IntArray, least: float = 2) -> Co
     # Where few hold much of the total, no cut keeps it, and fewer people would share for nothing.
     most = MOST_SHIFT if finest is None else max(MOST_SHIFT, abs(finest.shift) + 0.01)
     while goal > max(least, numbers.min()):
-        found = best_steps(values, numbers, goal)
-        if found is not None and abs(found.shift) <= most:
-            return found
+        coarse = best_steps(values, numbers, goal)
+        if coarse is not None and abs(coarse.shift) <= most:
+            return coarse
         goal /= 2
     return None if numbers.min() >= least else finest
 
@@ -115,13 +117,13 @@ def best_steps(values: FloatArray, numbers: IntArray, needed: float) -> CoarseWe
     most = max(TYPICAL * median, _at(values, numbers, 1 - needed / float(numbers.sum())))
     capped = np.minimum(values, most)
     tried = (_best_cut(capped, numbers, step, needed) for step in _steps(median, most))
-    found = [own for own in tried if own is not None]
+    candidates = [candidate for candidate in tried if candidate is not None]
 
-    def cost(own: CoarseWeight) -> tuple[float, float]:
-        typical = abs(_shift(*_middle(values, numbers), own))
-        return max(typical - MOST_SHIFT, 0.0), own.spread + DEAR * abs(own.shift)
+    def cost(candidate: CoarseWeight) -> tuple[float, float]:
+        typical = abs(_shift(*_middle(values, numbers), candidate))
+        return max(typical - MOST_SHIFT, 0.0), candidate.spread + DEAR * abs(candidate.shift)
 
-    best = min(found, key=cost, default=None)
+    best = min(candidates, key=cost, default=None)
     return None if best is None else replace(best, shift=_shift(values, numbers, best))
 
 
@@ -134,15 +136,15 @@ def _at(values: FloatArray, numbers: IntArray, share: float) -> float:
 def _middle(values: FloatArray, numbers: IntArray) -> tuple[FloatArray, IntArray]:
     """The weights between the quartiles."""
     low, high = (_at(values, numbers, share) for share in (0.25, 0.75))
-    own = (low <= values) & (values <= high)
-    return values[own], numbers[own]
+    inside = (low <= values) & (values <= high)
+    return values[inside], numbers[inside]
 
 
-def _shift(values: FloatArray, numbers: IntArray, own: CoarseWeight) -> float:
+def _shift(values: FloatArray, numbers: IntArray, coarse: CoarseWeight) -> float:
     """By which share of themselves all these weights together grow."""
-    steps = np.maximum(np.floor(values / own.step + 0.5), values > 0) * own.step
+    steps = np.maximum(np.floor(values / coarse.step + 0.5), values > 0) * coarse.step
     total = float(numbers @ values)
-    return float(numbers @ np.minimum(steps, own.top)) / total - 1 if total else 0.0
+    return float(numbers @ np.minimum(steps, coarse.top)) / total - 1 if total else 0.0
 
 
 def _steps(median: float, largest: float) -> Iterator[float]:
