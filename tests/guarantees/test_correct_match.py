@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pramana as pm
 from pramana.base.rounding import TOTAL
 from pramana.errors import InvalidNumber, NotCovered, OutsideDomain
 from pramana.guarantees import correct_match
-from pramana.guarantees.base import only_the_owner
+from pramana.guarantees.base import Evidence, only_the_owner
 from pramana.guarantees.correct_match import CorrectMatch, match_risks
 from pramana.mechanisms.mechanism import Mechanism, Step
 from pramana.mechanisms.sparse_rows import SparseRows
@@ -254,6 +255,9 @@ def test_joint_steps_are_not_covered():
 
     with pytest.raises(NotCovered, match="one column at a time"):
         CorrectMatch.of(Mechanism((step,)), counts)
+    schema = pm.Schema((pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M"))),))
+    evidence = Evidence(schema, 7, 7, Mechanism((step,)))
+    assert CorrectMatch(xi=0.5).impossible(evidence) is not None  # so that no certificate has it
 
 
 def test_refusals():

@@ -137,6 +137,8 @@ class CorrectMatch(Guarantee):
             sharing = f"{evidence.anonymity_set:,} who share what is known"
             return f"a guess among the {sharing} is right more often"
         steps = () if evidence.mechanism is None else evidence.mechanism.steps
+        if any(len(step.columns) > 1 for step in steps):
+            return "it speaks of one column at a time, and some are randomised together"
         moved = any(one.matrix is None or not one.matrix.diagonal.all() for one in steps)
         if moved or Fraction(self.xi) * evidence.records >= 1:
             return None
