@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
 import pytest
-from benchmarks import _worlds as worlds
 from benchmarks import estimation
 
 
@@ -29,12 +27,10 @@ def test_the_default_beats_every_other_method_on_the_four_way_table():
     assert default < min(others)
 
 
-def test_bias_and_coverage_are_measured():
+def test_coverage_is_measured():
     """A few releases each: numbers of the right kind come out."""
-    (bias,) = result_of("--show", "unbiased", "--draws", "300").rows
     coverage = result_of("--show", "coverage", "--draws", "3").rows
 
-    assert float(bias[1]) < 4.5
     assert len(coverage) == 17
     assert all(0 <= float(share) <= 1 for row in coverage for share in row[2:] if share != "-")
 
@@ -62,14 +58,3 @@ def test_real_data_are_asked_for():
     """Without a folder there is nothing to show."""
     with pytest.raises(SystemExit, match="--data"):
         result_of("--show", "errors")
-
-
-def test_the_law_behind_generated_tables_is_the_one_that_made_them():
-    """The bound speaks of the same tables: shares meet counts, terms vary as strongly as drawn."""
-    shape = (2, 4, 3)
-    shares, varied = worlds.law_of(5, shape)
-    table = worlds.generated(5, shape, 10_000_000)
-
-    assert np.abs(table.ravel() / 1e7 - shares).max() < 1e-3
-    assert varied == pytest.approx(varied.T)
-    assert np.linalg.eigvalsh(varied).min() > -1e-9

@@ -113,7 +113,7 @@ def test_a_file_that_is_no_mechanism_is_refused(steward: Path, run: Run) -> None
     for verb in ("audit", "verify"):
         found = run(f"{verb} out --original people.csv --mechanism other.json")
         assert found.code == 2
-        assert "values that this release does not list" in found.err
+        assert "they move values that this one does not list" in found.err
         assert "nowhere" not in found.err
 
 

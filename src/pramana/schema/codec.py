@@ -8,6 +8,7 @@ the number of records, never a value.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pramana.base.text import records_that
 from pramana.errors import InvalidSchema, InvalidTable, OutsideDomain
@@ -215,8 +217,16 @@ def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
 
 
 def _find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
-    values = _as_floats(name, array, "cut into bins")
-    edges = np.asarray(bins.edges, float)
+    values: NDArray[np.number[Any]]
+    if pa.types.is_integer(array.type):  # exactly, also beyond 2**53
+        kind = np.uint64 if array.type == pa.uint64() else np.int64
+        values = np.asarray(pc.fill_null(array, 0).to_numpy(zero_copy_only=False), kind)
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        whole = (math.ceil(max(min(edge, most), least)) for edge in bins.edges)
+        edges = np.array([min(edge, most) for edge in whole], kind)
+    else:
+        values = _as_floats(name, array, "cut into bins")
+        edges = np.asarray(bins.edges, float)
     if len(edges) > FEW_EDGES:
         at = np.searchsorted(edges, values, side="right").astype(np.int32) - 1
     else:
@@ -224,7 +234,7 @@ def _find_bins(name: str, bins: Bins, array: pa.Array) -> Positions:
         for edge in edges:
             below += values >= edge
         at = below.astype(np.int32) - 1
-    at[values == edges[-1]] = bins.size - 1
+    at[values == bins.edges[-1]] = bins.size - 1
     at[(at < 0) | (at >= bins.size)] = OUTSIDE
     return at
 
