@@ -138,6 +138,21 @@ def test_a_recoding_is_counted_before_it_is_saved(opened: Visitor) -> None:
     assert f"Without any recoding of this column: {bare.uniques}." in told
 
 
+def test_a_number_goes_under_the_guarantee_and_back(opened: Visitor) -> None:
+    """On a grid in a stated range; without the range it is as it was."""
+    form = {"role": "sensitive", "grid_low": "0", "grid_high": "2000", "grid_points": "5"}
+    opened.post("/columns/3", form)
+    own = schema(opened)["income"]
+    assert own.gridded
+    assert own.randomised
+    assert own.labels == (0, 500, 1000, 1500, 2000)
+    assert "Under the guarantee" in words(opened.get("/columns/3").text)
+    opened.post("/columns/3", {"role": "sensitive", "grid_points": "5"})
+    assert schema(opened)["income"].domain is None
+    opened.post("/columns/3", form | {"grid_high": "-1"})
+    assert schema(opened)["income"].domain is None
+
+
 def test_categories_are_merged_by_ticks(opened: Visitor) -> None:
     """The domain and the recoding follow; what is merged again takes up all."""
     labels = schema(opened)["region"].labels

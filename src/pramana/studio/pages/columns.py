@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pramana import Bins, Categories, Column, Impossible, Recoding, Role, Schema, api
+from pramana import Bins, Categories, Column, Impossible, NumberGrid, Recoding, Role, Schema, api
 from pramana.api import Provenance
 from pramana.base.text import as_part, parts_of
 from pramana.errors import InputError, PramanaError
@@ -225,7 +225,10 @@ def _form_of(request: Request, studio: Studio) -> dict[str, Any]:
         "missing": MISSING,
         "origins": ORIGINS,
         "edges": ", ".join(map(_text, domain.edges)) if isinstance(domain, Bins) else "",
-        "categories": list(map(_text, domain.values)) if isinstance(domain, Categories) else [],
+        "categories": list(map(_text, domain.values))
+        if isinstance(domain, Categories) and not column.gridded
+        else [],
+        "grid": domain if isinstance(domain, NumberGrid) else None,
         "merged": [(new, list(map(_text, old))) for new, old in recoding.merged],
         "codes": list(map(_text, recoding.missing_codes)),
         "code_lines": "\n".join(as_part(_text(code), "\n") for code in recoding.missing_codes),
@@ -302,6 +305,9 @@ def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
         round=form.number("round"),
     )
     domain = _domain(column, form)
+    if isinstance(domain, NumberGrid):
+        low, high = form.number("grid_low"), form.number("grid_high")
+        recoding = replace(recoding, bottom=low, top=high, round=None)
     new = replace(column, missing=missing, recoding=recoding, domain=domain, origin=origin)
     ticked = form.all("tick") if merge else []
     if len(ticked) > 1 and isinstance(new.domain, Categories):
@@ -314,6 +320,12 @@ def changed_column(column: Column, form: Form, *, merge: bool = True) -> Column:
 
 def _domain(column: Column, form: Form) -> Bins | Categories | None:
     domain, text = column.domain, form.get("edges")
+    low, high = form.number("grid_low"), form.number("grid_high")
+    if low is not None and high is not None:
+        step = form.number("grid_step") or 1
+        return NumberGrid.even(low, high, int(form.number("grid_points") or 5), step=step)
+    if isinstance(domain, NumberGrid):
+        domain = None
     if not text:
         return domain if isinstance(domain, Categories) else None
     wrong = "Edges of bins must be numbers, such as 0, 18, 65, 120."
