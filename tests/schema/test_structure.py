@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.cli.app import main
 from pramana.io.opening import open_table
 from pramana.schema.describe import describe
 from pramana.schema.domains import Labels
@@ -68,6 +70,18 @@ def test_a_second_row_of_headings_is_named():
     assert "second row of headings, in 5 columns" in found.notices[0]
     assert found.to_toml().startswith(f"# {found.notices[0]}\n")
     assert pm.Schema.from_toml(found.to_toml()) == found.schema
+
+
+def test_the_command_shows_what_is_wrong_with_the_table(tmp_path, capsys):
+    """On the screen and as JSON."""
+    rows = ["Your sex,Your age group,Your town", *["1,2,3", "2,1,3", "1,1,1", "2,2,2"] * 20]
+    (tmp_path / "s.csv").write_text("\n".join(["sex,age,town", *rows]) + "\n")
+    with pytest.raises(SystemExit, match="0"):
+        main(["describe", str(tmp_path / "s.csv"), "--json"])
+    (notice,) = json.loads(capsys.readouterr().out)["notices"]
+    with pytest.raises(SystemExit, match="0"):
+        main(["describe", str(tmp_path / "s.csv")])
+    assert notice in " ".join("".join(capsys.readouterr()).split())
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def describe(
             "records": description.records,
             "unique_on_keys": description.unique,
             "keys": [column.name for column in description.keys],
+            "notices": list(description.notices),
             "columns": description.rows(),
             "schema": None if output is None else str(output),
         }
@@ -100,6 +101,8 @@ def describe(
     else:
         _show_summary(description)
     _show_uniques(description)
+    for notice in description.notices:
+        note(notice)
     note(_next_step(description, as_file(str(table)), output, given, reading(encoding, rename)))
 
 
