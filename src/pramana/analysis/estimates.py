@@ -145,21 +145,27 @@ class Estimate:
 
     @classmethod
     def stacked(
-        cls, name: str, labels: Sequence[str], estimates: Sequence[Estimate], what: str
+        cls,
+        name: str,
+        labels: Sequence[Label],
+        estimates: Sequence[Estimate],
+        what: str,
+        *,
+        last: bool = False,
     ) -> Estimate:
-        """Estimates of the same groups in one table, told apart by a first column."""
+        """Estimates of the same groups in one table, with a first or ``last`` column of labels."""
         if not estimates or len({estimate.labels for estimate in estimates}) > 1:
             raise InvalidTable("Name at least one column; all must have the same groups.")
         first = estimates[0]
         figures: dict[str, Any] = {
-            figure: np.stack([getattr(estimate, figure) for estimate in estimates])
-            for figure in ("estimate", "se", "low", "high", "unbiased")
+            figure: np.stack([getattr(e, figure) for e in estimates], axis=-1 if last else 0)
+            for figure in SHRUNK_FIGURES
         }
         methods = {estimate.method for estimate in estimates}
         return replace(
             first,
-            by=(name, *first.by),
-            labels=(tuple(labels), *first.labels),
+            by=(*first.by, name) if last else (name, *first.by),
+            labels=(*first.labels, tuple(labels)) if last else (tuple(labels), *first.labels),
             what=what,
             method=first.method if len(methods) == 1 else "unbiased and shrunk",
             together=None,

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from pramana.analysis.channels import Channels
-from pramana.analysis.estimates import SHRUNK_FIGURES, Estimate
+from pramana.analysis.estimates import Estimate
 from pramana.analysis.layout import Layout
 from pramana.analysis.question import Question
 from pramana.analysis.variance import half_a_record
@@ -179,17 +178,7 @@ def stacked(parts: Sequence[Estimate], shares: Sequence[float], of: str) -> Esti
     if len(parts) == 1:
         return parts[0]
     name = "quantile" if "quantile" not in parts[0].by else "quantile_"
-    figures: dict[str, Any] = {
-        figure: np.stack([getattr(part, figure) for part in parts], axis=-1)
-        for figure in SHRUNK_FIGURES
-    }
-    return replace(
-        parts[0],
-        by=(*parts[0].by, name),
-        labels=(*parts[0].labels, tuple(shares)),
-        what=f"quantile of {of}",
-        **figures,
-    )
+    return Estimate.stacked(name, shares, parts, f"quantile of {of}", last=True)
 
 
 def _curves(
