@@ -244,7 +244,6 @@ class DealtReading(PublishedReading):
         return grouped_counts(
             *self.records.sums(question, Mechanism(())),
             drawn=Drawn(0.0, "keys were dealt out: no count of them changed."),
-            records=self.records.certificate.records,
             question=question,
             share=share,
         )

@@ -72,16 +72,14 @@ def grouped_counts(
     layout: Layout,
     *,
     drawn: Drawn,
-    records: int,
     question: Question = USUAL,
     share: bool = False,
 ) -> Estimate:
     """Counts (or shares of those that pass the filter) as released.
 
-    ``records`` are all released records, also those that a filter excludes: how many pass is
-    random.
+    About counts the number of records that pass a filter is random.
     """
-    counts, total = moments.w, float(moments.w.sum())
+    counts, total, records = moments.w, float(moments.w.sum()), moments.sample
     if total <= 0:
         raise InvalidTable("There are no released records to count. Does the filter select any?")
     squares, whole = float(moments.ww.sum()), total if share else total * records / moments.count
@@ -115,14 +113,13 @@ def grouped_values(
     *,
     of: str,
     drawn: Drawn,
-    records: int,
     question: Question = USUAL,
     total: bool = False,
 ) -> Estimate:
     """Means (or totals) of a key in cells of keys, as released."""
     if moments.count <= 0:
         raise InvalidTable("No released record with a value is left. Does the filter select any?")
-    wy, wwy, wwyy = moments.values
+    (wy, wwy, wwyy), records = moments.values, moments.sample
     times, z = drawn.times(question), question.z(wy.size)
     second = times * (wwyy - wy**2 / records)
     if total:
@@ -176,7 +173,6 @@ class GroupsReading(BesideUnchanged):
         estimate = grouped_counts(
             *self.records.sums(question, Mechanism(())),
             drawn=drawn,
-            records=self.records.certificate.records,
             question=question,
             share=share,
         )
@@ -193,7 +189,6 @@ class GroupsReading(BesideUnchanged):
             *self.records.sums(question, Mechanism(()), value=of),
             of=of,
             drawn=drawn,
-            records=self.records.certificate.records,
             question=question,
             total=total,
         )
