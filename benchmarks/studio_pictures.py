@@ -15,9 +15,6 @@ from typing import Any
 PLACE = Path(__file__).parents[1] / "docs" / "pictures"
 COMMAND = [sys.executable, "-c", "from pramana.cli.app import main; main()", "studio"]
 WIDE, PHONE = {"width": 1200, "height": 860}, {"width": 400, "height": 860}
-UNDRAWN = "(own) => own.getBoundingClientRect().top < innerHeight && !own.querySelector('svg')"
-"""A chart in sight that is not there yet."""
-
 METHODS = ("optimal", "gaussian", "centroid", "inverse-frequency")
 
 
@@ -65,11 +62,12 @@ def _walk(page: Any, entrance: str) -> None:
     _picture(page, "open")
     page.goto(f"{address}/columns")
     _picture(page, "columns")
-    page.goto(f"{address}/columns/1")
+    page.get_by_role("button", name="Recode region").click()
     _done(page)
     page.get_by_label("Islands").check()
     page.get_by_label("Lakes").check()
     page.get_by_label("Those ticked become").fill("Water")
+    page.get_by_label("Those ticked become").scroll_into_view_if_needed()
     _picture(page, "recode")
     page.goto(f"{address}/risk")
     _picture(page, "risk")
@@ -98,7 +96,6 @@ def _done(page: Any) -> None:
     page.wait_for_timeout(500)
     while page.locator(".working, .htmx-request").count():
         page.wait_for_timeout(200)
-    page.wait_for_function(f"() => ![...document.querySelectorAll('.spark')].some({UNDRAWN})")
     page.wait_for_timeout(300)
 
 
