@@ -1,10 +1,10 @@
-"""The certificate: all that a stranger needs to check the claim, and nothing that tells the truth.
+"""The certificate: all that anyone needs to check the guarantees, and no original data.
 
-It carries what was asked and attained, every matrix (unless withheld), the scope, the assumptions,
-and the fingerprint of the data file. It carries no seed, no count of the original table, no date.
+It holds what was requested and attained, every matrix (unless withheld), the scope, the
+assumptions, and the fingerprint of the data file. It holds no seed, no original count, no date.
 
 The file has one spelling only (sorted keys, fixed indent), so that any changed byte shows: either
-the spelling is off, or the digest is. The digest finds accidents; a signature finds malice.
+the spelling or the digest is wrong. The digest finds accidents; a signature finds malice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""JSON forms of the parts of a certificate: schema, labels and mechanism.
+"""JSON of certificates: canonical writing, strict reading, and the forms of schema, labels, mechanism.
 
-Each part has a function that writes it, and structs that say what is accepted when it is read.
-Structs check types; rules that span several fields are checked by the classes that are built from
-them, and by the certificate, which is written again and compared byte by byte.
-
-Canonical JSON: written in one form only, and read strictly from files that anyone may have made.
-
-Files are parsed by the standard library, which sees every name of an object, so that a repeated
-name is refused; msgspec then checks types and names against structs.
+The standard library parses files, and refuses a repeated name; msgspec then checks types and names
+against structs. Rules that span several fields are checked by the classes that are built from them,
+and by the certificate, which is written again and compared byte by byte.
 """
 
 from __future__ import annotations

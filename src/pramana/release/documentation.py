@@ -1,12 +1,8 @@
-"""Programs that load a release with its labels, in Python, R, Stata and SPSS.
+"""README, codebook, and programs that load a release in Python, R, Stata and SPSS.
 
-Each is a text that follows from the certificate. Whatever comes from outside (names, labels) is
-written as a literal of the language, so that no name can become a command.
-
-What a release folder says about itself: README, codebook, and snippets that load the data.
-
-All of it follows from the certificate, so that it tells no more than the certificate does, two
-folders with the same certificate say the same, and ``verify`` finds every byte that was changed.
+All of it follows from the certificate: it discloses no more than the certificate does, two folders
+with the same certificate have the same texts, and ``verify`` finds every byte that was changed.
+Names and labels are written as literals of each language, so that no name becomes a command.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Release folders: data, certificate and documentation, written whole and read with care.
+"""Release folders: write data, certificate and documentation whole, and read them with care.
 
 Whoever made a folder may have put a link, a pipe or a device where a file is expected, or a name
 that leads elsewhere. Nothing is opened before it is known to be a regular file of the folder, and
 no more of it is read than the certificate states.
 
-What a steward may want later and nobody else may see: a folder apart from the release.
-
-A certificate of withheld matrices says what they promise, not what they are; the one of a design by
-``alpha`` has decoys among its rows. Who audits the release later needs what was really done. The
-folder holds it: for its owner alone (0700), never inside the release, and written before the
-release appears. The key of the randomness is not in it: with that key every record could be traced.
+The steward's folder is apart from the release. It holds the matrices that the records really
+passed, which a later audit needs and a certificate may withhold. It is readable by its owner alone,
+and written before the release appears. The key of the randomness is kept nowhere: with that key
+every record could be traced.
 """
 
 from __future__ import annotations

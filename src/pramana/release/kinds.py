@@ -1,12 +1,9 @@
-"""The kinds of releases, and what their certificates hold.
+"""The kinds of releases, and what a method says about the releases that it makes.
 
-What a stranger may conclude depends on what was done to a record. A kind says so once, for
-certificate, verification, audit, report and estimates alike; nothing else asks for its name.
-
-What a certificate must fit of the method that it names, and what a reader must know of keys.
-
-A method says of itself what kind of releases it makes. Its certificate is compared with that
-where the method is known; a method from outside must be installed where its releases are verified.
+What an analyst may conclude depends on what was done to a record. A kind says so once, for
+certificate, verification, audit, report and estimates alike; nothing else asks for its name. A
+certificate is compared with what its method says, where the method is known; a method from outside
+must be installed where its releases are verified.
 """
 
 from __future__ import annotations
