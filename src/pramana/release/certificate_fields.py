@@ -1,4 +1,4 @@
-"""JSON of certificates: canonical writing, strict reading, and the forms of schema, labels, mechanism.
+"""JSON of certificates: canonical writing, strict reading; forms of schema, labels and mechanism.
 
 The standard library parses files, and refuses a repeated name; msgspec then checks types and names
 against structs. Rules that span several fields are checked by the classes that are built from them,
