@@ -63,11 +63,12 @@ def test_values_that_are_missing_by_chance_follow_from_nothing():
 def test_a_second_row_of_headings_is_named():
     """Questions below the names of columns; a table without them says nothing."""
     columns = {f"q{at}": RNG.integers(1, 5, 200).astype(str).tolist() for at in range(4)}
+    columns |= {f"how{at}": RNG.integers(0, 90, 200).astype(str).tolist() for at in range(3)}
     columns["town"] = RNG.choice(["north", "south"], 200).tolist()
     assert pm.describe(pa.table(columns)).notices == ()
-    headed = {name: [f"How often do you do {name}?", *values] for name, values in columns.items()}
+    headed = {name: ["How often do you do that?", *values] for name, values in columns.items()}
     found = pm.describe(pa.table(headed))
-    assert "second row of headings, in 5 columns" in found.notices[0]
+    assert "second row of headings, in 8 columns" in found.notices[0]
     assert found.to_toml().startswith(f"# {found.notices[0]}\n")
     assert pm.Schema.from_toml(found.to_toml()) == found.schema
 

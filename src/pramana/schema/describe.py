@@ -286,6 +286,7 @@ def describe(
         },
     )
     tallies = tally(table)
+    headings = second_headings(table, tallies)
     suspects = _suspects(table, tallies)
     first = {
         name: proposed_recoding(seen, suspects[name])
@@ -349,7 +350,6 @@ def describe(
         else profile
         for profile in profiles
     ]
-    headings = second_headings(table, tallies)
     return Description(
         tuple(columns),
         household=household,

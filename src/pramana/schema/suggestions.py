@@ -353,7 +353,7 @@ def second_headings(table: OpenedTable, tallies: Mapping[str, Tally]) -> int:
         others = seen.values.filter(pc.not_equal(seen.values, heading)) if heading else ()
         if not len(others) or len(others) == seen.distinct:
             continue
-        alone = int(seen.numbers[seen.values.to_pylist().index(heading)]) == 1
+        alone = int(seen.numbers[pc.index(seen.values, heading).as_py()]) == 1
         numbers = pc.mean(decimals(pc.utf8_trim_whitespace(others))).as_py()
         short = float(pc.mean(pc.utf8_length(others)).as_py())
         odd = numbers > NEARLY_ALL or len(heading) > LONGER * max(short, 1)
