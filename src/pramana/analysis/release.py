@@ -594,8 +594,10 @@ class Release:
         With ``redraw`` the parameters of their model are drawn as well.
         """
         require_choice("method", method, SYNTHESIS_METHODS)
+        # A reading from outside need not know how to draw parameters anew.
+        how: dict[str, Any] = {"method": method} | ({"redraw": True} if redraw else {})
         if margins is None:
-            return self.reading.synthesize(keystream, method=method, redraw=redraw)
+            return self.reading.synthesize(keystream, **how)
         if self.certificate.nature.whole:
             raise NotCovered(
                 "Synthetic records are raked to margins where a model of the whole table draws "
@@ -603,7 +605,7 @@ class Release:
             )
         totals = margins_of(margins, self.certificate.true_schema)
         records = replace(self._released_records, margins=totals)
-        return reading_of(records).synthesize(keystream, method=method, redraw=redraw)
+        return reading_of(records).synthesize(keystream, **how)
 
     shift_weights = population_weights.shift_weights
     transfer_weights = population_weights.transfer_weights
