@@ -309,7 +309,7 @@ def audit_release(
             f"An interval needs at least {FEWEST_TRIALS} records to attack, and the release has "
             f"{truth.rows}."
         )
-    say("Counting who stands out, before and after")
+    say("Counting unique records, before and after")
     keys = [column.name for column in certificate.schema.keys]
     asked = ReportedSets.of(certificate.mechanism, release.opened)
     before, after = (
@@ -413,7 +413,7 @@ def link_risks(
     mechanism: Mechanism | None = None,
     most: int | None = QUICK,
 ) -> tuple[Measured, ...]:
-    """The attacks that look for whose record is whose, on at most this many people."""
+    """The linkage attacks alone, on at most this many people."""
     certificate = release.certificate
     keystream, bound = Keystream.from_seed(SEED), linking_bound(certificate)
     if certificate.nature.grouped:
@@ -470,7 +470,7 @@ def audit(
     belongs: bool = False,
     progress: Say | None = None,
 ) -> TableAudit | ReleaseAudit:
-    """What could go wrong with a table, or with a release whose original is at hand.
+    """Measure the risk of a table, or attacks on a release with its original data.
 
     Args:
         table: a file or data frame; or a release, or its folder.

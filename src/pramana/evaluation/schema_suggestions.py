@@ -53,7 +53,7 @@ MOST_COLUMNS = 8
 """This many keys, those with most values, are changed one by one."""
 
 WORTH = 0.95
-"""A change is told if it leaves at most this share of the error."""
+"""A change is suggested if it leaves at most this share of the error."""
 
 
 @dataclass(frozen=True)

@@ -148,11 +148,11 @@ def _point(view: ColumnView, kind: str, values: Sequence[float], place: int) -> 
         "row": label if view.curve else _lines(label),
         "series": series,
         "share": _drawable(values, place),
-        "told": f"{label}: {series} {rounded_percent(values[place])}",
+        "words": f"{label}: {series} {rounded_percent(values[place])}",
     }
     if kind == "estimated":
         row |= {"low": _drawable(view.low, place), "high": _drawable(view.high, place)}
-        row["told"] = f"{row['told']}{_interval_text(view, place)}"
+        row["words"] = f"{row['words']}{_interval_text(view, place)}"
     return row
 
 
@@ -190,7 +190,7 @@ def _marks(view: ColumnView, base: Any, along: str, *, rule: int, point: int) ->
         .mark_rule(color=COLOURS["estimated"], strokeWidth=rule)
         .encode(**interval),
         base.mark_point(size=point, filled=True, opacity=1).encode(
-            description=alt.Description("told:N"),
+            description=alt.Description("words:N"),
             color=alt.Color("series:N", scale=colours, **legend),
             shape=alt.Shape("series:N", scale=shapes, **legend),
             **{along: channel("share:Q", **scale)},
@@ -274,7 +274,7 @@ def frontier(
     alt = altair()
     rows = [
         {"name": point.name, "loss": max(point.loss, 0.0), "risk": max(point.risk, 1e-5),
-         "told": f"{point.name}: loss {100 * point.loss:.3g} %, risk {percent_up(point.risk)}"
+         "words": f"{point.name}: loss {100 * point.loss:.3g} %, risk {percent_up(point.risk)}"
          + (f", {best}" if point.best else "")}
         for point in points
     ]  # fmt: skip
@@ -292,13 +292,13 @@ def frontier(
         drawn = [row for row, point in zip(rows, points, strict=True) if point.best == filled]
         mark = {"size": 90, "filled": filled, "opacity": 1, "color": colour, "strokeWidth": 2}
         dots = base.properties(data=rows_of(drawn)).mark_point(**mark)
-        layers.append(dots.encode(description=alt.Description("told:N")))
+        layers.append(dots.encode(description=alt.Description("words:N")))
     labels = _labelled(rows, frame, chances)
     for right in (True, False):
         side = [label for label in labels if label["right"] == right]
         layers.append(_names(base, side, align="right" if right else "left", dx=-9 if right else 9))
     chart = alt.layer(*layers, width=WIDER, height=TALL)
-    return _drawing(chart, identity, title, [str(row["told"]) for row in rows])
+    return _drawing(chart, identity, title, [str(row["words"]) for row in rows])
 
 
 def _chance_lines(base: Any, chances: Sequence[float], most: float) -> list[Any]:

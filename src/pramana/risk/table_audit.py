@@ -47,8 +47,8 @@ from pramana.schema.schema import REPORTED, Schema
 from pramana.types import Form, IntArray
 
 IN_PART = (
-    "The risk in the population and that of households are those of whole records, and reports "
-    "tell a few columns each: they were not measured."
+    "With attribute sampling a record has a few columns. The risks in the population and of "
+    "households are those of whole records, and were not measured."
 )
 
 

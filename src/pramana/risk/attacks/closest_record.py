@@ -110,8 +110,8 @@ def closest_risk(
     """How often a released record is closer to its own half of the people than to the other."""
     if isinstance(mechanism, AttributeSampler):
         raise NotCovered(
-            "The distance to the closest record is one between whole records, and reports tell a "
-            "few columns each: it was not measured."
+            "With attribute sampling a record has a few columns. The distance to the closest "
+            "record compares whole records, and was not measured."
         )
     half = len(truth) // 2
     if half < FEWEST_TRIALS:

@@ -71,7 +71,7 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The different records, how many there are of each, and which is whose."""
+    """The different records, the number of each, and the cell of every record."""
 
     records: Records
     numbers: IntArray

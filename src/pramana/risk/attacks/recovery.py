@@ -107,7 +107,7 @@ def kept_components(eigenvalues: FloatArray, *, records: int, method: NoiseFilte
 def recovery_attack(
     truth: ArrayLike, released: ArrayLike, *, variance: ArrayLike
 ) -> tuple[Recovery, ...]:
-    """Both attacks on records whose truth is at hand, in units of each column's noise."""
+    """Both attacks on records with known true values, in units of each column's noise."""
     original, seen = np.asarray(truth, dtype=np.float64), np.asarray(released, dtype=np.float64)
     if original.shape != seen.shape:
         raise InvalidNumber("The true and the released records must be the same ones.")
