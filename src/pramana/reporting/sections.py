@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -53,6 +54,7 @@ FEW_CHECKS = 12
 """Checks that the owner asserts: more of them are shown on a click."""
 
 MOST_CHARTS = 10
+MOST_ATTACKS = 6
 MOST_VALUES, MOST_POINTS = 12, 150
 """Values that a chart shows, below each other and as a curve: the page has a bounded length."""
 
@@ -107,6 +109,7 @@ def first_page(
         attacks: attacks on these people, for the owner.
         external: for publication; otherwise the owner signs.
     """
+    decision = verdict_words(certificate, risk, verdict, attacks)
     claim = _main_claim(certificate)
     figures = [_guarantee_figure(certificate, claim), *_attack_figure(attacks), _precision(
         certificate, views
@@ -115,14 +118,14 @@ def first_page(
         figures.insert(1, (f"{certificate.records:,}", "records released, in a random order"))
     unchanged = [certificate.labels.title(c.name) for c in certificate.as_they_are]
     schema = certificate.true_schema
-    treated = counted(len(schema.randomised), "column was", "columns were")
+    treated = f"{len(schema.randomised)} of {counted(len(schema.released), 'column')}"
     facts = [
         ("Purpose", schema.dataset.purpose),
-        ("What was done", f"Of {counted(len(schema.released), 'column')} {treated} "
+        ("What was done", f"{treated} {'was' if len(schema.randomised) == 1 else 'were'} "
          f"{certificate.nature.treatment} before the records were shuffled."),
-        ("Guarantee", "none" if claim is None else certificate.promise(claim)),
+        ("Guarantee", "none" if claim is None else _first_sentence(certificate.promise(claim))),
         ("Not covered", "" if claim is None else claim.attained.not_promised),
-        ("Whole file", _file_sentence(risk)),
+        ("Whole file", "" if _file_sentence(risk) in decision.text else _file_sentence(risk)),
         ("Unchanged columns", _shortened(", ".join(unchanged)) or "none"),
         ("Checks", "" if verdict is None else verdict.counted()),
         ("Attacks", _attacks_sentence(attacks)),
@@ -130,7 +133,7 @@ def first_page(
     ]  # fmt: skip
     chart, caption = _chart(views, attacks)
     blocks: list[Block | None] = [
-        verdict_words(certificate, risk, verdict, attacks),
+        decision,
         Figures(tuple(figures)),
         Facts(tuple((name, text) for name, text in facts if text)),
         Words(SEEDED, "warning") if certificate.reproducible else None,
@@ -194,6 +197,11 @@ def _attacks_sentence(attacks: Sequence[Measured]) -> str:
     return f"{counted(len(attacks), 'attack')} tried on these people: {result}."
 
 
+def _first_sentence(text: str) -> str:
+    """The annex has the whole text."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text, maxsplit=1)[0]
+
+
 def _file_sentence(risk: FileRisk) -> str:
     return risk.sentences()[0] if risk.worst is None else risk.worst.sentence()
 
@@ -238,7 +246,9 @@ def _worth_showing(view: ColumnView) -> tuple[bool, bool, bool]:
 def _chart(views: Sequence[ColumnView], attacks: Sequence[Measured]) -> tuple[Drawing | None, str]:
     """Attacks for the owner, a column with its errors for everybody else."""
     if attacks:
-        return ranges("first", attacks, title="Attacks, guessing and guarantees", wide=WIDER), (
+        shown = sorted(attacks, key=lambda attack: (attack.bound is None, -attack.value))
+        shown = [attack for attack in attacks if attack in shown[:MOST_ATTACKS]]
+        return ranges("first", shown, title="Attacks, guessing and guarantees", wide=WIDER), (
             "Filled: how often an attack is right, with its interval. Open circle: guessing. "
             "Upright line: the guarantee."
         )
@@ -483,7 +493,7 @@ def limited_grid(
     return Grid(heads, shown, caption, numbers=numbers, folded=folded)
 
 
-def _shortened(names: str, most: int = 400) -> str:
+def _shortened(names: str, most: int = 300) -> str:
     return names if len(names) <= most else f"{names[:most].rsplit(',', 1)[0]} and others"
 
 
