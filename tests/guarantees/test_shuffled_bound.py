@@ -15,7 +15,7 @@ from benchmarks.shuffled import LARGEST, REFERENCE, law_of_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pramana.base.rounding import largest_dial
+from pramana.base.rounding import largest_parameter
 from pramana.guarantees import shuffled_bound, shuffled_law
 from pramana.guarantees.shuffled_bound import delta_of, epsilon_of
 from pramana.guarantees.shuffled_law import BlanketLaw
@@ -210,7 +210,7 @@ def test_the_largest_local_epsilon_for_a_central_one(records):
             law = BlanketLaw.of_any_channel(Fraction(math.exp(dial)))
             return delta_of(law, anonymity_set=records, epsilon=epsilon, enough=1e-6) <= 1e-6
 
-        found = largest_dial(holds, low=epsilon, high=20.0, tolerance=1e-5)
+        found = largest_parameter(holds, low=epsilon, high=20.0, tolerance=1e-5)
         assert found == pytest.approx(stated, abs=1e-3)
 
 

@@ -1,7 +1,6 @@
-"""The one door to the plotting library: charts are Altair's, and become SVG and PNG by vl-convert.
+"""Charts of Altair as SVG and PNG, by vl-convert: no browser is needed.
 
-A chart is data. It shows itself in notebooks, and neither SVG nor PNG of it needs a browser; the
-same numbers give the same bytes.
+The same numbers give the same bytes. All other modules use the plotting library through this one.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ COLOURS = ("#0b5f8a", "#a85400", "#3f6b1f", "#7a4a8c", "#6b5d00", "#8a1b3c", "#3
 """Each at least 4.5 to 1 against white."""
 
 RESERVED = 72 * 2**30
-"""Addresses that the library's engine reserves: it ends the process where it cannot."""
+"""Addresses that vl-convert reserves; it ends the process if it cannot."""
 
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 OWN = re.compile(
     r"constructor|__\w+__|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString"
     r"|valueOf"
 )
-"""Names that everything has in the library's language: as names of columns they mislead it."""
+"""Names that every object of JavaScript has: as names of columns they mislead Vega."""
 
 LOOKED_THROUGH = False
-"""Whether the library looks through each chart for mistakes in its form, which takes as long as
-drawing it: in tests alone, as all charts are our own."""
+"""Whether Altair validates each chart, which takes as long as drawing it: in tests alone."""
 
 SCALE = 2
 """Dots of a PNG for each unit of the chart."""
@@ -44,12 +42,12 @@ def altair() -> Any:
 
 
 def rows_of(rows: Sequence[Entries]) -> Any:
-    """Rows as the data of a chart, as they are: the library would look through each of them."""
+    """Rows as the data of a chart; Altair does not inspect this form."""
     return {"values": [dict(row) for row in rows]}
 
 
 def styled(chart: Any) -> Any:
-    """The same chart with the look that all of them share, at once: each step copies a chart."""
+    """The same chart in the common style; one call, since each copies the chart."""
     letters = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     axis = {"gridColor": "#dddddd", "labelColor": "#474747", "titleColor": "#1f1f1f"}
     title = {"fontSize": 14, "subtitleColor": "#474747", "subtitleFontSize": 11}
@@ -62,11 +60,11 @@ def styled(chart: Any) -> Any:
 
 
 MARK: Final = re.compile(r'<(path aria-label="([^"]*)" role="graphics-symbol"[^>]*[^/>])/>')
-"""A point or a bar of a chart, with what the library calls it."""
+"""A point or a bar of a chart, with its label."""
 
 
 def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
-    """SVG for a page, with a name and a description and without styles, which a page may forbid."""
+    """SVG for a page, with name and description, and without styles, which a page may forbid."""
     body = chart if isinstance(chart, str) else plain_svg(chart)
     opening = re.match(r"<svg[^>]*>", body)
     assert opening is not None  # noqa: S101 - the library writes nothing else
@@ -79,14 +77,14 @@ def inline_svg(chart: Any, *, identity: str, title: str, text: str) -> str:
         f'<title id="{identity}-title">{html.escape(readable(title))}</title>'
         f'<desc id="{identity}-text">{html.escape(readable(text))}</desc>'
     )
-    # The description above says it all to who hears it; who points at a mark is told its numbers.
+    # Screen readers read the description; pointing at a mark shows its numbers.
     named = MARK.sub(r"<\1><title>\2</title></path>", body[opening.end() :])
     rest = re.sub(r' (?:role|aria-[a-z]+|class)="[^"]*"', "", named)
     return head + re.sub(r"(clip\d+|gradient_\d+)", rf"{identity}-\1", rest)
 
 
 def plain_svg(chart: Any) -> str:
-    """SVG to stand alone; the same numbers give the same bytes, as clips are numbered anew."""
+    """A complete SVG; clips are numbered anew, so that the same numbers give the same bytes."""
     require_addresses(RESERVED, what="Charts")
     transformers = altair().data_transformers
     from altair.utils.mimebundle import spec_to_mimebundle
@@ -102,7 +100,7 @@ def plain_svg(chart: Any) -> str:
 
 
 def readable(text: str) -> str:
-    """Text without signs that steer a screen, or turn the direction of what stands behind them.
+    """Text without control characters of terminals, and without marks of writing direction.
 
     >>> readable("a" + chr(27) + "[31m") == "a" + chr(0xFFFD) + "[31m"
     True
@@ -111,9 +109,9 @@ def readable(text: str) -> str:
 
 
 def _readable(value: Any) -> Any:
-    """The form of a chart in readable texts of one line: others would end its expressions.
+    """The specification of a chart with readable texts of one line.
 
-    What has a meaning of its own to the library gets a space behind it, which nobody sees.
+    Line breaks would end an expression; names with a meaning in JavaScript get a trailing space.
     """
     if isinstance(value, str):
         plain = re.sub(r"[\n\t]", " ", readable(value))

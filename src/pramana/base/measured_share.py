@@ -1,8 +1,7 @@
-"""A measured share: its interval, what guessing would give, and the bound that was promised.
+"""The success rate of an attack: its interval, a baseline, and the guaranteed bound.
 
-An attack is a series of trials, each right or wrong. Its share comes with a Wilson interval; that a
-promised bound is broken is said only where the exact binomial tail (Clopper and Pearson) says so at
-a level of once in ten thousand sound releases.
+An attack is a series of trials, each right or wrong. Its rate has a Wilson interval. A guaranteed
+bound counts as broken only where the exact binomial tail of Clopper and Pearson is below 1e-4.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pramana.errors import DoesNotHold, InvalidNumber
 from pramana.types import Form
 
 ERROR_LEVEL = 1e-4
-"""How often a sound release is said to break its promise, for each attack."""
+"""How often a sound release is said to break its guarantee, for each attack."""
 
 FEWEST_TRIALS = 10
-"""With fewer trials an interval covers nearly everything, and none is given."""
+"""With fewer trials an interval covers nearly everything."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Measured:
         level: the level of the interval.
         baseline: what guessing without the release would give.
         control: the same attack on people who are not in the release.
-        bound: what the certificate promises, where it does.
-        promised_by: the guarantee that promises it.
+        bound: what the certificate guarantees, if anything.
+        promised_by: the guarantee that states it.
         note: what was measured, in words.
     """
 
@@ -83,7 +82,7 @@ class Measured:
         return clopper_pearson(self.hits, self.trials, level=1 - 2 * ERROR_LEVEL)[0] > self.bound
 
     def require_bound(self) -> None:
-        """Raise if the promise is broken."""
+        """Raise if the bound is broken."""
         if self.broken:
             raise DoesNotHold(
                 f"The attack '{self.name}' was right for {percent_up(self.value)} of "
@@ -93,7 +92,7 @@ class Measured:
             )
 
     def sentence(self) -> str:
-        """The figure in plain words."""
+        """The rate in plain words."""
         text = f"{self.name}: right for {percent_up(self.value)} of {self.trials:,} people"
         text += f" (between {percent_down(self.low)} and {percent_up(self.high)})"
         if self.baseline is not None:
@@ -105,7 +104,7 @@ class Measured:
         return text + "."
 
     def cells(self) -> tuple[str, str, str, str, str, str]:
-        """For a table, each rounded against us: right, its ends, guessing, outside, promised."""
+        """For a table, rounded conservatively: right, its ends, guessing, outside, bound."""
         return (
             percent_up(self.value),
             percent_down(self.low),
@@ -121,7 +120,7 @@ class Measured:
 
 
 def wilson(hits: int, trials: int, *, level: float = 0.95) -> tuple[float, float]:
-    """The interval of [Wilson27] for a share: of use also where nothing, or all, was hit.
+    """The interval of [Wilson27] for a share, which also suits no hits and all hits.
 
     >>> low, high = wilson(0, 10)
     >>> low, round(high, 4)

@@ -1,8 +1,8 @@
-"""Rounding that never flatters privacy, and probabilities as integers.
+"""Conservative rounding, probabilities as integers, and checks of numbers.
 
-A probability is an integer over ``TOTAL = 2**64``: what the sampler compares with a 64-bit
-word. Guarantees are ratios of such integers. They are exact as fractions and are rounded
-once, at the end, towards the weaker statement: an epsilon up, a k down.
+A probability is an integer over ``TOTAL = 2**64``, which the sampler compares with a 64-bit word.
+Guarantees are ratios of such integers. They are exact as fractions and are rounded once, at the
+end, towards the weaker statement: an epsilon up, a k down.
 
 >>> float_up(Fraction(1, 3)) > Fraction(1, 3) > float_down(Fraction(1, 3))
 True
@@ -41,7 +41,7 @@ def float_down(exact: Fraction | float) -> float:
 
 
 def log_up(exact: Fraction | float) -> float:
-    """A float at or above the natural logarithm of ``exact``, and at most a few units off."""
+    """A float at or above the natural logarithm of ``exact``, by at most a few units."""
     if exact == math.inf:
         return math.inf
     ratio = Fraction(exact)
@@ -54,7 +54,7 @@ def log_up(exact: Fraction | float) -> float:
 
 
 def log_of(exact: Fraction | float) -> float:
-    """The natural logarithm to the nearest, of fractions beyond the floats too."""
+    """The natural logarithm, rounded to nearest; also of fractions beyond the range of floats."""
     if exact == math.inf:
         return math.inf
     ratio = Fraction(exact)
@@ -64,7 +64,7 @@ def log_of(exact: Fraction | float) -> float:
 
 
 def exp_down(exponent: float) -> Fraction:
-    """A number at or below exp(``exponent``), and at most a few units off."""
+    """A number at or below exp(``exponent``), by at most a few units."""
     if exponent > 700:  # beyond the floats: exp(700) > 2**1009 is below, and safe
         return Fraction(math.exp(700))
     near = math.expm1(exponent)
@@ -74,8 +74,7 @@ def exp_down(exponent: float) -> Fraction:
 def coarse_up(number: float) -> float:
     """The smallest of 1, 2, 5, 10, 20, 50, ... and of their tenths that is not below a number.
 
-    A figure that is a function of the data is published on this grid: so coarse that many tables
-    share it.
+    A statistic of the original data is published on this grid: many tables share each value.
 
     >>> coarse_up(0.0781), coarse_up(3.0), coarse_up(0.0)
     (0.1, 5.0, 0.0)
@@ -88,12 +87,12 @@ def coarse_up(number: float) -> float:
 
 
 SHARES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Shares of the true records that may be published: less than four bits about the truth, and the
-change of one record moves them only at a step."""
+"""Published shares of the original records: less than four bits about the original data, which the
+change of one record moves only at a step."""
 
 
 def share_up(share: float) -> float:
-    """The smallest of the shares that may be published that is not below one.
+    """The smallest published share that is not below ``share``.
 
     >>> share_up(0.631), share_up(0.0), share_up(0.002)
     (0.7, 0.0, 0.01)
@@ -126,12 +125,12 @@ def require_number(
     )
 
 
-def in_numbers_of_python(one: Any) -> None:
-    """Put numbers of Python in place of those of numpy, which overflow and stop in fractions."""
-    for field in fields(one):
-        value = getattr(one, field.name)
+def in_numbers_of_python(guarantee: Any) -> None:
+    """Replace NumPy numbers in a dataclass by Python numbers, which do not overflow."""
+    for field in fields(guarantee):
+        value = getattr(guarantee, field.name)
         if hasattr(value, "dtype") and not getattr(value, "shape", ()):
-            object.__setattr__(one, field.name, value.item())
+            object.__setattr__(guarantee, field.name, value.item())
 
 
 def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
@@ -141,26 +140,26 @@ def require_choice(name: str, value: object, choices: Iterable[object]) -> None:
         raise InvalidNumber(f"{name} must be one of {', '.join(map(str, offered))}, got {value!r}.")
 
 
-LARGEST_DIAL = 30.0
-"""Where a search along ln gamma ends: not even 10**12 records hide one that is kept so surely."""
+LARGEST_LOG_GAMMA = 30.0
+"""The largest ln gamma that is tried: not even 10**12 records hide one that is kept so surely."""
 
-LEAST_DIAL = 2.0**-40
-"""Where it ends below: a record that says so little of the truth says nothing."""
+LEAST_LOG_GAMMA = 2.0**-40
+"""The smallest ln gamma that is tried: such a record reveals nothing."""
 
 
-def largest_dial(
+def largest_parameter(
     holds: Callable[[float], bool], *, low: float, high: float, tolerance: float = 1e-4
 ) -> float:
-    """The largest dial at which something holds that holds at all smaller ones; ``low`` if none.
+    """The largest parameter at which a monotone condition holds; ``low`` if there is none.
 
-    What is returned was tried, unless it is ``low``.
+    The result was tried, unless it is ``low``.
 
-    >>> 1.99 < largest_dial(lambda dial: dial <= 2, low=0, high=10, tolerance=1e-3) <= 2
+    >>> 1.99 < largest_parameter(lambda value: value <= 2, low=0, high=10, tolerance=1e-3) <= 2
     True
     """
     if holds(high):
         return high
-    while high - low > tolerance * high and high > LEAST_DIAL:
+    while high - low > tolerance * high and high > LEAST_LOG_GAMMA:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
@@ -231,6 +230,6 @@ def chi_square_tail(statistic: float, degrees: int) -> float:
     if not half or degrees < 1:
         return 1.0
     first = math.erfc(math.sqrt(half)) if degrees % 2 else math.exp(-half)
-    steps = (own / 2 for own in range(2 - degrees % 2, degrees, 2))
-    rest = (math.exp(own * math.log(half) - half - math.lgamma(own + 1)) for own in steps)
+    powers = (twice / 2 for twice in range(2 - degrees % 2, degrees, 2))
+    rest = (math.exp(p * math.log(half) - half - math.lgamma(p + 1)) for p in powers)
     return min(1.0, first + math.fsum(rest))

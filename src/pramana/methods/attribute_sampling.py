@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import ClassVar
 
-from pramana.base.rounding import LARGEST_DIAL, largest_dial, require_number
+from pramana.base.rounding import LARGEST_LOG_GAMMA, largest_parameter, require_number
 from pramana.base.text import (
     as_table,
     as_tables,
@@ -102,7 +102,7 @@ class AttributeSampling(Method):
         wanted = self._wanted(schema)
 
         def shared(log_gamma: float) -> SetShares:
-            gamma = math.exp(min(log_gamma, LARGEST_DIAL))
+            gamma = math.exp(min(log_gamma, LARGEST_LOG_GAMMA))
             return report_shares(domain.names, wanted, domain.count, gamma=gamma, records=records)
 
         def met(guarantee: Searched, log_gamma: float) -> bool:
@@ -121,7 +121,7 @@ class AttributeSampling(Method):
         tables = self.tables or schema.tables
         notices = list(_unchanged_notices(schema, tables))
         if unnamed:
-            gamma = math.exp(min(log_gamma, LARGEST_DIAL))
+            gamma = math.exp(min(log_gamma, LARGEST_LOG_GAMMA))
             kept = [name for name in domain.names if name in named]
             fewer = report_shares(kept, stated, domain.count, gamma=gamma, records=records)
             without = _expected(fewer, stated, domain, records, asked=True)
@@ -261,12 +261,12 @@ def _largest_log_gamma(
         default=math.inf,
     )
     for guarantee in searched:
-        holds, most = cache(partial(met, guarantee)), min(log_gamma, LARGEST_DIAL)
+        holds, most = cache(partial(met, guarantee)), min(log_gamma, LARGEST_LOG_GAMMA)
         low, high = 0.0, min(1.0, most)
         while high < most and holds(high):  # from below: a large gamma has large sets
             low, high = high, min(2 * high, most)
-        log_gamma = largest_dial(holds, low=low, high=high)
-    if math.exp(min(log_gamma, LARGEST_DIAL)) <= 1 or math.isinf(log_gamma):
+        log_gamma = largest_parameter(holds, low=low, high=high)
+    if math.exp(min(log_gamma, LARGEST_LOG_GAMMA)) <= 1 or math.isinf(log_gamma):
         raise Infeasible("Attribute sampling needs a target between no guarantee and pure noise.")
     return log_gamma
 

@@ -22,8 +22,8 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from pramana.base.rounding import (
-    LARGEST_DIAL,
-    largest_dial,
+    LARGEST_LOG_GAMMA,
+    largest_parameter,
     require_choice,
     require_number,
     root_between,
@@ -204,7 +204,7 @@ def _largest_log_gamma(
         def met(log_gamma: float, guarantee: Searched = guarantee) -> bool:
             return guarantee.met_by(context.fixed(_mechanism(steps, divide(log_gamma))))
 
-        log_gamma = largest_dial(met, low=0.0, high=min(log_gamma, LARGEST_DIAL))
+        log_gamma = largest_parameter(met, low=0.0, high=min(log_gamma, LARGEST_LOG_GAMMA))
     if log_gamma <= 0:
         raise unattainable(*searched)
     return log_gamma
