@@ -227,7 +227,7 @@ def test_bins_that_overlap_or_fall_are_refused(steward: Path, run: Run, bins: st
         ("--k nan", "k must be"),
         ("--k 401", "largest attainable k is 399"),
         ("--k 400", "largest attainable k is 399"),
-        ("--epsilon 0", "epsilon = 0 cannot be met by records that say anything"),
+        ("--epsilon 0", "epsilon = 0 can be met by pure noise only"),
         ("--k many", "--k"),
         ("--epsilon -1", "epsilon must be"),
         ("--epsilon nan", "epsilon must be"),

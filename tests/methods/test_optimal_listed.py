@@ -143,7 +143,7 @@ def test_owner_checks_and_attacks_it_without_writing_it_out(release, monkeypatch
     columns, _, folder = release
     monkeypatch.setattr("pramana.mechanisms.sparse_rows.DENSE_LIMIT", 100)
     monkeypatch.setattr("pramana.verification.randomisation_test.DENSE_LIMIT", 100)
-    monkeypatch.setattr("pramana.risk.attacks.linkage.DENSE_LIMIT", 100)
+    monkeypatch.setattr("pramana.risk.attacks.scores.DENSE_LIMIT", 100)
     monkeypatch.setattr("pramana.guarantees.spontaneous_recognition.MOST_ENTRIES", 100**2)
     monkeypatch.setattr("pramana.verification.shuffle_test.MOST_CELLS", 100)
     monkeypatch.setattr("pramana.verification.owner.MOST_CELLS", 50)

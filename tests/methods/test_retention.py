@@ -219,8 +219,8 @@ def test_more_than_the_anonymity_set_is_refused_with_the_nearest():
             PkAnonymity(k=40),
             "k = 40 cannot be met with an anonymity set of 40: the largest attainable k is",
         ),
-        (DifferentialPrivacy(epsilon=0), "epsilon = 0 cannot be met by records that say anything"),
-        (ShuffledPrivacy(epsilon=0, delta=0), "cannot be met by records that say anything"),
+        (DifferentialPrivacy(epsilon=0), "epsilon = 0 can be met by pure noise only"),
+        (ShuffledPrivacy(epsilon=0, delta=0), "can be met by pure noise only"),
     ],
 )
 def test_pure_noise_is_refused_in_plain_words(sizes, asked, said):

@@ -88,7 +88,7 @@ def test_permuting_keys_alone_says_that_all_records_are_there():
 
     seen = release.certificate.statistics["verbatim"]
     assert seen["records_at_most"] == seen["unique_records_at_most"] == 1
-    assert "records are there to be read" in release.certificate.sentences()[-1]
+    assert "anyone can read these records" in release.certificate.sentences()[-1]
 
 
 def test_with_a_column_beside_the_keys_little_is_copied():
