@@ -128,7 +128,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Collected:
-    """That people randomised their own answers, so that nobody held the truth.
+    """That people randomised their own answers, so that nobody held the original ones.
 
     Attributes:
         survey: the identity of its definition: questions and channel.
@@ -189,19 +189,19 @@ class Certificate:
         method: the design that found them.
         records: the number of released records.
         anonymity_set: the size of the smallest group that the known columns form.
-        claims: every guarantee, asked beside attained.
+        claims: every guarantee, requested and attained.
         data_dependent: whether the matrices were chosen by looking at the data.
         reproducible: whether a seed was used, so that the release is not for publication.
         expected_error: the price in words, where known.
         statistics: what else the method wants analysts to know.
         data: the data file, once there is one.
         signature: hexadecimal, once signed.
-        options: those of the method that anyone may know.
+        options: public options of the method.
         labels: what the true file says about the released columns and their values.
         smallest_unchanged_group: the fewest records that agree in all columns released unchanged,
             where some are taken to be unknown and matrices are fixed.
         collected: the survey, where people randomised their own answers.
-        copies: the same records in further formats, beside the data file.
+        copies: the same records in further formats.
         households: whether the original table numbered households; the number is not released.
         accepted_risk: columns that the owner releases unchanged although they identify people or
             give a randomised column away.
@@ -279,13 +279,13 @@ class Certificate:
 
     @property
     def suggested_share(self) -> float | None:
-        """What its promises let a reader expect of unique records: 1 in k, xi, alpha."""
+        """The share of unique records that its guarantees suggest: 1 in k, xi, alpha."""
         bounds = (claim.attained.suggests for claim in self.claims)
         return min((bound for bound in bounds if bound is not None), default=None)
 
     @cached_property
     def true_schema(self) -> Schema:
-        """The columns of the original table that are released: without the mark beside reports."""
+        """The released columns of the original table, without those that a method adds."""
         if self.nature.whole:
             return self.schema
         added = (REPORTED, COUNT) if self.nature.counted else (REPORTED,)
@@ -475,14 +475,14 @@ class Certificate:
 
     @cached_property
     def made(self) -> Made:
-        """How records were made, as far as the words of a promise hang on it."""
+        """How records were made, as far as sentences depend on it."""
         sizes = ANY_SIZE if self.households else ()
         entries = {**self.options, **self.statistics}
         picked = () if self.mechanism is None else self.mechanism.picked
         return Made.of(self.true_schema, entries, picked, households=sizes)
 
     def promise(self, claim: Claim) -> str:
-        """One of the promises in words, with whom it does not speak of."""
+        """One guarantee in words, and whom it does not cover."""
         return claim.sentence(self.true_schema, self.made)
 
     def sentences(self) -> list[str]:
@@ -544,7 +544,7 @@ class AnonymitySetForm(msgspec.Struct):
 
 
 class ClaimForm(msgspec.Struct):
-    """A guarantee, asked beside attained."""
+    """A guarantee, requested and attained."""
 
     name: Text
     asked: dict[Text, Any] | None
@@ -666,7 +666,7 @@ def _difference(stated: Plain, made: Plain, path: str = "") -> str | None:
 
 
 def disclosed(certificate: Certificate) -> Disclosure:
-    """What a release shows of its people, and what it promises by itself."""
+    """What a release discloses about its people, and what it guarantees by itself."""
     attained = [claim.attained for claim in certificate.claims]
     central = next(
         (guarantee for guarantee in attained if isinstance(guarantee, ShuffledPrivacy)), None

@@ -288,11 +288,11 @@ def _spss_text(text: str) -> str:
 README: Final = "README.md"
 CODEBOOK: Final = "codebook.csv"
 EXPLAINING: Final = (README, CODEBOOK, *LOADERS, PAGE, PROGRAM)
-"""The names of all files beside data and certificate."""
+"""The names of all files but data and certificate."""
 
 
 def explanations(certificate: Certificate) -> dict[str, bytes]:
-    """The files beside data and certificate, by name."""
+    """All files but data and certificate, by name."""
     texts = {README: "\n".join([*_lines(certificate), ""]), CODEBOOK: _codebook(certificate)}
     texts |= {name: loader(name, certificate) for name in LOADERS}
     texts |= portable_files(certificate)
@@ -312,7 +312,7 @@ def _lines(certificate: Certificate) -> Iterator[str]:
     yield f"# A release of {certificate.records:,} records by method {certificate.method}"
     yield ""
     yield certificate.nature.why_not
-    # Weights cross a column with another one, and only matrices that are told undo that.
+    # Weights cross a column with another one, and only published matrices undo that.
     apart = certificate.nature.withholds_matrices and certificate.schema.weight is not None
     more = " --unweighted" if apart else ""
     command = f"pramana estimate . --by{_argument(example)}{more}"
@@ -460,7 +460,7 @@ def _domain(certificate: Certificate, column: Column) -> str:
 
 
 def _values(certificate: Certificate, column: Column) -> Iterator[tuple[str, str, str]]:
-    """Each value with its label and its kind: value, one that stands for missing, not asked."""
+    """Each value with its label and its kind: value, missing, not asked."""
     if certificate.marks and column.name == REPORTED:
         yield from ((name, "", "value") for name in certificate.marks)
         return

@@ -75,7 +75,7 @@ def data_path(folder: Path, certificate: Certificate) -> Path:
 def file_path(folder: Path, data: DataFile | None) -> Path:
     """Where the data, or a copy of them, lie."""
     if data is None:
-        raise NotARelease("The certificate must name the data file beside it, and does not.")
+        raise NotARelease("The certificate must name the data file, and does not.")
     path = folder / data.name
     if path.suffix.lower() in COMPRESSED:
         raise NotARelease(
@@ -319,7 +319,7 @@ OF_WRITERS: Final = {
     b"org.apache.spark.version",
     b"org.apache.spark.sql.parquet.row.metadata",
 }
-"""What libraries that write Parquet say beside the records: types, and numbers of columns."""
+"""What libraries that write Parquet add to the records: types, and numbers of columns."""
 
 MOST_RECORDS: Final = 5_000_000
 MOST_A_BYTE: Final = 50
@@ -349,7 +349,7 @@ def complete_folder(
     sign_with: str | Path | None = None,
     copies: Sequence[TableFormat] = (),
 ) -> Certificate:
-    """Write what goes beside the data file: copies, certificate, explanations.
+    """Write what accompanies the data file: copies, certificate, explanations.
 
     Args:
         work: the folder, with the data file in it.
@@ -420,7 +420,7 @@ def _foreign(path: Path) -> NotARelease:
 
 
 def _require_modest(path: Path, member: Format) -> None:
-    """Refuse what no release has: data packed too hard for any memory, words beside records."""
+    """Refuse what no release has: data packed too hard for any memory, or notes."""
     try:
         packed, said = member.packing(path)
     except (*BROKEN, InvalidTable, LookupError, TypeError):

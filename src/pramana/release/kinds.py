@@ -29,8 +29,8 @@ class Kind:
     """One way in which records come about, and all that follows from it.
 
     Attributes:
-        made: what was done to records; ``{depends}`` stands for whether matrices know the data.
-        why_not: why records must not be counted as they stand.
+        made: what was done to records; ``{depends}`` becomes whether matrices depend on the data.
+        why_not: why records must not be counted directly.
         shows_matrices: whether the certificate holds the matrices, for everyone to undo.
         withholds_matrices: whether there are some that only the owner has.
         grouped: whether keys are replaced within groups of records.
@@ -39,7 +39,7 @@ class Kind:
         mechanism: reads the matrices of a certificate from their parsed JSON and its schema.
         treatment: what was done to columns that are not released unchanged.
         anonymity_set: among whom a person hides, where that is not all who share what may be known;
-            ``{inside}`` stands for these.
+            ``{inside}`` becomes these.
         offers: what everyone can compute guarantees from, beyond matrices, records and anonymity
         set. owner_knows: what the owner can compute guarantees from, beyond what everyone can.
         tells: the figures of its certificates that only the owner can count, whatever the method.
@@ -81,7 +81,7 @@ WITHHELD = Kind(
     # Not fixed matrices: nobody can tell that hidden ones are.
     owner_knows=frozenset({Need.COUNTS, Need.MATRICES}),
 )
-"""The matrices are not told, but leave every column's frequencies as they are."""
+"""The matrices are withheld, and keep every column's frequencies."""
 
 GROUPS = Kind(
     made="Keys were drawn anew within groups; there are no matrices.",
@@ -131,7 +131,7 @@ SEALED = replace(
     tells=frozenset({"standard_errors", "verbatim"}),
     least_error=1.0,
 )
-"""The matrices are not told, and leave nothing as it is: they took more room than the records."""
+"""The matrices are withheld and keep no frequencies: they took more room than the records."""
 
 NAMES = ("published", "withheld", "groups", "attribute-sampling", "shuffled-marginals", "sealed")
 
@@ -145,7 +145,7 @@ KINDS: Registry[Kind] = Registry(
 
 
 class NewKeys(StrEnum):
-    """Where the keys of a record come from that are replaced within groups; told to everyone."""
+    """Where the keys of a record come from that are replaced within groups; published."""
 
     HANDED_ROUND = "handed round within the group"
     FROM_MEMBERS = "drawn from members of the group"
@@ -197,11 +197,11 @@ class MethodProtocol(Protocol):
 
     @classmethod
     def reproduces_matrices(cls, certificate: Certificate) -> bool | None:
-        """Whether it chooses these very matrices for the options told; ``None``: none are told."""
+        """Whether it chooses these matrices for the public options; ``None``: there are none."""
 
     @classmethod
     def matches_expected_error(cls, certificate: Certificate, words: str | None) -> bool:
-        """Whether it gives these words about the expected error beside these matrices."""
+        """Whether these are its words about the expected error of these matrices."""
 
 
 METHOD_CLASSES: Registry[type[MethodProtocol]] = Registry(

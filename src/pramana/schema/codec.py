@@ -191,7 +191,7 @@ _of_few, _of_many = lru_cache(512)(_spellings), lru_cache(8)(_spellings)
 
 
 def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
-    """Texts under which each label may stand in a file, with its position."""
+    """Texts by which a file may write each label, with its position."""
     pairs = [(label_text(label), at) for at, label in enumerate(labels) if label is not None]
     taken = {text for text, _ in pairs}
     for at, label in enumerate(labels):
@@ -205,7 +205,7 @@ def _texts(labels: Sequence[Label]) -> list[tuple[str, int]]:
 
 
 def _numbers(labels: Sequence[Label]) -> list[tuple[int | float, int]]:
-    """Numbers that labels stand for, with their positions; a code such as 01 is no number."""
+    """Labels that are numbers, with their positions; a code such as 01 is no number."""
     pairs: list[tuple[int | float, int]] = []
     for at, label in enumerate(labels):
         text = label_text(label)
@@ -609,9 +609,9 @@ def _integers_that_hold(low: float, high: float) -> type[np.int64 | np.uint64] |
     return np.uint64 if low >= 0 and high <= 2.0**64 else None
 
 
-def partly_told(values: Values, told: BoolArray) -> pa.Array:
+def partly_told(values: Values, reported: BoolArray) -> pa.Array:
     """Numbers where they are reported and missing elsewhere: a zero lies below what is missing."""
-    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
-    left = np.where(told, values, 0) if values.dtype.kind == "f" else values * told
+    bits = pa.py_buffer(np.packbits(reported, bitorder="little"))
+    left = np.where(reported, values, 0) if values.dtype.kind == "f" else values * reported
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(left)])

@@ -109,7 +109,7 @@ def _naming_missing(schema: Schema) -> set[str]:
 
 
 def read_off(name: str, seen: Tally, table: OpenedTable, *, categories: bool = False) -> Domain:
-    """The values that occur; those that the file calls missing apart, each a value of its own."""
+    """The values that occur; codes that the file calls missing are separate values."""
     codes = tuple(table.labels.missing.get(name, ()))
     there = seen.without(codes)
     if not there.distinct:  # nothing but reasons for missing: they are all there is

@@ -97,17 +97,17 @@ class Categories:
 
     @property
     def size(self) -> int:
-        """How many values there are, those that stand for missing not counted."""
+        """How many values there are, without codes for missing."""
         return len(self.values)
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """The values in the declared order, then those that stand for missing."""
+        """The values in the declared order, then the codes for missing."""
         return self.values + self.missing_values
 
     @property
     def missing_labels(self) -> tuple[Label, ...]:
-        """The labels that stand for missing."""
+        """The labels of codes for missing."""
         return self.missing_values
 
     def to_dict(self) -> Form:
@@ -259,7 +259,7 @@ class Bins:
 
     ``release`` says what is published: the bin's label, its centre, or a number drawn
     uniformly inside it. ``missing_values`` are numbers by which a survey says why there is none:
-    they lie in no bin, and each is a value of its own. ``names`` are labels that the steward
+    they lie in no bin, and each is a separate value. ``names`` are labels that the steward
     gives, one a bin. ``integers`` says that the number is a whole one, such as years of age: the
     centre of [20, 30) is then that of 20 to 29.
 
@@ -335,12 +335,12 @@ class Bins:
 
     @property
     def size(self) -> int:
-        """How many bins there are, values that stand for missing not counted."""
+        """How many bins there are, without codes for missing."""
         return len(self.edges) - 1
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """One text a bin, such as ``[20, 30)``, and one a value that stands for missing."""
+        """One text a bin, such as ``[20, 30)``, and one a code for missing."""
         texts = [label_text(edge) for edge in self.edges]
         bins = [f"[{low}, {high})" for low, high in pairwise(texts)]
         bins[-1] = bins[-1][:-1] + "]"
@@ -348,7 +348,7 @@ class Bins:
 
     @property
     def missing_labels(self) -> tuple[Label, ...]:
-        """The labels that stand for missing."""
+        """The labels of codes for missing."""
         return tuple(label_text(code) for code in self.missing_values)
 
     @cached_property
@@ -426,7 +426,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of columns and values, measurement levels, and values that stand for missing."""
+    """Labels of columns and values, measurement levels, and codes for missing."""
 
     variables: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[Label, str]] = field(default_factory=dict)

@@ -171,7 +171,7 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def codes_of(values: ArrayLike) -> tuple[IntArray, int, bool]:
-    """A code a value, in their order; that of missing ones, above all; whether they are numbers.
+    """Codes in the order of values, the code of missing ones, and whether values are numbers.
 
     >>> codes_of(["b", None, "a", "b"])
     (array([1, 2, 0, 1]), 2, False)

@@ -29,7 +29,7 @@ SLIPS = 0.02
 
 
 def households_of(table: OpenedTable, name: str) -> IntArray:
-    """A number for the household of each record; a record without one is a household of its own."""
+    """A number for the household of each record; a record without one is a separate household."""
     codes = value_codes(table.first([name]).column(0))
     alone = np.flatnonzero(codes < 0)
     codes[alone] = int(codes.max(initial=-1)) + 1 + np.arange(len(alone))
@@ -132,7 +132,7 @@ class _HouseholdColumn(NamedTuple):
     whole: bool
     """Whether all of every household have one value, by chance or not."""
     shared: bool
-    """Whether so many do that it is no chance."""
+    """Whether more do than by chance."""
     drawn: bool
     """Whether it is randomised or gets noise."""
 

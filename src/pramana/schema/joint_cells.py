@@ -24,12 +24,12 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.schema import Column, Schema
 from pramana.types import BoolArray, Codes, FloatArray, IntArray, Values
 
-LARGEST: Final = 2**63 - 1  # so many combinations have a number each
+LARGEST: Final = 2**63 - 1  # the most combinations that can be numbered
 SPARSE: Final = 4
 FEW: Final = 2**10
 """Whole numbers that span up to so many times their number, and a few, are counted one by one."""
 
-LOOKED_UP: Final = 10_000_000  # up to so many possible combinations have a place each in a table
+LOOKED_UP: Final = 10_000_000  # the most combinations that are looked up in a table
 
 
 def cell_codes(labels: Sequence[Sequence[Label]], cells: Sequence[tuple[Label, ...]]) -> IntArray:
@@ -263,7 +263,7 @@ def _marked(labels: Sequence[Label], named: Sequence[Label]) -> BoolArray:
 
 
 DENSE_LIMIT: Final = 10_000_000
-"""Up to so many possible combinations are counted, or written out, one by one."""
+"""The most possible combinations that are counted in an array, or written out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,7 +459,7 @@ def _cells_of(keys: Values, sizes: Sequence[int]) -> Values:
 def counts_with_kept(
     opened: OpenedTable, coded: Sequence[Column], kept: Sequence[str] = ()
 ) -> Counts:
-    """How many records have which combination of coded values and of values as they stand."""
+    """How many records have which combination of coded values and of unchanged values."""
     names = [*(column.name for column in coded), *kept]
     cells = group_sizes(opened, names).total()
     codes: list[Codes] = [encode(column, cells.column(column.name)) for column in coded]

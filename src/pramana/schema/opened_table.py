@@ -64,7 +64,7 @@ def require_unchanged(stamps: Iterable[FileStamp]) -> None:
         stamp.require_unchanged()
 
 
-BATCH = 131_072  # records in a batch, unless told otherwise
+BATCH = 131_072  # records in a batch by default
 BATCH_CELLS = 2**23  # cells of a batch, however many columns there are: about 128 MiB
 CELL_BYTES = 2**8
 """Of the memory allowed for each of them, where it is less: several copies are on their way."""
@@ -246,7 +246,7 @@ def _load_mapped(
 
 
 def batch_rows(columns: int) -> int:
-    """How many records a batch of so many columns has at most.
+    """How many records a batch with this number of columns has at most.
 
     >>> batch_rows(6), batch_rows(800)
     (131072, 10485)
@@ -327,7 +327,7 @@ Marked: TypeAlias = tuple[str, bool]
 
 
 def marks_of(batch: pa.RecordBatch, position: int, names: Iterable[str]) -> dict[str, int]:
-    """The marks of some columns of a batch whose first record stands at a position."""
+    """The marks of some columns of a batch, by the position of its first record."""
     return {name: mark_of(batch.column(name), position) for name in names}
 
 

@@ -181,7 +181,7 @@ class Recoding:
 
     @property
     def before_release(self) -> Recoding:
-        """What is done to the truth itself: all but the noise."""
+        """The recoding without its noise."""
         return self if self.noise is None else replace(self, noise=None)
 
     def __bool__(self) -> bool:
@@ -224,7 +224,7 @@ class Recoding:
         return {name: value for name, value in entries.items() if value is not None}
 
     def sentence(self, most: int | None = None) -> str:
-        """In plain words, for codebook and README; of a list only the first few where told."""
+        """In plain words, for codebook and README; of a list at most the first ``most``."""
         parts = []
         if self.missing_codes:
             parts.append(f"{_listed(self.missing_codes, most)} taken as missing")

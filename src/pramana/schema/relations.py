@@ -20,7 +20,7 @@ from pramana.types import FloatArray, IntArray
 FIRST: Final = 20_000  # records in which relations are searched
 MOST_VALUES: Final = 2_000
 RECORDS_A_VALUE: Final = 5
-"""Each value of a column that others follow from has so many records on average."""
+"""Records that each value of a column has on average, if others follow from it."""
 
 FEWEST_HOUSEHOLDS, HOUSEHOLD_SIZE = 50, 6  # households are many, and on average not larger
 FEWEST_PLACES: Final = 3
@@ -119,7 +119,7 @@ def _begin_alike(
 
 
 def parts_of(table: OpenedTable, names: Sequence[str], whole: str) -> list[str]:
-    """Columns of text whose values stand in those of another one, as names in full names do."""
+    """Columns of text whose values are contained in those of another, as in full names."""
     full, *others = _first_texts(table, [whole, *names], PARTS)
     contained = []
     for name, texts in zip(names, others, strict=True):
@@ -211,7 +211,7 @@ def shared_within(
 
 
 def standing_together(table: OpenedTable, name: str, seen: Tally) -> bool:
-    """Whether records with one value stand one after the other, a few each, as households do."""
+    """Whether records with one value follow each other, a few each, as households do."""
     if not may_number_households(table, seen):
         return False
     codes = value_codes(table.first([name]).column(0))

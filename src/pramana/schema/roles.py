@@ -38,7 +38,7 @@ from pramana.schema.tally import Tally
 
 MOST_KEYS: Final = 8  # no more keys than these are proposed: each costs precision
 ENOUGH_KEYS: Final = 3
-"""Where so many columns are called as what strangers see, no other one is proposed as a key."""
+"""Where this many columns are called as what strangers see, no other one is proposed as a key."""
 
 ANONYMITY_SET: Final = 100
 """So many records share what is released unchanged of a household, or it is dropped."""

@@ -406,7 +406,7 @@ class Schema(Shown):
             ``attribute-sampling``. Part of a plan, not of a release.
         household: The identifier that numbers households, if any. Part of a plan too.
         replicates: The columns of replicate weights, if any, and how they were made.
-        origin: Where the choice of columns and roles comes from; of a plan, also that of method and
+        origin: Where the choice of columns and roles comes from; of a plan, also of method and
             target.
         drops_rest: Whether columns of a table that the schema does not name are dropped; else a
             table that has some is refused.

@@ -195,7 +195,7 @@ TOP_ENTRIES: Final[dict[str, Entry]] = {
     "identifiers": (Names, "columns of role identifier"),
     "weight": (Names, "the column of sampling weights"),
 }
-"""The entries at the top, beside the tables of columns."""
+"""The entries at the top of a file."""
 
 
 def json_schema() -> Form:

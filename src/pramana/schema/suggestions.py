@@ -35,7 +35,7 @@ MISSING_WORDS: Final = frozenset(
      "*", "refused", "inapplicable")
 )  # fmt: skip
 MOST_VALUES: Final = 50_000  # in a column of more values none is searched for codes
-FEW: Final = 3  # codes that a column of numbers may have beside them
+FEW: Final = 3  # codes that a column of numbers may have
 ENOUGH: Final = 5  # numbers that make the others look like codes
 NINES: Final = frozenset(
     sign * int(digit * width + last)

@@ -265,7 +265,7 @@ FAR, NEAR, DIGITS = 1e300, 1e-9, 7
 
 @dataclass(frozen=True)
 class Shape:
-    """The bars of a column's chart, with the values they stand for, and the other records."""
+    """The bars of a column's chart with their values, and the other records."""
 
     name: str
     bars: tuple[tuple[str, int], ...]

@@ -28,7 +28,7 @@ SHARE_OF_REST: Final = 0.5
 ENDS: Final = (0.05, 0.5, 0.95)  # steps divide the range between the outer two of these quantiles
 BEYOND: Final = 20
 SHARE_BEYOND: Final = 400
-"""So many people, and one in so many, have numbers beyond the outermost steps at least."""
+"""The fewest people, and one in how many, with numbers beyond the outermost steps."""
 
 MOST_SHIFT: Final = 0.1  # the mean may change by this share of the mean distance from the median
 CELLS: Final = 2**26  # values of all columns that are looked at: those of the first records

@@ -24,15 +24,15 @@ from pramana.schema.opened_table import OpenedTable
 from pramana.schema.tally import Tally
 from pramana.types import FloatArray, IntArray
 
-SHARED = 50  # one in so many people is to share each value: the others then hide them well enough
+SHARED = 50  # one in this many people is to share each value
 STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)  # steps are these, times a power of ten
 DEAR = 3.0
-"""How many times as much a shift of all weights counts as one weight that is off by as much."""
+"""The cost of a shift of all weights, relative to an equal error of one weight."""
 
 TYPICAL = 20.0
-"""Weights up to so many times the median are kept as well as can be, however few have them."""
+"""Weights up to this multiple of the median count in the choice, however rare."""
 
-MOST_SHIFT = 0.05  # a total may be off by so much before fewer people are made to share a value
+MOST_SHIFT = 0.05  # the relative error of a total that is accepted
 
 
 @dataclass(frozen=True)
