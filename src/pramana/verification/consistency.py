@@ -360,9 +360,9 @@ def _collection(certificate: Certificate) -> Iterator[Check]:
         # Every wave's own draw tells at least what passes both: its share, up to the last digits.
         least = panel.waves * one * (1 - 1e-12)
         good = panel.epsilon >= one and panel.changing_epsilon >= least
-        detail = "all waves together tell no less than one, and of who changes each no less"
+        detail = "all waves reveal at least as much as one, and more of who changes each"
         yield Check.decided("waves of the panel", good, detail)
-        detail = "what all waves together tell is stated by the office, whose definition shows it"
+        detail = "what all waves together reveal is stated by the office, whose definition shows it"
         yield Check.asserted("all waves of the panel", detail)
 
 

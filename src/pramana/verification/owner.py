@@ -148,17 +148,17 @@ def _transitions(mechanism: Mechanism, records: PairedRecords) -> Iterator[Check
     for name, fit in fits.items():
         good = fit.chance >= LEVEL / 2 / len(fits)
         if good and fit.chance_unchanged >= LEVEL / 2 / len(fits):
-            detail = "cannot tell here: the truth itself would fit the matrices as well"
+            detail = "cannot tell here: the original records would fit the matrices as well"
             yield Check.asserted(f"transitions of {name}", detail)
             continue
         why = "fits" if good else "does not fit"
         if not good and fit.too_close < fit.p_value:
-            why = "is too close to the truth for"
+            why = "is too close to the original for"
         yield Check.decided(
             f"transitions of {name}",
             good,
             f"chi-square {fit.far:.1f} on {fit.degrees} degrees of freedom, "
-            f"p = {fit.chance:.2g} ({why} the matrices; a sound release fails one of these "
+            f"p = {fit.chance:.2g} ({why} the matrices; a valid release fails one of these "
             f"tests once in {2 / LEVEL:,.0f}; {_power(fit, LEVEL / 2 / len(fits))})",
         )
 

@@ -87,7 +87,7 @@ class Passage:
         return table
 
     def blind(self, names: Sequence[str]) -> FloatArray:
-        """The mean if these steps are drawn without looking at the truth, margins kept."""
+        """The mean if these steps are drawn without regard to the original, margins kept."""
         table = self.mean
         axes = tuple(axis for axis, name in enumerate(self.names, start=1) if name in names)
         if not axes or not table.sum():
@@ -158,11 +158,11 @@ def _check(words: str, stakes: Sequence[Stake], level: float) -> Check:
     gain = _gain(stakes)
     if gain >= needed(level, 1):
         detail = f"that makes the release exp({gain:.0f}) times likelier"
-        return Check.decided(name, False, f"so it seems: {detail}")
+        return Check.decided(name, False, f"the records say so: {detail}")
     hoped = (np.sum([stake.hoped(share) for stake in stakes], axis=0) for share in SHARES)
     least = found_from(SHARES, ((mean, math.sqrt(square)) for mean, square in hoped), level=level)
     if least is None:
-        return Check.asserted(name, "cannot tell here: it would look as a sound release does")
+        return Check.asserted(name, "cannot tell here: such a release looks like a valid one")
     return Check.decided(name, True, f"not so; {percent(least, 6)} of the records would be found")
 
 
@@ -262,10 +262,10 @@ def _doubts(blocks: Sequence[tuple[Passage, ...]]) -> Iterator[Doubt]:
     names = tuple(dict.fromkeys(name for part in blocks[0] for name in part.names))
     together = ", ".join(names) if len(names) < 5 else f"{names[0]} to {names[-1]}"
     yield Doubt(f"{together} left as {'it was' if len(names) == 1 else 'they were'}", names)
-    yield Doubt(f"{together} drawn without the truth", names, blind=True)
+    yield Doubt(f"{together} drawn without regard to the original", names, blind=True)
     for name in names if len(names) > 1 else ():
         yield Doubt(f"{name} left as it was", (name,))
-        yield Doubt(f"{name} drawn without the truth", (name,), blind=True)
+        yield Doubt(f"{name} drawn without regard to the original", (name,), blind=True)
         if len(names) > 2:
             others = tuple(other for other in names if other != name)
             yield Doubt(f"all of these but {name} left as they were", others)

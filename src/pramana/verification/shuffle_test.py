@@ -370,21 +370,24 @@ def _bets(orders: Orders, widths: Sequence[int]) -> Iterator[tuple[str, float]]:
     """Every doubt and what it has won."""
     for turned in (False, True):
         how = ", turned round" if turned else ""
-        yield f"whole records stand in their places{how}", orders.still(turned=turned)
+        yield f"whole records are at their original places{how}", orders.still(turned=turned)
         for width in widths:
-            words = f"records stand within {width} places of where they stood{how}"
+            words = f"records are within {width} places of the original ones{how}"
             yield words, orders.gain(orders.near(width, turned=turned))
         for width in (own for own in (1, 27) if own in widths):
             moved = orders.best_move(width, turned=turned)
             # All distances are bet on alike, and the others are given up.
             gain = orders.gain(orders.near(width, turned=turned, moved=moved))
             gain = average([gain, orders.still(turned=turned, moved=moved)])
-            yield f"records have moved by as much{how}", gain - math.log(orders.records)
+            yield (
+                f"all records have moved by the same distance{how}",
+                gain - math.log(orders.records),
+            )
     for width in (1, 16, 128):
-        yield "records stand beside their like", orders.gain(orders.sorted(width))
+        yield "records are next to similar ones", orders.gain(orders.sorted(width))
     for length in RUNS:
         if 4 * length <= orders.seen:
-            yield f"stretches of {length} records have moved as they were", orders.runs(length)
+            yield f"stretches of {length} records have moved as a whole", orders.runs(length)
 
 
 def _reach(orders: Orders, widths: Sequence[int], least: float) -> int | None:

@@ -145,7 +145,7 @@ def _other_files(folder: Path, certificate: Certificate) -> Iterator[Check]:
     unknown = sorted(set(names) - files_of(certificate))
     if unknown:
         shown = listed([ascii(name)[1:-1] for name in unknown], MOST_NAMED)
-        detail = f"{shown}: not of the release, and not looked at"
+        detail = f"{shown}: not part of the release, and not read"
         yield Check.asserted("other files", detail, CheckKind.INTEGRITY)
 
 
