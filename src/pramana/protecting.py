@@ -43,7 +43,13 @@ from pramana.release.folder import (
     require_writable,
     stewards_folder,
 )
-from pramana.risk.unchanged import UnchangedRecords, measure_unchanged, numbers_of, require_covered
+from pramana.risk.unchanged import (
+    UnchangedRecords,
+    measure_unchanged,
+    numbers_of,
+    require_covered,
+    whole_set,
+)
 from pramana.schema.domains import Label, Labels
 from pramana.schema.groups import group_sizes
 from pramana.schema.households import require_unlinked
@@ -98,8 +104,8 @@ def protect(
         accept_risk: columns to release unchanged although they identify people or give a randomised
             column away. The certificate names them.
         progress: is told how many more records are done.
-        seen: is told how many records stand in the release unchanged, for the owner's eyes;
-            not where the records lie on many machines.
+        seen: is told how many records stand in the release unchanged, for the owner's eyes; not
+            where the records lie on many machines, or no attribute set has all columns.
     """
     if not isinstance(plan, Plan):
         raise InputError(f"A plan is what design gives, got {type(plan).__name__}.")
@@ -155,8 +161,8 @@ def protect(
                     )
     if folder is not None:
         release = _read_back(folder)
-    records_released = not certificate.nature.counted
-    if seen is not None and records_released and engine_for(opened).on_one_machine:
+    has_records = not certificate.nature.counted and _has_whole_records(certificate)
+    if seen is not None and has_records and engine_for(opened).on_one_machine:
         seen(unchanged or _unchanged_records(release, opened))
     return release
 
@@ -303,16 +309,16 @@ def _permuted_copy(plan: Plan, opened: OpenedTable, keystream: Keystream) -> Ope
     return open_table(permute_columns(table, randomised, groups, keystream))
 
 
+def _has_whole_records(certificate: Certificate) -> bool:
+    """Whether a released record can equal an original one: not if it reports some columns only."""
+    sets = certificate.marks
+    return not sets or whole_set(certificate.true_schema.released) in sets
+
+
 def _unchanged_records(release: Release, opened: OpenedTable) -> UnchangedRecords:
     """How many records of the original data are in the release unchanged."""
-    certificate = release.certificate
-    return measure_unchanged(
-        certificate.true_schema,
-        opened,
-        release.opened,
-        most=OWNER_SAMPLE,
-        sets=certificate.marks or None,
-    )
+    schema = release.certificate.true_schema
+    return measure_unchanged(schema, opened, release.opened, most=OWNER_SAMPLE)
 
 
 # -- 5: certificate and ledger ------------------------------------------------------------------

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -343,7 +343,6 @@ def measure_unchanged(
     released: OpenedTable,
     *,
     most: int = MOST_RECORDS,
-    sets: Collection[str] | None = None,
 ) -> UnchangedRecords:
     """Compare the released columns of two tables, record by record and in any order.
 
@@ -352,17 +351,14 @@ def measure_unchanged(
         truth: the original data.
         released: the released records.
         most: a larger table is sampled, by a hash of the values of each record.
-        sets: the attribute sets of the release; only a set of all columns makes whole records.
     """
     columns = schema.released
     names = [column.name for column in columns]
     limit = 2**64 - 1 if truth.rows <= most else int(2**64 * (most / truth.rows))
     original = _record_numbers(columns, truth, names, limit, released=False)
-    found = np.zeros(0, np.uint64)
-    if sets is None or _whole_set(columns) in sets:
-        if REPORTED in released.schema.names and REPORTED not in names:
-            names.append(REPORTED)
-        found = _record_numbers(columns, released, names, limit, released=True)
+    if REPORTED in released.schema.names and REPORTED not in names:
+        names.append(REPORTED)
+    found = _record_numbers(columns, released, names, limit, released=True)
     return replace(unchanged_of(original, found), sampled=truth.rows > most)
 
 
@@ -381,7 +377,7 @@ def unchanged_of(truth: Words, released: Words) -> UnchangedRecords:
     )
 
 
-def _whole_set(columns: Sequence[Column]) -> str:
+def whole_set(columns: Sequence[Column]) -> str:
     """The name of the attribute set of all randomised columns."""
     return as_table(column.name for column in columns if column.randomised)
 
@@ -401,7 +397,7 @@ def _numbers_of_batches(
     parts = [np.zeros(0, np.uint64)]
     for batch in batches:
         if batch.num_columns > len(columns):  # only a set of all columns makes a whole record
-            is_whole = pc.equal(batch.column(REPORTED).cast(pa.string()), _whole_set(columns))
+            is_whole = pc.equal(batch.column(REPORTED).cast(pa.string()), whole_set(columns))
             batch = batch.filter(is_whole)
         total = numbers_of(columns, batch, released=released)
         parts.append(total[total <= np.uint64(limit)])
