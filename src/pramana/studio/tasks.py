@@ -1,4 +1,4 @@
-"""What the worker does: each function calls ``api`` and gives back plain data."""
+"""The tasks of the worker: each calls ``api`` and returns plain data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load_ahead(bench: Workbench) -> None:
 
 
 def look(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
-    """The outside of a table and its first records."""
+    """The format of a table and its first records."""
     bench.say("Reading the file")
     opened = bench.table(**table)
     return asdict(api.look(opened, rows=ROWS, encoding=table["encoding"] or None))
@@ -44,7 +44,7 @@ def parts(bench: Workbench, *, table: TableAt) -> list[str]:
 
 
 def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
-    """What each column seems to be, and why."""
+    """The suggested role of each column, and why."""
     bench.say("Looking at the columns")
     opened = bench.table(**table)
     description = api.describe(opened)
@@ -65,7 +65,7 @@ def describe(bench: Workbench, *, table: TableAt) -> dict[str, Any]:
 
 
 def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
-    """Bars of every column as the schema recodes it, and what its keys leave to be completed."""
+    """Distributions of the recoded columns, and the schema completed with domains from the data."""
     bench.say("Counting values")
     opened = bench.table(**table)
     stated = Schema.from_toml(schema)
@@ -79,8 +79,8 @@ def shapes(bench: Workbench, *, table: TableAt, schema: str) -> dict[str, Any]:
 
 
 def standing(bench: Workbench, *, table: TableAt, schemas: dict[str, str]) -> dict[str, Any]:
-    """How many people stand out by each of some schemas."""
-    bench.say("Counting who stands out")
+    """How many people are unique by each of several schemas."""
+    bench.say("Counting who is unique")
     opened = bench.table(**table)
     return {
         name: _standing(bench, opened, Schema.from_toml(text)) for name, text in schemas.items()
@@ -107,7 +107,7 @@ def contributions(bench: Workbench, *, table: TableAt, schema: str) -> dict[str,
 
 def audit(bench: Workbench, *, table: TableAt, schema: str, k: float) -> dict[str, Any]:
     """Re-identification risk by which keys, and how far each recoding would lower it."""
-    bench.say("Measuring who stands out")
+    bench.say("Measuring re-identification risk")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     result = api.audit(opened, schema=stated, k=k, progress=bench.say)
     bench.say("Trying recodings")
@@ -130,7 +130,7 @@ def advise(
     methods: list[str],
     asked: list[str],
 ) -> dict[str, Any]:
-    """Every method on the steward's own questions, told one by one as they are done."""
+    """Every method on the planned analyses; each result is sent when it is there."""
     bench.say("Reading the table")
     opened, stated = bench.table(**table), Schema.from_toml(schema)
     takes = {name: api.METHODS[name].trial_cost(stated) for name in methods}
@@ -202,10 +202,10 @@ class PlanAsked(TypedDict):
 
 
 def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
-    """What a target would promise and cost, by the model of expected errors.
+    """Guarantees and cost of a target, by the model of expected errors.
 
-    People are looked at once. Where a plan is found by a long search, what it changes is told by a
-    rule of thumb, and ``search`` follows.
+    If a plan needs a long search, its changes are estimated by a rule of thumb, and ``search``
+    follows.
     """
     bench.say("Looking at the people of the table")
     people, guarantees, method = _people(bench, asked)
@@ -221,7 +221,7 @@ def foresee(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
 
 
 def _roughly(changes: tuple[float, float], records: int) -> str:
-    """A rule of thumb in words, with as many digits as it is good for."""
+    """The rule of thumb in words, with two digits."""
     if changes[1] < 0.5:
         return UNCHANGED
     if min(changes) >= NEARLY_ALL * records:
@@ -231,7 +231,7 @@ def _roughly(changes: tuple[float, float], records: int) -> str:
 
 
 def search(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
-    """The same by the plan itself; whatever is asked for meanwhile goes before it."""
+    """The same by the plan itself, in the background."""
     bench.say("Searching for the fewest changes")
     people, guarantees, method = _people(bench, asked)
     with bench.giving_way():
@@ -250,13 +250,13 @@ def _people(bench: Workbench, asked: PlanAsked) -> tuple[Any, Any, str | None]:
 
 
 def plan(bench: Workbench, **asked: Unpack[PlanAsked]) -> dict[str, Any]:
-    """What will be done, promised and expected, before anything is written."""
+    """The plan: treatment, guarantees and expected error, before anything is written."""
     bench.say("Finding the plan")
     return _plan_form(_plan(asked, data=_opened(bench, asked)))
 
 
 def beforehand(bench: Workbench, **asked: Unpack[PlanAsked]) -> list[str]:
-    """What tables of a plan are off by on these data, and better ways, as they are found."""
+    """Errors of the planned tables on these data, and better plans, as they are found."""
     bench.say("Trying the plan on your tables")
     opened = _opened(bench, asked)
     said: list[str] = []
@@ -353,13 +353,13 @@ def check(
     release: str,
     digest: str,
 ) -> dict[str, Any]:
-    """Check a release, and set it next to the original data."""
+    """Verify a release, and compare its estimates with the original data."""
     del digest  # another one makes it another job
     bench.say("Checking the release")
     opened = bench.table(**table)
     made = api.load(release)
     verdict = api.verify(release, original=opened, say=bench.say)
-    bench.say("Setting it beside the truth")
+    bench.say("Comparing it with the original data")
     return {
         "valid": verdict.valid,
         "checks": [check.to_json() for check in verdict.checks],
@@ -372,7 +372,7 @@ def check(
 def attack(
     bench: Workbench, *, table: TableAt, release: str, digest: str, checked: bool
 ) -> dict[str, Any]:
-    """What attackers achieve on a release; one that was checked is not checked once more."""
+    """Attack a release; one that was verified is not verified again."""
     del digest  # another one makes it another job
     bench.say("Attacking the release")
     opened = bench.table(**table)
@@ -392,7 +392,7 @@ def attack(
 
 
 def _beside(release: Any, opened: Any) -> list[dict[str, Any]]:
-    """Of each key: the original data, and what an analyst gets from the release."""
+    """Of each key: counts in the original data and estimates from the release."""
     compared: list[dict[str, Any]] = []
     schema = release.certificate.true_schema
     for shape in api.shapes_of(opened, schema, [column.name for column in schema.randomised]):

@@ -1,4 +1,4 @@
-"""Open: the files of the folder, one dropped on the page, and what was found in the chosen one."""
+"""Data: the files of the folder, uploads, and a preview of the chosen file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ENCODINGS: Final = ("utf-8", "cp1252", "latin-1", "cp1250", "cp1251", "utf-16", 
 
 @PAGES.get("/")
 async def show(request: Request, studio: Studio) -> Response:
-    """The files, and what was found in the chosen one."""
+    """The files, and a preview of the chosen one."""
     now = studio.session.now
     return page(
         request,
@@ -64,7 +64,7 @@ async def show(request: Request, studio: Studio) -> Response:
 
 @PAGES.post("/open")
 async def choose(studio: Studio, form: Form) -> Response:
-    """Take a file, or another sheet or encoding of it; what is another table begins anew."""
+    """Choose a file, or another sheet or encoding of it; another table begins anew."""
     session = studio.session
     name = form.last("file") or session.now.file
     if not session.place(name).exists():
@@ -80,7 +80,7 @@ async def choose(studio: Studio, form: Form) -> Response:
 
 @PAGES.get("/open/found")
 async def found(request: Request, studio: Studio) -> Response:
-    """What was found in the file."""
+    """The preview of the file."""
     if not studio.session.now.file:
         raise InputError("Choose a file first.")
     job = look_job(studio)
@@ -93,7 +93,7 @@ async def found(request: Request, studio: Studio) -> Response:
 
 
 async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
-    """Why a table cannot be read, and what a click can do about it."""
+    """Why a table cannot be read, and buttons that help."""
     now = studio.session.now
     if refused.code == "several-tables":
         job = studio.jobs.ask(tasks.parts, keep=False, table=table_of(studio))
@@ -112,14 +112,14 @@ async def _unread(request: Request, studio: Studio, refused: Job) -> Response:
 
 @PAGES.get("/open/codes")
 async def codes(request: Request, studio: Studio) -> Response:
-    """Values that look as if they meant missing, with their numbers."""
+    """Values that look as if they meant missing, with their counts."""
     job = studio.jobs.ask(tasks.describe, table=table_of(studio))
     return await part(request, job, "parts/codes.html")
 
 
 @PAGES.post("/open/mend")
 async def mend(studio: Studio) -> Response:
-    """Read the file with numbers behind names that are there twice; the file itself stays."""
+    """Number duplicate column names; the file itself is not changed."""
     session = studio.session
     session.change("Numbered columns that have one name", rename=True)
     session.notice = "Columns that have one name are numbered. The file itself stays as it is."
@@ -128,7 +128,7 @@ async def mend(studio: Studio) -> Response:
 
 @PAGES.post("/open/upload", raw=True)
 async def upload(request: Request, studio: Studio) -> Response:
-    """A file that was dropped on the page; its name comes in a header, so that no log shows it."""
+    """Take an upload; its name comes in a header, so that no log shows it."""
     session = studio.session
     name = unquote(request.headers.get("x-name", ""))
     place = session.uploaded(name)
@@ -151,20 +151,20 @@ async def upload(request: Request, studio: Studio) -> Response:
 
 
 def _begin(session: StudioSession, name: str, **chosen: Any) -> None:
-    """Another table: nothing that was decided about the one before holds for it."""
+    """Open another table, without the decisions on the one before."""
     fresh = msgspec.structs.asdict(Choices())
     del fresh["did"]
     session.change(f"Opened {name}", **{**fresh, **chosen})
 
 
 def look_job(studio: Studio) -> Job:
-    """The job that looks at the file."""
+    """The job that reads the preview."""
     # Never kept: it shows records.
     return studio.jobs.ask(tasks.look, keep=False, table=table_of(studio))
 
 
 def table_of(studio: Studio) -> TableAt:
-    """The table as tasks take it; once its file has changed it is another one."""
+    """The table as tasks take it; a changed file is another table."""
     session = studio.session
     path = session.table
     status = session.place(session.now.file).stat()
@@ -200,7 +200,7 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def file_words(studio: Studio) -> str:
-    """The table as commands name it; one that was dropped on the page lies with the studio."""
+    """The table as commands name it; an upload is in the folder of the studio."""
     now = studio.session.now
     file = now.file
     if file.startswith(UPLOADED):
@@ -210,7 +210,7 @@ def file_words(studio: Studio) -> str:
 
 
 def source_code(studio: Studio) -> str:
-    """The table as Python names it, with the way that it is read."""
+    """The table in Python code, with its encoding."""
     now = studio.session.now
     options = f", encoding={now.encoding!r}" if now.encoding else ""
     options += ", rename=True" if now.rename else ""
@@ -219,7 +219,7 @@ def source_code(studio: Studio) -> str:
 
 
 def read_words(studio: Studio) -> tuple[str, ...]:
-    """The way that it is read, as commands say it."""
+    """How it is read, as options of commands."""
     now = studio.session.now
     options = ("--encoding", now.encoding) if now.encoding else ()
     return (*options, "--rename") if now.rename else options

@@ -53,7 +53,7 @@ COPIES: Final = {"csv": "CSV", "dta": "Stata", "sav": "SPSS"}
 
 @PAGES.get("/protect")
 async def show(request: Request, studio: Studio) -> Response:
-    """What is about to be released, and what has been."""
+    """The release to be written, and the one that was written."""
     now = studio.session.now
     schema = require_schema(now.schema)
     job = _made(studio) if _acknowledged(studio) else None
@@ -79,7 +79,7 @@ def _added_unique(studio: Studio) -> dict[str, int]:
 
 @PAGES.get("/protect/plan")
 async def planned(request: Request, studio: Studio) -> Response:
-    """What will be done, promised and expected."""
+    """The plan: treatment, guarantees and expected error."""
     now = studio.session.now
     if not now.target:
         raise InputError("Choose a method and a target first.")
@@ -89,7 +89,7 @@ async def planned(request: Request, studio: Studio) -> Response:
 
 @PAGES.get("/protect/foretold")
 async def foretold(request: Request, studio: Studio) -> Response:
-    """What its tables would be off by on these data, and what would do better, as it is found."""
+    """Errors of its tables on these data, and better plans, as they are found."""
     if not studio.session.now.target:
         raise InputError("Choose a method and a target first.")
     job = studio.jobs.ask(tasks.beforehand, patient=1, **_plan_of(studio))
@@ -100,7 +100,7 @@ async def foretold(request: Request, studio: Studio) -> Response:
 
 @PAGES.post("/protect")
 async def start(studio: Studio, form: Form) -> Response:
-    """Begin, if everything that is released unchanged was acknowledged."""
+    """Begin, if the unchanged columns were acknowledged."""
     session = studio.session
     schema = require_schema(session.now.schema)
     if not session.now.target:
@@ -143,7 +143,7 @@ def _begin(studio: Studio, **chosen: Any) -> None:
 
 @PAGES.get("/protect/made")
 async def made(request: Request, studio: Studio) -> Response:
-    """How far it is, or what came of it."""
+    """Progress or result."""
     job = _made(studio)
     if job is None:
         raise InputError("Nothing has been begun.")
