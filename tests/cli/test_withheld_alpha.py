@@ -19,7 +19,7 @@ PROTECT = (
 REFUSED = {
     "estimate out --by sex,region": "withheld",
     "estimate out --by sex --where region=north": "withheld",
-    "estimate out --by sex --method unbiased": "as they stand, with the error that is stated",
+    "estimate out --by sex --method unbiased": "released counts have the stated error",
     "regress out income~C(sex)": "withheld",
     "synthesize out -o again.csv": "withheld",
     "attack linkage out --knowledge people.csv": "--mechanism STEWARD_FOLDER",

@@ -363,8 +363,8 @@ def test_who_stays_is_found_among_those_who_change(panel: Path) -> None:
 
     definition = load(panel, wave=1)
     assert definition.panel is not None
-    assert "hold against who sees no other one" in definition.panel.sentence()
-    assert "only if all n gave the same answers" in definition.panel.sentence()
+    assert "against an attacker who sees no other wave" in definition.panel.sentence()
+    assert "if all n gave the same answers throughout" in definition.panel.sentence()
     assert "for one time by itself" in " ".join(definition.consent())
 
 
@@ -382,9 +382,9 @@ def test_all_waves_are_promised_to_who_answers_once_a_wave(panel: Path) -> None:
     definition = load(panel, wave=1)
     assert definition.panel is not None
     said = definition.panel.sentence()
-    assert "of anybody who answered at most once a wave" in said
-    assert "who answered m times in each is covered by m times the latter" in said
-    assert "took part in all of them, each once a wave" in said
+    assert "anybody who answered at most once a wave" in said
+    assert "who answered m times in each wave is covered by m times the latter" in said
+    assert "took part in all waves, each once a wave" in said
     assert "That holds if you answer once each time" in " ".join(definition.consent())
 
 
