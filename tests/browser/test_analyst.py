@@ -133,6 +133,7 @@ def test_columns_are_dragged_into_the_table(chromium: Any, studio: str) -> None:
     page.locator("table.estimates").wait_for()
     expect(page.locator("table.estimates")).to_contain_text("Woman")
     page.goto(f"{address}/model")
+    page.get_by_text("Formula and options").click()
     for name in ("income", "sex"):
         page.locator(f".chip[data-column={name}]").drag_to(page.get_by_label("Formula"))
     expect(page.get_by_label("Formula")).to_have_value("income ~ sex")
