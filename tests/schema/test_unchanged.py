@@ -14,8 +14,8 @@ from pramana.io.opening import open_table
 from pramana.schema.describe import describe
 from pramana.schema.domains import Labels
 from pramana.schema.recoding import NOTHING
+from pramana.schema.suggestions import contributions
 from pramana.schema.tally import tally
-from pramana.schema.unchanged import contributions
 
 RNG = np.random.default_rng(12)
 N = 4_000

@@ -30,8 +30,10 @@ from pramana.schema.roles import Roles, propose_roles
 from pramana.schema.schema import Column, Missing, Role, Schema
 from pramana.schema.schema_file import comment_of, write_schema
 from pramana.schema.suggestions import (
+    Contribution,
     Suspect,
     codes_among_numbers,
+    contributions,
     looks_missing,
     propose_domain,
     proposed_recoding,
@@ -40,7 +42,6 @@ from pramana.schema.suggestions import (
     suggested_entries,
 )
 from pramana.schema.tally import Tally, ValueKind, tally
-from pramana.schema.unchanged import Contribution, contributions
 from pramana.schema.weights import MOST_SHIFT, proposed_by, require_finite
 from pramana.types import Form
 
