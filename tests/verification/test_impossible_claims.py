@@ -465,3 +465,17 @@ def test_a_anonymity_set_is_no_promise_and_records_may_read_as_the_truth(release
             "guarantees bound how well a person is hidden"
             in certificate.to_json()["anonymity_set"]["statement"]
         )
+
+
+def test_what_rests_on_counts_of_rounded_numbers_is_refused(tmp_path):
+    """Not even the owner knows to which point of the grid a number was rounded."""
+    draw = np.random.default_rng(1)
+    people = pa.table({"income": draw.uniform(0, 100, 300), "sex": draw.choice(["F", "M"], 300)})
+    income = pm.Column("income", pm.Role.KEY, pm.NumberGrid.even(0, 100, 5))
+    schema = pm.Schema((income, pm.Column("sex", pm.Role.KEY, pm.Categories(("F", "M")))))
+    plan = pm.design(schema, pm.PkAnonymity(2), data=people, method="retention")
+    release = pm.protect(people, plan, to=tmp_path / "release")
+
+    assert failed(release) == set()
+    for claim in (Claim(pm.CorrectMatch(0.5)), Claim(pm.SpontaneousRecognition(0.5, width=1))):
+        assert claim.name in failed(release, data_dependent=True, claims=(claim,))

@@ -17,7 +17,7 @@ import numpy as np
 
 from pramana.base.rounding import SHARES, coarse_up, log_of
 from pramana.errors import AlteredRelease, PramanaError
-from pramana.guarantees.base import Guarantee, only_the_owner
+from pramana.guarantees.base import Guarantee, Need, only_the_owner
 from pramana.guarantees.claims import Claim, lacks, recomputed
 from pramana.mechanisms.mechanism import AttributeSampler, Step
 from pramana.mechanisms.sparse_rows import ListedCells
@@ -411,7 +411,10 @@ def _refusal(certificate: Certificate, claim: Claim, computed: Guarantee | None)
     nature, attained, asked = certificate.nature, claim.attained, claim.asked
     if not claim.holds and certificate.collected is None:  # who answers a survey is not designed
         return "the certificate itself attains less than was asked"
-    never = lacks(type(attained), certificate.evidence, nature.owner_knows)
+    owner = nature.owner_knows
+    if any(column.gridded for column in certificate.schema.columns):
+        owner -= {Need.COUNTS}  # which point a number was rounded to nobody knows
+    never = lacks(type(attained), certificate.evidence, owner)
     if never is not None:
         return f"it cannot be promised: {never}"
     if asked is not None:
