@@ -17,7 +17,7 @@ TEMPLATES = sorted(SOURCE.rglob("templates/**/*.html"))
 
 MOST = {
     "__init__.py": 10,
-    "analysis": 280,
+    "analysis": 150,
     "api.py": 10,
     "base": 50,
     "cli": 10,
