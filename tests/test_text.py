@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pramana as pm
+from pramana.analysis.estimates import INTERNAL
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +138,8 @@ def _public():
         elif inspect.isclass(own) and not issubclass(own, pm.PramanaError):
             for verb, method in inspect.getmembers(own, inspect.isroutine):
                 mine = getattr(method, "__module__", "") or ""
-                if verb[0] != "_" and mine.startswith("pramana"):
+                shown = verb[0] != "_" and (own is not pm.Estimate or verb not in INTERNAL)
+                if shown and mine.startswith("pramana"):
                     yield f"{name}.{verb}", method
 
 
