@@ -132,6 +132,22 @@ def test_the_largest_chance_is_not_always_at_one_record():
     assert risk > at_one
 
 
+def test_the_rarest_value_need_not_be_the_worst():
+    """One record of 'a', which hardly ever stays; two of 'b', which always do: a pick of two."""
+    matrix = Dense.of(("a", "b", "c"), [[0.01, 0, 0.99], [0, 1, 0], [0.5, 0, 0.5]])
+    frequencies = {"a": 1, "b": 2, "c": 50}
+
+    assert CorrectMatch.of(matrix, frequencies).xi == 0.5
+    assert CorrectMatch.of(matrix, frequencies).xi == match_risks(matrix, frequencies).max()
+
+
+def test_records_that_always_arrive_are_counted_once():
+    """Two records of 'a' stay and three of 'b' always become 'a': a pick of five."""
+    matrix = Dense.of(("a", "b"), [[1, 0], [1, 0]])
+
+    assert match_risks(matrix, {"a": 2, "b": 3})[0] == 0.2
+
+
 def test_identity_gives_one_over_the_smallest_frequency():
     """Limit case: nothing is changed."""
     matrix = SparseRows.of(("a", "b"), rows=[], columns=[], probabilities=[])

@@ -282,3 +282,15 @@ def test_a_delta_above_one_record_is_warned_about() -> None:
     notices = plan_for(declared=True, asked=ShuffledPrivacy(4, 0.5)).notices
     assert "above one record in 10" in notices[0]
     assert plan_for(declared=True, asked=ShuffledPrivacy(4, 0.1)).notices == []
+
+
+def test_a_target_is_met_only_if_it_holds_for_every_pair_of_values():
+    """Of three values two are nearly alike: their pair alone would meet far smaller targets."""
+    rows = [[0.5, 0.3, 0.2], [0.49, 0.31, 0.2], [0.2, 0.2, 0.6]]
+    mechanism = pm.Mechanism((pm.Step(("a",), pm.Dense.of(("x", "y", "z"), rows)),))
+    column = pm.Column("a", pm.Role.KEY, pm.Categories(("x", "y", "z")), missing="refuse")
+    evidence = Evidence(pm.Schema((column,)), 10_000, 10_000, mechanism)
+    attained = ShuffledPrivacy.of(mechanism, anonymity_set=10_000, delta=1e-6)
+
+    assert ShuffledPrivacy(attained.epsilon * 1.01, 1e-6).met_by(evidence)
+    assert not ShuffledPrivacy(attained.epsilon * 0.9, 1e-6).met_by(evidence)
