@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis.estimates import html_table, text_table
+from pramana.analysis.regression_results import Coefficients
 from pramana.base.rounding import require_number
 from pramana.errors import InputError, InvalidNumber
 from pramana.types import FloatArray
@@ -30,14 +31,13 @@ DIGITS = (".5g", ".5g", ".3f", ".1f", ".5g", ".5g", ".5g")
 
 
 @dataclass(frozen=True, eq=False)
-class PooledFit:
+class PooledFit(Coefficients):
     """Estimates combined over synthetic copies.
 
     Attributes:
         names: One name an estimate.
         coefficients: The mean of the estimates.
-        within: The mean of their covariances.
-        between: The covariance between the copies.
+        covariance: Of the mean: within the copies, and between them.
         degrees: Degrees of freedom of each estimate.
         copies: The number of copies.
         level: Of the intervals.
@@ -45,21 +45,10 @@ class PooledFit:
 
     names: tuple[str, ...]
     coefficients: FloatArray = field(repr=False)
-    within: FloatArray = field(repr=False)
-    between: FloatArray = field(repr=False)
+    covariance: FloatArray = field(repr=False)
     degrees: FloatArray = field(repr=False)
     copies: int
     level: float = 0.95
-
-    @property
-    def covariance(self) -> FloatArray:
-        """Of the coefficients: within the copies, and between them."""
-        return np.asarray(self.within + (1 + 1 / self.copies) * self.between)
-
-    @property
-    def se(self) -> FloatArray:
-        """Standard errors."""
-        return np.sqrt(np.diag(self.covariance))
 
     @property
     def p_value(self) -> FloatArray:
@@ -85,38 +74,6 @@ class PooledFit:
         from scipy.special import stdtrit
 
         return np.asarray(stdtrit(self.degrees, (1 + self.level) / 2) * self.se)
-
-    @property
-    def params(self) -> Any:
-        """The coefficients as a pandas series."""
-        return self._series(self.coefficients)
-
-    @property
-    def bse(self) -> Any:
-        """The standard errors as a pandas series."""
-        return self._series(self.se)
-
-    @property
-    def pvalues(self) -> Any:
-        """The p-values as a pandas series."""
-        return self._series(self.p_value)
-
-    def cov_params(self) -> Any:
-        """The covariance as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
-
-    def conf_int(self) -> Any:
-        """The ends of the intervals as a pandas data frame with columns 0 and 1."""
-        import pandas as pd
-
-        return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
-
-    def _series(self, values: FloatArray) -> Any:
-        import pandas as pd
-
-        return pd.Series(values, index=list(self.names))
 
     def summary(self) -> PooledFit:
         """The table of estimates, which the result shows by itself."""
@@ -184,10 +141,10 @@ def pool(fits: Iterable[Any], *, level: float = 0.95) -> PooledFit:
     estimates = np.stack([values for _, values, _, _ in read])
     within = np.mean([covariance for _, _, covariance, _ in read], axis=0)
     deviations, copies = estimates - estimates.mean(axis=0), len(read)
-    between = deviations.T @ deviations / (copies - 1)
+    between = (1 + 1 / copies) * deviations.T @ deviations / (copies - 1)
     complete = min(degrees for *_, degrees in read)
-    degrees = _degrees(np.diag(within), (1 + 1 / copies) * np.diag(between), copies, complete)
-    return PooledFit(names, estimates.mean(axis=0), within, between, degrees, copies, level)
+    degrees = _degrees(np.diag(within), np.diag(between), copies, complete)
+    return PooledFit(names, estimates.mean(axis=0), within + between, degrees, copies, level)
 
 
 def _degrees(within: FloatArray, between: FloatArray, copies: int, complete: float) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import erfc, inf, isfinite, sqrt
@@ -31,8 +32,68 @@ class JointTest:
     p_value: float
 
 
+class Coefficients(ABC):
+    """Coefficients with errors, under the names that users of statsmodels know."""
+
+    names: tuple[str, ...]
+    coefficients: FloatArray
+    covariance: FloatArray
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    @property
+    @abstractmethod
+    def p_value(self) -> FloatArray:
+        """Two-sided, of the hypothesis that the coefficient is 0."""
+
+    @property
+    @abstractmethod
+    def low(self) -> FloatArray:
+        """Lower ends of the intervals."""
+
+    @property
+    @abstractmethod
+    def high(self) -> FloatArray:
+        """Upper ends of the intervals."""
+
+    @property
+    def params(self) -> Any:
+        """The coefficients as a pandas series."""
+        return self._series(self.coefficients)
+
+    @property
+    def bse(self) -> Any:
+        """The standard errors as a pandas series."""
+        return self._series(self.se)
+
+    @property
+    def pvalues(self) -> Any:
+        """The p-values as a pandas series."""
+        return self._series(self.p_value)
+
+    def cov_params(self) -> Any:
+        """The covariance of the coefficients as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
+
+    def conf_int(self) -> Any:
+        """The ends of the intervals as a pandas data frame with columns 0 and 1."""
+        import pandas as pd
+
+        return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
+
+    def _series(self, values: FloatArray) -> Any:
+        import pandas as pd
+
+        return pd.Series(values, index=list(self.names))
+
+
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(Coefficients):
     """Coefficients of a model of the original data.
 
     Attributes:
@@ -74,11 +135,6 @@ class Regression:
     )
 
     @property
-    def se(self) -> FloatArray:
-        """Standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
-
-    @property
     def z(self) -> FloatArray:
         """Coefficients in units of their standard errors."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,40 +166,6 @@ class Regression:
         if self.reach is not None:
             return self.reach
         return np.tile(students(self.question.z(len(self.names)), self.degrees) * self.se, (2, 1))
-
-    # -- the names that users of statsmodels know ---------------------------------------------
-
-    @property
-    def params(self) -> Any:
-        """The coefficients as a pandas series."""
-        return self._series(self.coefficients)
-
-    @property
-    def bse(self) -> Any:
-        """The standard errors as a pandas series."""
-        return self._series(self.se)
-
-    @property
-    def pvalues(self) -> Any:
-        """The p-values as a pandas series."""
-        return self._series(self.p_value)
-
-    def cov_params(self) -> Any:
-        """The covariance of the coefficients as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
-
-    def conf_int(self) -> Any:
-        """The ends of the intervals as a pandas data frame with columns 0 and 1."""
-        import pandas as pd
-
-        return pd.DataFrame({0: self.low, 1: self.high}, index=list(self.names))
-
-    def _series(self, values: FloatArray) -> Any:
-        import pandas as pd
-
-        return pd.Series(values, index=list(self.names))
 
     def summary(self) -> Regression:
         """The table of coefficients, which a regression shows by itself."""
