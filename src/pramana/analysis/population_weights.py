@@ -318,7 +318,7 @@ def _population(attributes: Sequence[Attribute], population: TableLike) -> Float
             Notice(
                 f"{records_that(count, 'lacks', 'lack', of='the other population')} a value or "
                 f"{'has' if count == 1 else 'have'} one outside the schema "
-                f"({count / records.num_rows:.1%}): no weights stand for them.",
+                f"({count / records.num_rows:.1%}): no weights represent them.",
                 code="outside-schema",
                 count=count,
             ),

@@ -288,8 +288,8 @@ def draw_from_model(
 def _records_a_cell(evidence: WholeRecords) -> float:
     """The effective records in a cell of the median pair of axes."""
     features = evidence.channels[0]
-    kept = [1.0 if own.base is None else 1.0 - float(own.base.sum()) for own in features]
-    share = [part**2 / own.size for part, own in zip(kept, features, strict=True)]
+    retention = [1.0 if f.base is None else 1.0 - float(f.base.sum()) for f in features]
+    share = [kept**2 / f.size for kept, f in zip(retention, features, strict=True)]
     pairs = [a * b for a, b in combinations(share, 2)]
     return len(evidence.group) * float(np.median(pairs or share))
 
@@ -346,13 +346,13 @@ def _pairs_are_better(
     drawn = draw_from_pairs(some, some, channels, keystream)
     gain = 0.0
     for pair in pairs:
-        own = Channels(channels.layout.only(pair))
-        if own.randomised:
-            shape = own.layout.shape
+        of_pair = Channels(channels.layout.only(pair))
+        if of_pair.randomised:
+            shape = of_pair.layout.shape
             tables = (cell_counts([drawn[axis] for axis in pair], shape), blend.table(list(pair)))
             seen = cell_counts([evidence.codes[axis][held] for axis in pair], shape)
             ours, theirs = (
-                np.log(own.forward(table + table.mean() / len(rest)) / table.sum())
+                np.log(of_pair.forward(table + table.mean() / len(rest)) / table.sum())
                 for table in tables
             )
             gain += float((seen * (ours - theirs)).sum())
@@ -372,11 +372,11 @@ def _joint_is_better(
     chances = np.mean([np.exp(climb.held_out(judged)) for climb in climbs], axis=0)
     classes = climbs[0].held_counts(judged) @ np.log(np.maximum(chances, TINY))
     table = fit(cell_counts([codes[rest] for codes in evidence.codes], evidence.sizes), channels)
-    own = tuple(codes[held] for codes in evidence.codes)
-    logs = np.log(np.maximum(channels.forward(table)[own], TINY))
+    cells = tuple(codes[held] for codes in evidence.codes)
+    logs = np.log(np.maximum(channels.forward(table)[cells], TINY))
     if evidence.kept:
         others = tuple(axis for axis in range(table.ndim) if axis not in evidence.kept)
-        beside = table.sum(axis=others)[tuple(own[axis] for axis in evidence.kept)]
+        beside = table.sum(axis=others)[tuple(cells[axis] for axis in evidence.kept)]
         logs -= np.log(np.maximum(beside, TINY))
     else:
         logs -= np.log(table.sum())
@@ -410,7 +410,7 @@ def synthesize_records(
     """
     require_choice("method", method, SYNTHESIS_METHODS)
     if not codes or len(codes[0]) == 0:
-        raise InvalidTable("There are no released records to rebuild.")
+        raise InvalidTable("There are no released records to synthesize from.")
     channels = Channels(layout.only(range(len(layout.axes))))
     places = layout.positions(codes)
     if method == "rank":

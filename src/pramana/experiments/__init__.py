@@ -1,4 +1,4 @@
-"""Experiments: populations of our own, and the papers' tables and figures made again."""
+"""Synthetic populations, and the tables and figures of the papers reproduced."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ def make_states(number: int, setting: Setting) -> dict[str, FloatArray]:
     names, counts = np.unique(state, return_counts=True)
     markets = {}
     for name in names[np.argsort(-counts, kind="stable")[:number]]:
-        own = np.bincount(cells[state == name], minlength=nation.size) + NATION * share
-        tilt = np.divide(own / own.sum(), share, out=np.ones_like(share), where=share > 0)
+        people = np.bincount(cells[state == name], minlength=nation.size) + NATION * share
+        tilt = np.divide(people / people.sum(), share, out=np.ones_like(share), where=share > 0)
         markets[str(name)] = np.repeat(tilt, SIZES[3])
     return markets
 
@@ -263,7 +263,7 @@ def group(people: Insured, rows: IntArray, *, k: int, keystream: Keystream) -> G
 LOADINGS = {f"loading {loading:.2g}": loading for loading in (0.01, 0.1, 1 / 3, 1.0, 3.0)}
 """The loading of the Gaussian dither; the paper takes 1/3 and says what less of it does."""
 
-WAYS: Final = {own.name: own().donors for own in (Centroid, Resample, Gaussian)} | {
+WAYS: Final = {method.name: method().donors for method in (Centroid, Resample, Gaussian)} | {
     name: Gaussian(loading=loading).donors for name, loading in LOADINGS.items()
 }
 
