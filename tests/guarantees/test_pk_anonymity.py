@@ -145,3 +145,10 @@ def test_a_k_below_one_is_refused(k):
     """One line names the letter and the range."""
     with pytest.raises(InvalidNumber, match="^k must be a number"):
         PkAnonymity(k=k)
+
+
+def test_a_link_is_bounded_by_one_in_k():
+    """Rounded up; no bound on k leaves nothing to link."""
+    assert PkAnonymity(k=4).link_bound == 0.25
+    assert Fraction(PkAnonymity(k=3).link_bound) >= Fraction(1, 3)
+    assert PkAnonymity(k=math.inf).link_bound == 0
