@@ -28,7 +28,7 @@ def test_releases_are_entered_and_added_up(keys_only: Path, run: Run) -> None:
     """protect says what all promise together; show lists them; check finds nothing."""
     first = run(PROTECT.format("one"))
     assert first.code == 0, first
-    assert "One release: what it promises stands." in first.out
+    assert "One release: its guarantees hold." in first.out
     second = run(PROTECT.format("two") + " --json")
     assert second.json["together"]["rule"] == "apart"
     shown = run("ledger show book")
@@ -61,7 +61,7 @@ def test_a_kept_column_ties_releases(steward: Path, run: Run) -> None:
     assert found.code == 1
     assert "below the budget of 5" in found.err
     allowed = run(PROTECT.format("two"))
-    assert "may be tied together" in " ".join(allowed.out.split())
+    assert "can be linked record by record" in " ".join(allowed.out.split())
     assert MARKER not in Path("book").read_text() + allowed.out
 
 

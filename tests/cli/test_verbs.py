@@ -280,7 +280,7 @@ def test_what_a_seed_takes_away_is_not_shown_as_promised(steward: Path, run: Run
         assert shown.code == 0, shown
         words = " ".join(shown.out.replace("*", "").split())
         assert "Not guaranteed with a seed, and not in the certificate: central epsilon" in words
-        assert "Whoever sees the shuffled release" not in words
+        assert "To an attacker who knows the records of everybody else" not in words
         form = run(f"{command} --json").json
         stated = json.loads(Path(place, "certificate.json").read_text())["guarantees"]
         assert [own["name"] for own in form["guarantees"]] == [own["name"] for own in stated]

@@ -119,7 +119,7 @@ def test_a_target_that_was_missed_stands_in_the_certificate(
     with opened_store(survey_folder, definition) as store:
         release = close_survey(definition, store, tmp_path / "release")
     claim = next(c for c in release.certificate.claims if c.name == "pk-anonymity")
-    words = f"The target was missed: {claim.asked} had been asked for."
+    words = f"The target {claim.asked} is not attained."
 
     form = json.loads((tmp_path / "release" / "certificate.json").read_bytes())
     (said,) = [one for one in form["guarantees"] if one["name"] == "pk-anonymity"]

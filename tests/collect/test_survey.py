@@ -303,7 +303,7 @@ def test_nothing_is_said_of_a_bound_that_is_not_promised() -> None:
     definition, _ = define(read_survey(text), text)
     said = " ".join(definition.consent())
 
-    assert "No anonymity is promised" in said
+    assert "No anonymity is guaranteed" in said
     assert "1 in k" not in said
 
 

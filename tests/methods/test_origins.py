@@ -29,7 +29,6 @@ from pramana.studio.view import Form
 
 SEXES, TOWNS = ("F", "M"), tuple(f"town {letter}" for letter in "abcdefgh")
 READ, TRIED = "read off the data", "chosen by trials on the data"
-NOT_COVERED = "what this choice tells about a person is not covered"
 
 
 def schema_of(origin: str = "declared", schema_origin: str = "declared") -> pm.Schema:
@@ -132,13 +131,13 @@ def test_what_compares_tables_says_what_the_data_decided(name):
     """Epsilon, central epsilon and the bound on breaches name it; without it nothing is added."""
     target = pm.DifferentialPrivacy(3)
     plain = epsilon_sentence(pm.design(schema_of(), target, records=300), name)
-    assert "It takes as public" not in plain
+    assert "It does not cover" not in plain
     column = epsilon_sentence(pm.design(schema_of("trials"), target, records=300), name)
     assert column.startswith(plain)
-    assert f"town can have, {TRIED}: {NOT_COVERED}" in column
+    assert f"does not cover which values town can have, {TRIED}" in column
     whole = epsilon_sentence(pm.design(schema_of(), target, records=300, origin="trials"), name)
     assert whole.startswith(plain)
-    assert f"the choice of roles, method and target, {TRIED}: {NOT_COVERED}" in whole
+    assert f"does not cover the choice of roles, method and target, {TRIED}" in whole
 
 
 def test_k_does_not_depend_on_who_chose():

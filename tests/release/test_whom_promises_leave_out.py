@@ -22,7 +22,7 @@ PEOPLE = pa.table(
 SCHEMA = pm.Schema(
     (Column("age", Role.KEY), Column("v", Role.SENSITIVE), Column("w", Role.SENSITIVE))
 )
-BACK = "works back from the groups"
+BACK = "infers these values from the groups"
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ BACK = "works back from the groups"
     [
         (Permute(), None),
         (Permute(response_weight=0.0, responses=("v",)), None),
-        (Centroid(responses=("v",)), "looking at v too"),
-        (Permute(distinct=2), "looking at v, w too"),
-        (Permute(closeness=0.6), "looking at v, w too"),
+        (Centroid(responses=("v",)), "formed by v as well"),
+        (Permute(distinct=2), "formed by v, w as well"),
+        (Permute(closeness=0.6), "formed by v, w as well"),
     ],
 )
 def test_groups_that_looked_at_other_columns_say_so(method, named, tmp_path):

@@ -52,7 +52,7 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
             spelled.append(f"{' and '.join(texts)} for {size:,}")
     if not spelled:
         return ""
-    words = f" For m people of one household together it is {guarantee.of_household}: "
+    words = f" For m members of one household together it is {guarantee.of_household}: "
     words += f"{', '.join(spelled)}."
     for size in range(2, LARGE_HOUSEHOLD):
         if (guarantee.household(size) or {}).get("k") == 1:
@@ -62,26 +62,26 @@ def household_words(guarantee: Guarantee, sizes: Sequence[int]) -> str:
 
 def household_scope(schema: Schema) -> str:
     """What was done about households, and against whom nothing is guaranteed to them."""
-    words = "Households were numbered in the true table: the number was dropped."
+    words = "The original data number households. The number is dropped."
     unknown = [name for name in schema.attached if name not in schema.known]
     if not unknown:
         return words
     return (
-        f"{words} To who knows who lives with whom, promises about linking hold as far as it is "
-        f"not known what people who live together have alike in {listed(unknown, 4)}."
+        f"{words} Against an attacker who knows who lives with whom, guarantees about linking "
+        f"hold only if values in {listed(unknown, 4)} that members share are unknown."
     )
 
 
 # -- claims ----------------------------------------------------------------------------------------
 
 PICKED: Final = (
-    " It holds against who does not know which columns a person was asked for: who does looks at a "
-    "smaller anonymity set."
+    " It holds against an attacker who does not know which columns a person was asked for; "
+    "otherwise the anonymity set is smaller."
 )
 
 RELAXED: Final = (
-    " The target was relaxed: xi = {} was asked for, which these records do not allow; this is the "
-    "least attainable, rounded up."
+    " The target xi = {} cannot be attained with these records; this is the least that can, "
+    "rounded up."
 )
 
 NAMED: Final = 4
@@ -159,28 +159,27 @@ class Claim:
     def sentence(self, schema: Schema, made: Made = AS_USUAL) -> str:
         """The guarantee in words, with what it takes as public and as unknown.
 
-        Columns that are released unchanged and called sensitive stay with their record: who
-        knows them of a person finds it. A guarantee that compares this table with others compares
-        it with those that have the same lists and choices: what was read off the data, or chosen by
-        trials on them, would be different for the others. Groups that were formed by other columns
-        than keys reveal these to who knows how that is done. Of attribute sets, who knows what a
-        person was asked for looks at fewer records.
+        Columns that are released unchanged and called sensitive remain with their record: an
+        attacker who knows them of a person finds it. A guarantee that compares this table with
+        others compares it with those that have the same lists and choices: what was read off the
+        data, or chosen by trials on them, would be different for the others. Groups that were
+        formed by other columns than keys reveal these to an attacker who knows how. An attacker who
+        knows which columns a person was asked for looks at fewer records.
         """
         words, needs = self.attained.sentence() + self.missed, self.attained.needs
         if self.attained.against_outsiders:
             unknown = [name for name in schema.attached if name not in schema.known]
             if unknown:
-                stay = "it stays" if len(unknown) == 1 else "they stay"
-                columns = listed(unknown, NAMED)
+                remain = "remains" if len(unknown) == 1 else "remain"
                 words += (
-                    f" It holds against who does not know a person's {columns}: {stay} with the "
-                    "record."
+                    " It does not hold against an attacker who knows a person's "
+                    f"{listed(unknown, NAMED)}, which {remain} with the record."
                 )
             if Need.GROUPS in needs and made.looked_at:
                 words += (
-                    f" Groups were formed by looking at {listed(made.looked_at, NAMED)} too: it "
-                    "does not hold against who knows how that is done, and works back from the "
-                    "groups to what somebody has there."
+                    f" Groups were formed by {listed(made.looked_at, NAMED)} as well: it does not "
+                    "hold against an attacker who knows how, and infers these values from the "
+                    "groups."
                 )
         if made.picked and self.attained.in_anonymity_set:
             words += PICKED
@@ -195,7 +194,7 @@ class Claim:
         """The target that is not attained, as a sentence."""
         if self.asked is None or self.holds:
             return ""
-        return f" The target was missed: {self.asked} had been asked for."
+        return f" The target {self.asked} is not attained."
 
     def to_json(self, schema: Schema, made: Made = AS_USUAL) -> Form:
         """With the guarantee in words, what it assumes, and who can check it."""

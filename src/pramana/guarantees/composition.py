@@ -89,21 +89,24 @@ class Together:
         """The findings in words."""
         words = [_RULES[self.rule].format(n=self.releases, by=", ".join(self.tied_by))]
         if self.k is not None:
-            link = f"No released record can be pinned on a person beyond 1 in {text_down(self.k)}"
+            link = (
+                "A released record is linked to its person with probability at most 1 in "
+                f"{text_down(self.k)}"
+            )
             if len(self.groups) > 1 and self.every is not None:
-                link += f", nor one of each of them together beyond 1 in {text_down(self.every)}"
+                link += f", and one of each together with at most 1 in {text_down(self.every)}"
             words.append(f"{link}.")
             if self.uncounted:
                 words.append(_UNCOUNTED.format(by=", ".join(self.uncounted)))
         if self.central is None:
-            words.append("Nothing remains to be said about epsilon.")
+            words.append("No epsilon can be stated for all of them together.")
         elif math.isinf(self.central.epsilon):
-            words.append("No epsilon: some released value rules a true value out.")
+            words.append("No epsilon: a released value can rule out an original value.")
         else:
             words.append(
                 f"Central epsilon = {text_up(self.central.epsilon)} with delta = "
                 f"{text_up(self.central.delta or 0.0, 3)}, local epsilon = {text_up(self.local)}, "
-                f"for columns that no release shows as they are.{self.choices.sentence()}"
+                f"for columns that no release shows unchanged.{self.choices.sentence()}"
             )
         return words + [f"Not covered: {reason}." for reason in self.uncovered]
 
@@ -126,17 +129,17 @@ class Together:
 
 
 _UNCOUNTED = (
-    "Nothing says that all of them show the same of each person ({by}): someone may stand alone in "
-    "what they show together, so that an anonymity set of 1 is taken. Release from one table, or "
-    "keep a number of everybody's own in all of them, as an identifier."
+    "The releases may show different values of a person ({by}), and their combination may be "
+    "unique: an anonymity set of 1 is assumed. Release from one table, or keep the same identifier "
+    "in all of them."
 )
 _RULES = {
-    "alone": "One release: what it promises stands.",
-    "apart": "{n} releases, none of which shows as it is a column that another one has: nothing "
-    "ties their records together. Each keeps its k, and privacy losses add.",
-    "tied": "{n} releases of which some may be tied together, record by record, by columns that "
-    "are shown as they are ({by}): these count as one that releases all.",
-    "none": "{n} releases that no rule puts together.",
+    "alone": "One release: its guarantees hold.",
+    "apart": "{n} releases without a common unchanged column: their records cannot be linked. Each "
+    "keeps its k, and privacy losses add.",
+    "tied": "{n} releases, some of which can be linked record by record through unchanged columns "
+    "({by}): these count as one release of all their columns.",
+    "none": "{n} releases for which no rule of composition is known.",
 }
 
 

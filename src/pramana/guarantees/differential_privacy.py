@@ -92,13 +92,11 @@ class DifferentialPrivacy(Guarantee):
         return {"epsilon": float_up(Fraction(self.epsilon) * members)} if finite else {}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if math.isinf(self.epsilon):
-            return (
-                "No differential privacy: some released value rules out some true value altogether."
-            )
+            return "No differential privacy: a released value can rule out an original value."
         return (
-            f"Whatever one person's true values in the randomised columns are, any release is at "
-            f"most {exp_text_up(self.epsilon)} times as likely as it would be with other values "
+            f"Any release is at most {exp_text_up(self.epsilon)} times as likely with a person's "
+            f"original values in the randomised columns as with any other values "
             f"(epsilon = {text_up(self.epsilon)})."
         )

@@ -47,7 +47,7 @@ class KAnonymity(Guarantee):
         "It bounds linking by the keys. If all members of a group share a sensitive value, that "
         "value is told of each of them; and the other columns must not be known to the adversary. "
         "Where groups were formed by other columns too (response, distinct, closeness), it does "
-        "not hold against who knows how and works back from the groups."
+        "not hold against an attacker who knows how, and infers them from the groups."
     )
     cli_options: ClassVar[tuple[CliOption, ...]] = (
         CliOption("--k", "Pin no released record on a person beyond 1 in k.", up=False, first=True),
@@ -102,10 +102,10 @@ class KAnonymity(Guarantee):
         return {"k": max(1.0, float_down(Fraction(self.k, members)))} if self.k > 1 else {}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if self.k == 1:
             return "k = 1 protects nothing: a record may be released with its own keys."
         return (
-            f"Even to someone who knows all true keys, no released record is a given person's with "
-            f"more than probability 1/{self.k:,}: at least {self.k:,} people could be behind it."
+            f"Even an attacker who knows all original keys links a released record to its person "
+            f"with probability at most 1/{self.k:,}: at least {self.k:,} people could be behind it."
         )

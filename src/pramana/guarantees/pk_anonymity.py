@@ -1,4 +1,4 @@
-"""Pk-anonymity: no released record can be pinned on a person with more than probability 1/k.
+"""Pk-anonymity: no released record is linked to its person with probability above 1/k.
 
 For records that are randomised independently and then shuffled, whatever the adversary knows
 about the original table,
@@ -131,10 +131,11 @@ class PkAnonymity(Guarantee):
         return {"k": max(1.0, float_down(Fraction(self.k) / members))} if self.hides_anybody else {}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if not self.hides_anybody:
-            return "No anonymity is promised: some released record may be pinned on a person."
+            return "No anonymity is guaranteed: a released record may be linked to a person."
         return (
-            f"Whatever is known about the true table, no released record can be pinned on a person "
-            f"with more than {percent_up(self.link_bound)} confidence (1 in {floor_text(self.k)})."
+            "Whatever an attacker knows about the original data, a released record is linked to "
+            f"the right person with probability at most {percent_up(self.link_bound)} "
+            f"(1 in {floor_text(self.k)})."
         )

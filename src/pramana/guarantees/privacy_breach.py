@@ -114,12 +114,12 @@ class PrivacyBreach(Guarantee):
         return {"rho1": self.rho1, "rho2": min(1.0, float_up(likely / (likely + 1 - before)))}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         after = percent_up(self.rho2)
         if after == "100 %":
-            return "No bound on a breach: a release may turn a suspicion into certainty."
+            return "No bound on a privacy breach: a release can turn a suspicion into certainty."
         return (
-            f"A fact about a person's randomised values that was at most "
-            f"{percent_down(self.rho1)} likely before is at most {after} likely after seeing the "
-            "release."
+            f"A fact about a person's randomised values whose probability is at most "
+            f"{percent_down(self.rho1)} before the release has a probability of at most {after} "
+            "after it."
         )

@@ -183,18 +183,18 @@ class ShuffledPrivacy(Guarantee):
         return self.delta != 0 and not math.isinf(self.epsilon)
 
     def sentence(self) -> str:
-        """The promise in words, with all that it rests on."""
+        """The guarantee in words, with all that it rests on."""
         if math.isinf(self.epsilon):
-            return "No central differential privacy: the shuffle hides nobody."
+            return "No central differential privacy: shuffling hides nobody."
         beyond = f", up to a probability of {text_up(self.delta, 3)}" if self.delta else ""
         delta = "not stated" if self.delta is None else text_up(self.delta, 3)
         return (
-            f"Whoever sees the shuffled release, and knows everybody else's record, finds it at "
-            f"most {exp_text_up(self.epsilon)} times as likely as with other true values of one "
-            f"person in the randomised columns{beyond} (central epsilon = "
-            f"{text_up(self.epsilon)}, delta = {delta}): among the records "
-            "that share all columns released as they are, with fresh randomness, one record a "
-            "person, in one release."
+            "To an attacker who knows the records of everybody else, the shuffled release is at "
+            f"most {exp_text_up(self.epsilon)} times as likely with a person's original values in "
+            f"the randomised columns as with any other values{beyond} (central epsilon = "
+            f"{text_up(self.epsilon)}, delta = {delta}). This holds within a group of records that "
+            "agree in all unchanged columns, with fresh random numbers, one record per person, and "
+            "one release."
         )
 
     def to_json(self) -> Form:

@@ -220,13 +220,16 @@ class SpontaneousRecognition(Guarantee):
         return {"alpha": min(1.0, float_up(Fraction(self.alpha) * members))}
 
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if self.choices:
             looked = f"one of {len(self.choices)} listed choices of keys"
         else:
             looked = f"any {self.width} keys" if self.width > 1 else "any one key"
         sure = percent_up(self.alpha, 4)
-        return f"Who looks at {looked} of a released record is at most {sure} sure whose it is."
+        return (
+            f"An attacker who knows {looked} of a person identifies the released record with "
+            f"probability at most {sure}."
+        )
 
     def to_json(self) -> Form:
         """The numbers by name; which keys are the worst, never which values."""

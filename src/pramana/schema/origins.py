@@ -86,23 +86,22 @@ class DataChoices:
         return bool(self.read or self.tried) or not self.choices.declared
 
     def sentence(self) -> str:
-        """What is taken as public, to follow a sentence about epsilon; empty if nothing is."""
+        """What epsilon does not cover, to follow its sentence; empty if the schema was declared."""
         text = ""
         if self.read:
             lists = "list" if len(self.read) == 1 else "lists"
             text += (
-                f" It takes as public the {lists} of values of {', '.join(self.read)}, read off "
-                "the data."
+                f" It does not cover the {lists} of values of {', '.join(self.read)}, which were "
+                "read off the data."
             )
         if self.tried:
             text += (
-                f" It takes as public which values {', '.join(self.tried)} can have, "
-                f"{Provenance.TRIALS.words}: what this choice tells about a person is not covered."
+                f" It does not cover which values {', '.join(self.tried)} can have, "
+                f"{Provenance.TRIALS.words}."
             )
         if not self.choices.declared:
             text += (
-                " It takes as public the choice of roles, method and target, "
-                f"{self.choices.words}: what this choice tells about a person is not covered."
+                f" It does not cover the choice of roles, method and target, {self.choices.words}."
             )
         return text
 
