@@ -190,7 +190,8 @@ def _arrow_batches(
             column_types=dict.fromkeys(dialect.names, CODED),
             null_values=[""],
             strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
+            # Writers quote a missing value of a single column: an empty line would be no record.
+            quoted_strings_can_be_null=len(dialect.names) == 1,
         ),
     }
     with pa.input_stream(str(path), compression="detect") as stream:
