@@ -120,8 +120,8 @@ def tied(kept: PostgresStore) -> dict[str, list[str]]:
     A token whose transaction wrote one record is tied to it.
     """
     queries = {
-        "records": "SELECT xmin::text FROM {}_records ORDER BY ctid",
-        "tokens": "SELECT xmin::text FROM {}_tokens ORDER BY ctid",
+        "records": "SELECT xmin::text FROM {}records ORDER BY ctid",
+        "tokens": "SELECT xmin::text FROM {}tokens ORDER BY ctid",
     }
     return {
         table: [str(row[0]) for row in kept._run(query).fetchall()]
@@ -146,8 +146,8 @@ def test_stirring_hides_the_order_of_arrival(postgres: str, how: str, codes: boo
     after = tied(looked)
     assert [len(set(own)) for own in after.values()] == [1, 1]
     assert set(after["records"]).isdisjoint(after["tokens"])
-    for query in ("SELECT place FROM {}_records ORDER BY ctid",
-                  "SELECT hash FROM {}_tokens ORDER BY ctid"):  # fmt: skip
+    for query in ("SELECT place FROM {}records ORDER BY ctid",
+                  "SELECT hash FROM {}tokens ORDER BY ctid"):  # fmt: skip
         rows = looked._run(query).fetchall()
         assert len(rows) == 100
         assert rows == sorted(rows)
