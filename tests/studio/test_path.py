@@ -381,7 +381,7 @@ def test_methods_are_tried_side_by_side_and_one_is_chosen(crowd: Visitor) -> Non
         assert found in text
     assert "What it guarantees, and what not" in text
     assert f"To be run in <code>{crowd.session.folder}</code>, once" in crowd.get("/choose").text
-    assert "no released record can be pinned" in text
+    assert "a released record is linked to" in text
     assert "recommended" in text.partition("<tbody>")[2].partition("</tr>")[0]
     crowd.post("/choose", {"method": "retention", "chance": "5"})
     assert crowd.session.now.target == {"k": 5.0}
@@ -492,7 +492,7 @@ def test_the_slider_of_a_search_answers_at_once_and_is_put_right(opened: Visitor
     told = words(answer)
     assert "Roughly" in told
     assert "of 400 records have to change" in told
-    assert "is at most 30 % sure" in told
+    assert "with probability at most 30 %" in told
     poll = answer.split('hx-get="')[1].split('"')[0]
     for _ in range(600):
         later = opened.get(poll, **{"hx-request": "true"})

@@ -178,3 +178,25 @@ def test_unchanged_unique_records_are_said_where_they_tell_more(said, tmp_path):
     verdict = pm.verify(tmp_path / "r").publishable
 
     assert ("are unique in the original data" in verdict.sentence) == said
+
+
+@pytest.mark.parametrize(("role", "colour"), [("public", "amber"), ("sensitive", "green")])
+def test_many_columns_count_together(role, colour, tmp_path):
+    """Ten yes-or-no columns: known ones decide the colour, sensitive ones are stated."""
+    draw = np.random.default_rng(3)
+    table = pa.table(
+        {"a": draw.choice(["x", "y"], 900)}
+        | {f"q{at}": draw.choice(["yes", "no"], 900) for at in range(14)}
+    )
+    names = [f"q{at}" for at in range(14)]
+    schema = pm.describe(table, keys=["a"], **{role: names})
+    plan = pm.design(schema, pm.DifferentialPrivacy(1), data=table, method="retention")
+    release = pm.protect(table, plan, to=tmp_path / "release")
+    verdict = release.verify().publishable
+    assert str(verdict.colour) == colour
+    assert "11 more columns" in verdict.sentence
+    found = release.file_risk
+    widest = found.worst if role == "public" else found.together
+    assert widest.columns == tuple(names)
+    alone = table.select(names).group_by(names).aggregate([([], "count_all")])["count_all"]
+    assert widest.found == alone.to_pylist().count(1)

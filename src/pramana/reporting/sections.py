@@ -83,7 +83,7 @@ print("valid:", release.verify().valid)
 
 table = release.crosstab({columns})       # estimates, standard errors, intervals
 for cell in table.cells:
-    print({cells}, round(cell["estimate"]), "+-", round(cell["se"]))
+    print({cells}, f"{{cell['estimate']:.0f}} +- {{cell['se']:.0f}}")
 """
 
 

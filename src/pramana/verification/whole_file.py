@@ -92,6 +92,8 @@ class SubsetUniqueness:
     def sentence(self) -> str:
         """The finding in words."""
         *names, last = self.columns
+        if len(names) >= WIDEST:
+            names, last = names[:3], f"{len(self.columns) - 3} more columns"
         words = f"{', '.join(names)} and {last}" if names else last
         return (
             f"An attacker who knows {words} of a person finds {self.found:,} of "
@@ -111,7 +113,9 @@ class FileRisk:
         records: the records of the file.
         columns: the unchanged columns that were looked at.
         identifiers: unchanged columns that are nearly unique and no amounts.
-        subsets: the worst subset of each width, narrow ones first.
+        subsets: the worst subset of each width, narrow ones first, and all columns that anyone may
+            know.
+        together: all unchanged columns, where they are more than a subset has and find more people.
         sampled: whether people were counted in a sample of the file.
     """
 
@@ -120,6 +124,7 @@ class FileRisk:
     identifiers: tuple[SubsetUniqueness, ...] = ()
     subsets: tuple[SubsetUniqueness, ...] = ()
     sampled: bool = False
+    together: SubsetUniqueness | None = None
 
     @property
     def worst(self) -> SubsetUniqueness | None:
@@ -135,6 +140,8 @@ class FileRisk:
         if not self.columns:
             return ["No column is released unchanged, so that no one is unique on such columns."]
         lines = [subset.sentence() for subset in self.subsets]
+        if self.together is not None:
+            lines.append(self.together.sentence())
         if self.sampled:
             lines.append(
                 f"People were counted in a sample of the {self.records:,} records, each with all "
@@ -150,7 +157,7 @@ class FileRisk:
             "identifiers": [column.to_json() for column in self.identifiers],
             "subsets": [subset.to_json() for subset in self.subsets],
             "sampled": self.sampled,
-        }
+        } | ({} if self.together is None else {"together": self.together.to_json()})
 
 
 @dataclass(frozen=True)
@@ -169,10 +176,21 @@ class Publishable:
 
 
 def uniqueness_bound(certificate: Certificate) -> float:
-    """The share of people who may be unique on unchanged columns: 1/k of the certificate."""
-    bounds = [claim.attained.link_bound for claim in certificate.claims]
-    known = [bound for bound in bounds if bound is not None]
-    return min(known, default=certificate.suggested_share or NO_K)
+    """The share of people who may be unique on unchanged columns: 1/k, alpha or xi.
+
+    A k that nobody asked for may be next to none: it makes the bound smaller, never larger.
+    """
+    asked, others = (
+        [
+            bound
+            for claim in certificate.claims
+            if (claim.asked is not None) == wanted
+            for bound in (claim.attained.link_bound, claim.attained.suggests)
+            if bound is not None
+        ]
+        for wanted in (True, False)
+    )
+    return min([*asked, *others] if asked else [*others, NO_K])
 
 
 def verdict_of(
@@ -221,6 +239,8 @@ def verdict_of(
         sentence += " Every released column is randomised."
     elif worst is not None:
         sentence += f" The largest risk by unchanged columns is small. {worst.sentence()}"
+        if risk.together is not None:
+            sentence += f" Nobody is assumed to know all of them: {risk.together.sentence()}"
     return Publishable(Colour.GREEN, " ".join([sentence, *unchanged]))
 
 
@@ -252,11 +272,17 @@ def file_risk(certificate: Certificate, released: OpenedTable) -> FileRisk:
     schema = certificate.true_schema
     columns = [c for c in schema.released_as_is if not c.noisy and c.name in released.schema.names]
     drawn = [column for column in columns if column.drawn]
-    return uniqueness(released, [column.name for column in columns], drawn=drawn)
+    names = [column.name for column in columns]
+    known = tuple(name for name in names if name in schema.known)
+    return uniqueness(released, names, drawn=drawn, known=known)
 
 
 def uniqueness(
-    table: OpenedTable, names: Sequence[str], *, drawn: Sequence[Column] = ()
+    table: OpenedTable,
+    names: Sequence[str],
+    *,
+    drawn: Sequence[Column] = (),
+    known: tuple[str, ...] = (),
 ) -> FileRisk:
     """Measure the uniqueness of records on some columns of a table in random order.
 
@@ -264,6 +290,7 @@ def uniqueness(
         table: the released records.
         names: the columns that are released unchanged.
         drawn: those of them of which only the bins are known.
+        known: those of them that anyone may know, however many they are.
     """
     if not names or not table.rows:
         return FileRisk(table.rows)
@@ -277,18 +304,27 @@ def uniqueness(
     suspects = [
         name for name, column in zip(names, words, strict=True) if share_alone(column) >= SUSPECT
     ]
-    counts = count_unique(table, worst_subsets(names, words), drawn=drawn)
+    everything = tuple(names)
+    searched = [*worst_subsets(names, words), known if len(known) > WIDEST else ()]
+    counts = count_unique(table, {*filter(None, searched), everything}, drawn=drawn)
     widening: list[SubsetUniqueness] = []  # subsets that find more people than all narrower ones
-    for subset in counts.values():
+    for subset in sorted(map(counts.__getitem__, filter(None, searched)), key=_width):
         if not widening or subset.found > widening[-1].found:
             widening.append(subset)
+    most = max((subset.found for subset in widening), default=0)
+    together = counts[everything]
     return FileRisk(
         records=table.rows,
-        columns=tuple(names),
+        columns=everything,
         identifiers=identifiers(table, suspects),
         subsets=tuple(widening),
         sampled=table.rows > COUNTED,
+        together=together if len(names) > WIDEST and together.found > most else None,
     )
+
+
+def _width(subset: SubsetUniqueness) -> int:
+    return len(subset.columns)
 
 
 def identifiers(table: OpenedTable, suspects: Sequence[str]) -> tuple[SubsetUniqueness, ...]:
