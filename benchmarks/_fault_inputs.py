@@ -212,7 +212,7 @@ def _fork_readers(line: socket.socket) -> None:
 
     from pramana.io import subprocess_reader as child
 
-    for name in (*child.ROOMS, "pandas", "pyreadstat", "rdata", "duckdb", "openpyxl"):
+    for name in (*child.MODULES, "pandas", "pyreadstat", "rdata", "duckdb", "openpyxl"):
         with contextlib.suppress(ImportError):
             import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -193,7 +193,7 @@ def test_answered_openly_said_or_refused(method, name):
     found = ask(release, name)
     if answer == OPEN:
         assert np.isnan([found.se, found.low, found.high]).all()
-        assert "cannot be told" in found.no_interval
+        assert "by an unknown amount" in found.no_interval
         assert "--response" in found.no_interval
         assert found.no_interval in repr(found)
         assert found.to_json()["no_interval"] == found.no_interval

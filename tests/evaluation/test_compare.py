@@ -153,7 +153,7 @@ def test_lists_that_were_read_off_the_data_are_named_beside_the_epsilons():
     """Once, in the recommendation; nothing where all were declared."""
     plain = outcome("a", 0.1, 0.1)
     said = Comparison((replace(plain, choices=DataChoices(read=("job",))),)).sentences()
-    words = "does not cover the list of values of job, which were read off the data"
+    words = "does not cover the list of values of job, which was read off the data"
     assert any(words in one for one in said)
     assert not any("public" in one for one in Comparison((plain,)).sentences())
 

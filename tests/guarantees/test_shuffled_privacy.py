@@ -261,7 +261,7 @@ def plan_for(*, declared: bool, asked: ShuffledPrivacy) -> pm.Plan:
 def test_a_list_that_was_read_off_the_data_is_told_of_wherever_epsilon_is() -> None:
     """Plan, certificate, ledger: neighbours with another list are told apart for certain."""
     plan = plan_for(declared=False, asked=ShuffledPrivacy(4, 1e-6))
-    words = "does not cover the list of values of job, which were read off the data"
+    words = "does not cover the list of values of job, which was read off the data"
     assert any(words in one for one in plan.sentences())
     assert "Declare in the schema" in plan.notices[0]
     assert "[columns.job] categories" in plan.notices[0]

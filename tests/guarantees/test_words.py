@@ -188,7 +188,7 @@ def test_the_smallest_prior_does_not_crash():
 
 # -- lists of values that were read off the data ---------------------------------------------------
 
-READ_OFF = "It does not cover the list of values of b, which were read off the data."
+READ_OFF = "It does not cover the list of values of b, which was read off the data."
 
 
 def _read_off() -> tuple[pm.Schema, pa.Table]:

@@ -348,16 +348,3 @@ def test_what_is_no_text_is_found_in_whichever_block_it_stands(tmp_path, monkeyp
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + b"".join(lines))
     with pytest.raises(InvalidTable, match=f"line {line + 2:,}"):
         csv.CSV.open(tmp_path / "t.csv", encoding="utf-8")
-
-
-@pytest.mark.parametrize("gap", ["", '""'])
-def test_a_missing_value_of_a_single_column_may_be_quoted(tmp_path, gap):
-    """As Python and pandas write it; among several columns a quoted empty text stays a text."""
-    (tmp_path / "one.csv").write_text(f"a\nb\n{gap}\nb\n")
-    (tmp_path / "two.csv").write_text(f"a,c\nb,1\n{gap},1\nb,1\n")
-    one, two = (
-        pa.Table.from_batches(open_table(tmp_path / f"{name}.csv").batches())["a"].to_pylist()
-        for name in ("one", "two")
-    )
-    assert one == ["b", None, "b"]
-    assert two == ["b", None if gap == "" else "", "b"]

@@ -190,8 +190,7 @@ def _arrow_batches(
             column_types=dict.fromkeys(dialect.names, CODED),
             null_values=[""],
             strings_can_be_null=True,
-            # Writers quote a missing value of a single column: an empty line would be no record.
-            quoted_strings_can_be_null=len(dialect.names) == 1,
+            quoted_strings_can_be_null=False,
         ),
     }
     with pa.input_stream(str(path), compression="detect") as stream:

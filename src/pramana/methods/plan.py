@@ -182,9 +182,9 @@ class Plan(Shown):
             )
         if read and self.aims_at_epsilon:
             notices.append(
-                f"The values of {', '.join(read)} were read off the data and are published: a "
-                "value that only one person has reveals that person, and epsilon does not cover "
-                "it. Declare in the schema which values can occur: "
+                f"Values read off the data are published ({', '.join(read)}): a value that only "
+                "one person has reveals that person, and epsilon does not cover it. Declare in the "
+                "schema which values can occur: "
                 f'[columns.{read[0]}] categories = ["...", "..."].'
             )
         central = [target for target in self.asked if isinstance(target, ShuffledPrivacy)]

@@ -437,7 +437,9 @@ def mechanism_to_json(mechanism: Mechanism, schema: Schema) -> list[Form]:
         return mechanism.to_json()
     forms = []
     for asked in mechanism.sets:
-        size = math.prod(len(schema.column(name).labels) for name in asked.columns)
+        columns = [schema.column(name) for name in asked.columns]
+        declared = all(column.domain is not None for column in columns)
+        size = math.prod(len(column.labels) for column in columns) if declared else 0
         if asked.matrix.size == size and asked.matrix.labels == all_combinations(
             asked.columns, schema
         ):

@@ -89,9 +89,9 @@ class DataChoices:
         """What epsilon does not cover, to follow its sentence; empty if the schema was declared."""
         text = ""
         if self.read:
-            lists = "list" if len(self.read) == 1 else "lists"
+            lists, were = ("list", "was") if len(self.read) == 1 else ("lists", "were")
             text += (
-                f" It does not cover the {lists} of values of {', '.join(self.read)}, which were "
+                f" It does not cover the {lists} of values of {', '.join(self.read)}, which {were} "
                 "read off the data."
             )
         if self.tried:
