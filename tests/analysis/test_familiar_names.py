@@ -40,6 +40,8 @@ def test_standard_deviations_and_correlations_are_those_of_the_records(release, 
     assert correlation.low < correlation.estimate < correlation.high <= 1
     # of a normal sample sd / sqrt(2 n); incomes are nearly even between two ends, so less
     assert 0.5 < deviation.se / (deviation.estimate / np.sqrt(2 * 4000)) < 1.1
+    with pytest.raises(pm.InvalidTable, match="of two columns"):
+        release.corr("income", "income")
     women = frame[frame.sex == "F"].income
     shown = release.std("income", where="sex == 'F'")
     assert abs(shown.estimate - women.std()) < 4 * shown.se

@@ -374,6 +374,8 @@ class Release:
         weighted: bool = True,
     ) -> Estimate:
         """The correlation of two columns of numbers; the arguments are those of ``regress``."""
+        if first == second:
+            raise InvalidTable("A correlation is of two columns: name another one.")
         asked: dict[str, Any] = {"where": where, "level": level, "weighted": weighted}
         moments = [
             (
