@@ -27,7 +27,7 @@ CALLS = {
     "Optimal.__init__": lambda _, **given: pm.Optimal(**given),
     "Permute.__init__": lambda _, **given: pm.Permute(**given),
     "Recoding.__init__": lambda _, **given: pm.Recoding(**given),
-    "Release.corr": lambda release, **given: release.corr("inc", "inc", **given),
+    "Release.corr": lambda release, **given: release.corr("inc", "weight", **given),
     "Release.crosstab": lambda release, **given: release.crosstab("ill", "region", **given),
     "Release.median": lambda release, **given: release.median("inc", **given),
     "Release.mean": lambda release, **given: release.mean("inc", **given),
