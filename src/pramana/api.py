@@ -17,6 +17,7 @@ from pramana.base.registry import lazy_exports
 from pramana.base.text import tables_of
 from pramana.engine.base import ENGINES, USUAL, open_source
 from pramana.errors import InputError
+from pramana.evaluation.plan_preview import errors_on_data
 from pramana.guarantees.registry import GUARANTEES, cli_options, guarantees_from_options
 from pramana.io.base import FORMATS, renaming
 from pramana.io.opening import Preview, open_table, parts_of, preview_of
@@ -30,7 +31,6 @@ from pramana.methods.choice import (
     parse_range,
     usual_method,
 )
-from pramana.methods.data_errors import errors_on_data
 from pramana.methods.plan import PlanFile
 from pramana.release.folder import read_certificate, require_free
 from pramana.schema.describe import Description, complete, usual_k

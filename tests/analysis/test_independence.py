@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.analysis.independence import chi_square_tail, independence_test
+from pramana.analysis.association import chi_square_tail, independence_test
 from pramana.analysis.layout import Moments
 from pramana.errors import NotCovered, SingularMatrix
 from pramana.mechanisms.mechanism import Mechanism

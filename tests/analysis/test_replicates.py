@@ -9,8 +9,8 @@ from scipy.stats import binom, t
 
 import pramana as pm
 from pramana import api
+from pramana.analysis.association import chi_square_tail, weighted_statistic
 from pramana.analysis.channels import Channels
-from pramana.analysis.independence import chi_square_tail, weighted_statistic
 from pramana.errors import InvalidNumber, InvalidSchema, NotCovered, PramanaError, UnknownColumn
 from pramana.mechanisms.mechanism import Mechanism
 from pramana.mechanisms.transition import UniformMixture

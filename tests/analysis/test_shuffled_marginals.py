@@ -14,7 +14,7 @@ import pramana as pm
 from pramana.analysis.question import Question, conditions_of
 from pramana.analysis.shuffled_marginals import CountedRound, Effects
 from pramana.base.randomness import Keystream
-from pramana.mechanisms.rounds import draw_rounds
+from pramana.mechanisms.sampler import draw_rounds
 from pramana.schema.schema_file import read_schema
 
 SCHEMA = """

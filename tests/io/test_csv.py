@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pramana.errors import InputError, InvalidTable, Notice
 from pramana.io import csv
-from pramana.io.csv_dialect import find_dialect
+from pramana.io.csv import find_dialect
 from pramana.io.opening import open_table
 from pramana.io.output import write_table
 

@@ -13,8 +13,8 @@ from scipy.stats import binom, chi2
 
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import TOTAL
-from pramana.mechanisms import rounds
-from pramana.mechanisms.rounds import binomials, draw_rounds
+from pramana.mechanisms import sampler
+from pramana.mechanisms.sampler import binomials, draw_rounds
 
 LEVEL = 1e-6
 """The chance that a sound sampler fails one of these tests; seeds are fixed."""
@@ -63,20 +63,20 @@ def test_a_comparison_that_is_in_doubt_is_made_with_more_digits(monkeypatch) -> 
     trials = np.array([5, 300, 10**6] * 100)
     arguments = trials, [1] * len(trials), 3, Keystream.from_seed(5), Stream("test")
     plain = binomials(*arguments)
-    monkeypatch.setattr(rounds, "DOUBT", 1e-9)
+    monkeypatch.setattr(sampler, "DOUBT", 1e-9)
     assert np.array_equal(plain, binomials(*arguments))
 
 
 @pytest.mark.parametrize("number", [0, 1, 5, 999, 1_000, 4_321, 10**6])
 def test_logarithms_of_factorials_are_right(number: int) -> None:
     """Small ones exactly, larger ones by the series, against the floating-point function."""
-    assert float(rounds._log_factorial(number, 1)) == pytest.approx(math.lgamma(number + 1))
+    assert float(sampler._log_factorial(number, 1)) == pytest.approx(math.lgamma(number + 1))
     if 1_000 <= number < 10**5:
         from decimal import Decimal, localcontext
 
         with localcontext(prec=80):
             exact = Decimal(math.factorial(number)).ln()
-            assert abs(rounds._log_factorial(number, 1) - exact) < Decimal(10) ** -51
+            assert abs(sampler._log_factorial(number, 1) - exact) < Decimal(10) ** -51
 
 
 def law_of_counts(true: list[int], other: int) -> dict[tuple[int, ...], Fraction]:

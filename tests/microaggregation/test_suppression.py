@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pramana as pm
 from pramana.errors import Infeasible, InvalidSchema, NotCovered
-from pramana.microaggregation.suppression import suppress
+from pramana.microaggregation.anonymisation import suppress
 
 MISSING = 9_999
 

@@ -15,7 +15,7 @@ from pramana import api
 from pramana.io.opening import open_table
 from pramana.risk.coded_table import CodedTable
 from pramana.risk.frequencies import Frequencies
-from pramana.risk.individual import (
+from pramana.risk.table_audit import (
     IndividualRisks,
     SpecialUniques,
     expected_counts,

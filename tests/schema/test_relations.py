@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import pramana as pm
 from pramana.io.opening import open_table
-from pramana.schema.relations import Follows, following, standing_together
+from pramana.schema.role_proposals import Follows, following, standing_together
 from pramana.schema.tally import tally
 
 RNG = np.random.default_rng(4)

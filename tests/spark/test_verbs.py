@@ -11,9 +11,9 @@ import pytest
 import pramana as pm
 from pramana.engine.spark.opening import open_spark
 from pramana.errors import InvalidTable, OutsideDomain
+from pramana.evaluation.plan_preview import errors_on_data
 from pramana.io.opening import open_table
 from pramana.ledger.fingerprints import table_prints
-from pramana.methods.data_errors import errors_on_data
 from pramana.schema.tally import tally
 from tests.release.people import SCHEMA, people
 

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.association import IndependenceTest, chi_square_tail
 from pramana.analysis.attribute_sampling_regression import cells_of_reports
 from pramana.analysis.attribute_sampling_sums import (
     ReportedTotals,
@@ -27,7 +28,6 @@ from pramana.analysis.contrasts import JointErrors, errors_of_shares
 from pramana.analysis.counts import SMALL_ERROR, expected_error, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import fit_formula, variables_of
-from pramana.analysis.independence import IndependenceTest, chi_square_tail
 from pramana.analysis.latent_class_choice import ReportsBeside, fit_model
 from pramana.analysis.latent_classes import Blend, ClassClimb
 from pramana.analysis.means import deviation_of, is_shrunk, pulled, relative_error, shrunken_words
@@ -53,9 +53,8 @@ from pramana.analysis.variance import Ratio
 from pramana.base.randomness import Keystream, Stream
 from pramana.base.rounding import require_choice
 from pramana.errors import NotCovered, TooLarge
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, stated_sets
 from pramana.mechanisms.transition import Label
-from pramana.release.released_codes import stated_sets
 from pramana.schema.joint_cells import CellRules, cell_codes, cell_numbers, tied_columns
 from pramana.schema.schema import REPORTED, Schema
 from pramana.types import Codes, FloatArray, IntArray

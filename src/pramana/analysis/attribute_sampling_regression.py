@@ -48,9 +48,8 @@ from pramana.analysis.records import ReleasedRecords
 from pramana.base.text import counted
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import InvalidTable, NotCovered, TooLarge
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, stated_sets
 from pramana.mechanisms.transition import Label
-from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.schema import REPORTED, Schema

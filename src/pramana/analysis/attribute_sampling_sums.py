@@ -38,10 +38,9 @@ from pramana.analysis.spectral import leaning
 from pramana.analysis.variance import Ratio, bounded_interval, half_a_record
 from pramana.engine.base import SumsAsked, sums_in
 from pramana.errors import AlteredRelease, InvalidTable
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet
+from pramana.mechanisms.mechanism import LOOK, AttributeSampler, AttributeSet, stated_sets
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import LOOK, stated_sets
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.schema import REPORTED

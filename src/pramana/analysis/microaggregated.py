@@ -36,10 +36,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.association import IndependenceTest, independence_test
 from pramana.analysis.counts import as_released, require_method
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import variables_of
-from pramana.analysis.independence import IndependenceTest, independence_test
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.quantiles import estimate_quantiles
 from pramana.analysis.question import USUAL, CountMethod, Question

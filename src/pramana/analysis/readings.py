@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NoReturn, cast
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.association import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.counts import (
     bounded_counts,
     estimate_counts,
@@ -32,7 +33,6 @@ from pramana.analysis.counts import (
 )
 from pramana.analysis.estimates import Estimate
 from pramana.analysis.formulas import cells_of_steps, fit_formula, variables_of
-from pramana.analysis.independence import WEIGHTED, IndependenceTest, independence_test
 from pramana.analysis.layout import Layout
 from pramana.analysis.means import FarValues, estimate_means, estimate_totals, far_limits
 from pramana.analysis.numbers import quantile_of_numbers, values_of_numbers

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.association import IndependenceTest
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.independence import IndependenceTest
 from pramana.analysis.layout import Layout, Moments
 from pramana.analysis.question import CountMethod, Question, meets
 from pramana.analysis.regression import Family
@@ -28,10 +28,9 @@ from pramana.base.randomness import Keystream
 from pramana.base.registry import Registry
 from pramana.engine.base import Condition, SumsAsked, grouped_sums, sum_name, sums_in
 from pramana.errors import InvalidNumber, InvalidTable, NotCovered, UnknownColumn
-from pramana.mechanisms.mechanism import Mechanism, ShuffledRounds
+from pramana.mechanisms.mechanism import Mechanism, ShuffledRounds, stated_sets
 from pramana.mechanisms.transition import Label
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import stated_sets
 from pramana.schema.codec import encode_released
 from pramana.schema.joint_cells import cell_numbers
 from pramana.schema.opened_table import OpenedTable, is_number, is_whole

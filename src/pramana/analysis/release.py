@@ -18,10 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from pramana.analysis import population_weights
+from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling_sums import require_sets
 from pramana.analysis.estimates import Estimate, frame_of
-from pramana.analysis.independence import IndependenceTest
-from pramana.analysis.moments import correlation, standard_deviation
 from pramana.analysis.quantiles import require_shares
 from pramana.analysis.question import (
     CountMethod,
@@ -37,7 +36,7 @@ from pramana.analysis.question import (
 from pramana.analysis.readings import SYNTHETIC_NOTE
 from pramana.analysis.records import Reading, ReleasedRecords, reading_of
 from pramana.analysis.regression import family_named
-from pramana.analysis.regression_results import Regression
+from pramana.analysis.regression_results import Regression, correlation, standard_deviation
 from pramana.analysis.replicates import (
     replicated_estimate,
     replicated_regression,

@@ -26,12 +26,12 @@ from math import prod
 import numpy as np
 import pyarrow as pa
 
+from pramana.analysis.association import IndependenceTest
 from pramana.analysis.attribute_sampling import AttributeSamplingReading
 from pramana.analysis.attribute_sampling_regression import share_of_cells
 from pramana.analysis.attribute_sampling_sums import ReportedTotals, ReportSums, reporting_of
 from pramana.analysis.contrasts import JointErrors, errors_of_shares
 from pramana.analysis.estimates import Estimate
-from pramana.analysis.independence import IndependenceTest
 from pramana.analysis.numbers import values_of_numbers
 from pramana.analysis.question import Inference, Question
 from pramana.analysis.records import ReleasedRecords

@@ -24,9 +24,9 @@ from pramana.cli.rendering import bullet, out, show_json, table_of
 from pramana.errors import InputError, harmless
 
 if TYPE_CHECKING:
+    from pramana.analysis.association import IndependenceTest
     from pramana.analysis.contrasts import Contrast
     from pramana.analysis.estimates import Estimate
-    from pramana.analysis.independence import IndependenceTest
     from pramana.analysis.learning import LearnedTree
     from pramana.analysis.regression_results import Regression
     from pramana.analysis.release import Release

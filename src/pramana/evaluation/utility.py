@@ -35,7 +35,7 @@ from pramana.analysis.question import USUAL, Question
 from pramana.analysis.release import Release
 from pramana.base.text import percent
 from pramana.errors import InvalidTable, PramanaError
-from pramana.release.released_codes import NOT_REPORTED, released_codes
+from pramana.mechanisms.mechanism import NOT_REPORTED, released_codes
 from pramana.risk.coded_table import code_column
 from pramana.schema.codec import encode
 from pramana.schema.domains import Bins, label_text

@@ -30,9 +30,9 @@ from pramana.engine.base import Table, engine_of
 from pramana.errors import Infeasible, InvalidSchema, OutsideDomain
 from pramana.guarantees.base import Guarantee
 from pramana.guarantees.shuffled_privacy import ShuffledPrivacy, usual_delta
-from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds
+from pramana.mechanisms.mechanism import AttributeSet, ShuffledRounds, table_of_rounds
 from pramana.mechanisms.randomiser import Randomiser
-from pramana.mechanisms.rounds import draw_rounds
+from pramana.mechanisms.sampler import draw_rounds
 from pramana.mechanisms.transition import UniformMixture
 from pramana.methods.attribute_sampling import AttributeSampling, SetCells, require_sampled
 from pramana.methods.attribute_sets import NEARLY, Set
@@ -46,7 +46,6 @@ from pramana.methods.context import (
 from pramana.methods.expected_error import ExpectedError, likely_shares
 from pramana.methods.plan import Plan
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import table_of_rounds
 from pramana.schema.codec import encode
 from pramana.schema.domains import Labels
 from pramana.schema.joint_cells import cell_codes, cell_numbers

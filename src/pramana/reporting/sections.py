@@ -19,11 +19,10 @@ from pramana.base.text import counted, percent, percent_down, percent_up, text_d
 from pramana.errors import PramanaError
 from pramana.guarantees.claims import Claim
 from pramana.guarantees.registry import dials
-from pramana.mechanisms.mechanism import AttributeSampler
+from pramana.mechanisms.mechanism import NOT_REPORTED, AttributeSampler, released_codes
 from pramana.mechanisms.transition import UniformMixture
 from pramana.release.certificate import Certificate
 from pramana.release.certificate_fields import AS_IT_IS, treatment_of
-from pramana.release.released_codes import NOT_REPORTED, released_codes
 from pramana.reporting.charts import WIDER, ColumnView, ranges, rounded_percent, shares
 from pramana.reporting.document import (
     Block,

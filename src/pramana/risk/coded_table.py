@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pramana.errors import InvalidNumber, InvalidTable, UnknownColumn
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism
-from pramana.release.released_codes import stated_sets
+from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, stated_sets
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import Bins
 from pramana.schema.opened_table import OpenedTable

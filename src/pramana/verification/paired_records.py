@@ -12,9 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pramana.mechanisms.mechanism import AttributeSampler, Mechanism, Step
+from pramana.mechanisms.mechanism import (
+    NOT_REPORTED,
+    AttributeSampler,
+    Mechanism,
+    Step,
+    released_codes,
+    reported_sets,
+)
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import NOT_REPORTED, released_codes, reported_sets
 from pramana.schema.codec import comparable, encode
 from pramana.schema.domains import label_key
 from pramana.schema.joint_cells import JointCells

@@ -31,11 +31,10 @@ from pramana.errors import PramanaError
 from pramana.guarantees.base import only_the_owner
 from pramana.io.base import require_same
 from pramana.io.output import in_groups
-from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds
+from pramana.mechanisms.mechanism import AttributeSampler, ShuffledRounds, table_of_rounds
 from pramana.release.certificate import Certificate, DataFile
 from pramana.release.folder import file_path, fingerprint, open_data
 from pramana.release.kinds import NewKeys
-from pramana.release.released_codes import table_of_rounds
 from pramana.schema.codec import Refused, count_refused, encode_released, places_among
 from pramana.schema.domains import label_key
 from pramana.schema.groups import MOST_ATTACHED, GroupSizes, codes_of, distance_of_groups, in_bins

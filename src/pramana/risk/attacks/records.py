@@ -26,10 +26,17 @@ import pyarrow as pa
 from pramana.base.randomness import Address, Keystream, Stream
 from pramana.base.text import as_it_is, counted, listed, records_that
 from pramana.errors import InvalidTable, NotCovered, OutsideDomain
-from pramana.mechanisms.mechanism import AttributeSampler, AttributeSet, Mechanism, Step
+from pramana.mechanisms.mechanism import (
+    NOT_REPORTED,
+    AttributeSampler,
+    AttributeSet,
+    Mechanism,
+    Step,
+    released_codes,
+    stated_sets,
+)
 from pramana.mechanisms.sampler import randomise, sample, sample_by_stratum
 from pramana.release.certificate import Certificate
-from pramana.release.released_codes import NOT_REPORTED, released_codes, stated_sets
 from pramana.risk.coded_table import EquivalenceClasses, code_column
 from pramana.schema.codec import encode, encode_released
 from pramana.schema.domains import label_key
